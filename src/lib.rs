@@ -1,1 +1,17 @@
-//! x
+//! rollgate says what an install will do to Cluster API Machines before the host writes it.
+//!
+//! The data flow: a rendered stream and a policy say what must be known; one read makes a [`world::World`];
+//! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
+
+pub mod compare;
+pub mod controllers;
+pub mod effect;
+pub mod exit;
+pub mod host;
+pub mod impact;
+pub mod object;
+pub mod pin;
+pub mod policy;
+pub mod report;
+pub mod world;
+pub mod yaml;

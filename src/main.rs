@@ -1,1 +1,5 @@
-fn main() {}
+//! The program: arguments in, exit code out.
+
+fn main() -> std::process::ExitCode {
+    rollgate::exit::Exit::Usage.into()
+}

@@ -1,0 +1,51 @@
+//! What a mirror may look at: every object before and after the write, and the clock.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::compare::Pair;
+use crate::impact::Rollout;
+use crate::object::{Inventory, Key};
+use crate::report::Finding;
+use crate::world::World;
+
+/// Both sides of the whole cluster, as far as it is known.
+///
+/// `pairs` holds what differs, is new or goes away; every other object is the same on both sides and is found in
+/// the World (or, for an old render, in the rendered stream).
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// What was read, with the clock and the versions in it.
+    pub world: &'a World,
+    /// The rendered objects, late values resolved.
+    pub rendered: &'a Inventory,
+}
+
+impl<'a> Scene<'a> {
+    /// The object as the API server holds it now.
+    #[must_use]
+    pub fn before(&self, key: &Key) -> Option<Cow<'a, Value>> {
+        self.world.live.get(key)?.value().ok()
+    }
+
+    /// The object as the API server will hold it; `pairs` are searched first.
+    #[must_use]
+    pub fn after(&self, pairs: &'a [Pair], key: &Key) -> Option<Cow<'a, Value>> {
+        match pairs.iter().find(|pair| pair.key == *key) {
+            Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
+            None => self.before(key).or_else(|| self.rendered.get(key)?.value().ok()),
+        }
+    }
+}
+
+/// What the mirrors and packs found out beside the effects that they wrote into the pairs.
+#[derive(Debug, Clone, Default)]
+pub struct Classified {
+    /// Weight of it all, an entry per owner whose Machines are replaced or destroyed.
+    pub rollouts: Vec<Rollout>,
+    /// Findings of their own: pending, perpetual, silent no-op, renamed with equal content, template removed in use.
+    pub findings: Vec<Finding>,
+    /// What a person should know and nobody is held for.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,56 @@
+//! The host of a run: which program writes, for which release, and how that is known.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::world::WriteMethod;
+
+/// The program that writes the objects.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names of the programs say it.")]
+pub enum HostKind {
+    Helm3,
+    Helm4,
+    Flux,
+    Argocd,
+    Kubectl,
+}
+
+impl HostKind {
+    /// The word as it stands in reports and options.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Helm3 => "helm3",
+            Self::Helm4 => "helm4",
+            Self::Flux => "flux",
+            Self::Argocd => "argocd",
+            Self::Kubectl => "kubectl",
+        }
+    }
+}
+
+/// Who writes, and which release.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Host {
+    /// Which program; `None` where it is not known, and then both ways of writing count.
+    pub kind: Option<HostKind>,
+    /// How the program is known: told, from the stream, from the parent.
+    pub evidence: String,
+    /// Release name.
+    pub release: Option<String>,
+    /// Namespace of the release, which is also that of objects without one.
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig.
+    pub context: Option<String>,
+    /// How it writes, where a flag or the release record says so.
+    pub method: Option<WriteMethod>,
+    /// Whether conflicts are forced.
+    pub force: bool,
+    /// Whether the parent is known not to write (`helm template`, a dry run).
+    pub writes_nothing: bool,
+}

@@ -1,0 +1,145 @@
+//! Objects of one side (rendered, live or base) and how to find one by its key.
+//! Text bodies stay text until they are asked for, so that equal documents cost nothing.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Key;
+use crate::yaml;
+
+/// Where the content of an object is.
+#[derive(Debug, Clone)]
+pub enum Body {
+    /// A document of a stream: the stream's bytes and the document's span in them.
+    Text(Arc<[u8]>, yaml::Span),
+    /// A tree that is already read (from the API server, a `List`, a World).
+    Value(Value),
+}
+
+/// One object of one side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub struct Object {
+    /// Its identity.
+    pub key: Key,
+    /// Its `apiVersion`, as this side writes it.
+    pub api_version: String,
+    /// Its content.
+    pub body: Body,
+    /// Line of the stream where its document starts, from 1; 0 where it did not come from a stream.
+    pub line: usize,
+}
+
+/// Why an object could not be had from its content.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LoadError {
+    /// The text is not what Kubernetes reads.
+    #[error(transparent)]
+    Yaml(#[from] yaml::Error),
+    /// The tree is not an object.
+    #[error("line {line}: {what}; every document needs apiVersion, kind and metadata.name")]
+    NotAnObject {
+        /// Line where the document starts, from 1.
+        line: usize,
+        /// What is missing.
+        what: String,
+    },
+}
+
+impl Object {
+    /// Makes an object of a tree.
+    ///
+    /// # Errors
+    /// When `apiVersion`, `kind` or `metadata.name` is missing or not text.
+    pub fn from_value(value: Value, line: usize) -> Result<Self, LoadError> {
+        let missing = |what: &str| LoadError::NotAnObject { line, what: format!("{what} is missing or not a string") };
+        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let api_version = text("/apiVersion").ok_or_else(|| missing("apiVersion"))?.to_owned();
+        let kind = text("/kind").ok_or_else(|| missing("kind"))?;
+        let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
+        let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
+        Ok(Self { key, api_version, body: Body::Value(value), line })
+    }
+
+    /// The whole content as a tree; read anew on each call where the body is text.
+    ///
+    /// # Errors
+    /// When the text is not what Kubernetes reads.
+    pub fn value(&self) -> Result<Cow<'_, Value>, LoadError> {
+        match &self.body {
+            Body::Value(value) => Ok(Cow::Borrowed(value)),
+            Body::Text(bytes, span) => Ok(Cow::Owned(yaml::read_json(bytes, *span)?)),
+        }
+    }
+}
+
+impl TryFrom<Value> for Object {
+    type Error = LoadError;
+
+    fn try_from(value: Value) -> Result<Self, LoadError> {
+        Self::from_value(value, 0)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        object.value().map_or(Self::Null, Cow::into_owned)
+    }
+}
+
+/// The objects of one side. Where a key stands twice, both are kept and the last one is found.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Object>", into = "Vec<Object>")]
+pub struct Inventory {
+    objects: Vec<Object>,
+    by_key: HashMap<Key, usize>,
+}
+
+impl Inventory {
+    /// All objects, in the order in which they came.
+    #[must_use]
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// The object with this key; the last one where it stands twice.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Object> {
+        self.by_key.get(key).and_then(|place| self.objects.get(*place))
+    }
+
+    /// Adds an object.
+    pub fn push(&mut self, object: Object) {
+        self.by_key.insert(object.key.clone(), self.objects.len());
+        self.objects.push(object);
+    }
+
+    /// Whether there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+}
+
+impl From<Vec<Object>> for Inventory {
+    fn from(objects: Vec<Object>) -> Self {
+        let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
+        Self { objects, by_key }
+    }
+}
+
+impl From<Inventory> for Vec<Object> {
+    fn from(inventory: Inventory) -> Self {
+        inventory.objects
+    }
+}

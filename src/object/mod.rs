@@ -1,0 +1,10 @@
+//! One Kubernetes object: its key, the paths inside it, and where its body comes from.
+//! A body is text until somebody needs the tree; equal texts are never parsed.
+
+mod key;
+mod load;
+mod path;
+
+pub use key::{ApiVersion, Key};
+pub use load::{Body, Inventory, LoadError, Object};
+pub use path::{Path, PathError, Segment};

@@ -1,0 +1,10 @@
+//! The policy file: which values come late, where pins live, and what each gate does.
+//! Read by the same reader as manifests, so that a message can name the line.
+
+mod read;
+mod schema;
+
+pub use read::{PolicyError, parse};
+pub use schema::{
+    Answer, Gates, HealthGates, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window,
+};

@@ -1,0 +1,222 @@
+//! The report, versioned. Its JSON Schema is generated from these types into `schemas/`.
+//! Values in it are already redacted: nothing that is secret gets this far.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::compare::{Action, Basis, Within};
+use crate::effect::{Decision, Effect, Touches};
+use crate::host::HostKind;
+use crate::impact::Rollout;
+use crate::object::Key;
+
+/// Everything that one run has to say.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Always `rollgate.dev/v1alpha1`.
+    pub api_version: String,
+    /// Always `Report`.
+    pub kind: String,
+    /// `allow`, `hold` or `undecided`.
+    pub decision: Decision,
+    /// The worst effect of all objects.
+    pub effect: Effect,
+    /// Hash of what affects Machines, and of nothing else: an approval names it.
+    pub digest: String,
+    /// Why, the weightiest first.
+    pub reasons: Vec<Reason>,
+    /// What deserves a line of its own.
+    pub findings: Vec<Finding>,
+    /// What a person should know and nobody is held for.
+    pub warnings: Vec<String>,
+    /// The compared objects that change.
+    pub objects: Vec<ObjectReport>,
+    /// What happens to Machines, per owner.
+    pub rollouts: Vec<Rollout>,
+    /// The late values of the policy and their state.
+    pub late_values: Vec<LateValueReport>,
+    /// Which policy was used.
+    pub policy: PolicyReport,
+    /// Who writes.
+    pub host: HostReport,
+    /// What it was compared with.
+    pub live: LiveReport,
+    /// Provider versions that the rules were chosen by.
+    pub providers: BTreeMap<String, String>,
+}
+
+/// Why a run decided as it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reason {
+    /// The gate that answers.
+    pub gate: String,
+    /// Its answer.
+    pub decision: Decision,
+    /// One line that names the object, the field and what happens.
+    pub message: String,
+    /// The next command, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Something that deserves a line of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Its id, such as `pending-rollout`.
+    pub id: String,
+    /// What it is about.
+    pub object: Key,
+    /// One sentence.
+    pub message: String,
+}
+
+/// One compared object that changes.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectReport {
+    /// Its `apiVersion`, as rendered.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Name of the template that it takes the place of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+    /// What the host does to it.
+    pub action: Action,
+    /// The worst of its changes.
+    pub effect: Effect,
+    /// Which comparison was possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Basis>,
+    /// Rule that decided about the object as a whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// One sentence about the object as a whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
+    /// Line of the rendered stream where its document starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What changes in it.
+    pub changes: Vec<ChangeReport>,
+}
+
+/// One place that differs.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeReport {
+    /// Place in the object.
+    pub path: String,
+    /// Identity of the list item that the path goes through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The way into strings that are documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<Within>,
+    /// Value before; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// Value after; absent where it goes away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+    /// What it does to Machines.
+    pub effect: Effect,
+    /// What it moves besides Machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Touches>,
+    /// Rule or mirror cause that decided.
+    pub rule: String,
+    /// One sentence for a person.
+    pub because: String,
+    /// Where that behaviour stands.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+}
+
+/// State of a late value in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateState {
+    /// Nothing in the stream needs it.
+    Unused,
+    /// A source gave it.
+    Resolved,
+    /// The pin gave it.
+    Pinned,
+    /// The source and the pin disagree.
+    Differs,
+    /// No source has it yet.
+    Missing,
+    /// A source could not be read.
+    Unread,
+    /// Offline and not known: equal to itself and to nothing else.
+    Symbolic,
+    /// A source gave something that is not of its type.
+    Invalid,
+}
+
+/// A late value of the policy and its state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LateValueReport {
+    /// Its name.
+    pub name: String,
+    /// Its state.
+    pub state: LateState,
+    /// The value, unless it is secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Where it came from, or should come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How many places of the stream were filled in with it.
+    pub places: usize,
+}
+
+/// Which policy was used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyReport {
+    /// A file, `configmap/NAME`, or `built-in`.
+    pub source: String,
+    /// Hash of its bytes.
+    pub digest: String,
+}
+
+/// Who writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostReport {
+    /// Which program; absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<HostKind>,
+    /// Release name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// Namespace of the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// What the stream was compared with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveReport {
+    /// `cluster`, or a file, or `none`.
+    pub source: String,
+    /// Rendered objects that were compared.
+    pub objects: usize,
+    /// Rendered objects that passed through without a comparison.
+    pub not_compared: usize,
+}

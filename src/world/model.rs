@@ -1,0 +1,192 @@
+//! The World: what was read, when, from where, and what could not be read.
+//! Doubt is part of it: a missing answer is an `Unread`, never an absence.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+use crate::object::{Inventory, Key};
+use crate::pin::Pin;
+
+/// Everything that one judgement may know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct World {
+    /// When the cluster was read; equal to `now` for a live run.
+    pub taken: Timestamp,
+    /// The clock of the judgement.
+    pub now: Timestamp,
+    /// Where `live` came from.
+    pub source: LiveSource,
+    /// What the API server holds.
+    pub live: Inventory,
+    /// What the host wrote last time.
+    pub base: Base,
+    /// The release that is about to be written, as far as its record was read.
+    pub release: Option<Release>,
+    /// Who writes.
+    pub host: Host,
+    /// What each source of a late value gave, in the policy's order.
+    pub readings: Vec<SourceReading>,
+    /// The pins as they stood.
+    pub pins: Vec<Pin>,
+    /// Provider name (`cluster-api`, `rke2`, ...) to its version.
+    pub providers: BTreeMap<String, Provider>,
+    /// Feature gates of the controllers that were told.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// What was asked for and could not be read. Never empty without a reason in it.
+    pub unread: Vec<Unread>,
+    /// What was asked for and is known not to be there.
+    pub absent: Vec<Absent>,
+}
+
+/// Where `live` came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveSource {
+    /// What kind of source it is.
+    pub kind: LiveKind,
+    /// How a person calls it: a context, a file.
+    pub name: String,
+}
+
+/// What kind of source `live` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LiveKind {
+    /// The API server, or a snapshot or dump of it: Machines, uids and managed fields can be expected.
+    Cluster,
+    /// An earlier render: it is its own base, and what the new one lacks is removed.
+    OldRender,
+    /// Nothing: everything is new, as far as is known.
+    None,
+}
+
+/// What the host wrote last time.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Base {
+    /// Where it came from.
+    pub kind: BaseKind,
+    /// Its objects, hooks excluded.
+    pub objects: Inventory,
+}
+
+/// Where the base came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaseKind {
+    /// The live side itself: an old render.
+    Live,
+    /// The newest deployed revision of the release record.
+    Release,
+    /// A file that was given.
+    File,
+    /// There is none: a first install, known for sure.
+    FirstInstall,
+    /// Not known: removals cannot be seen.
+    #[default]
+    Unknown,
+}
+
+/// The release record, without its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// Release name.
+    pub name: String,
+    /// Namespace of the release.
+    pub namespace: String,
+    /// Newest revision that is deployed; 0 where there is none.
+    pub deployed: u64,
+    /// Newest revision of all and its status.
+    pub newest: u64,
+    /// Status of the newest revision.
+    pub status: ReleaseStatus,
+    /// How the newest deployed revision was written.
+    pub method: WriteMethod,
+}
+
+/// Helm's words for the state of a revision (helm `pkg/release/v1/status.go`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "Helm's own words, one to one.")]
+pub enum ReleaseStatus {
+    Unknown,
+    Deployed,
+    Uninstalled,
+    Superseded,
+    Failed,
+    Uninstalling,
+    PendingInstall,
+    PendingUpgrade,
+    PendingRollback,
+}
+
+/// How a host writes custom resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteMethod {
+    /// JSON merge patch from the last manifest to the new one.
+    MergePatch,
+    /// Server-side apply of the whole object.
+    ServerSideApply,
+    /// `kubectl apply`: three-way patch from the last-applied annotation.
+    LastApplied,
+}
+
+/// What one source of one late value gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceReading {
+    /// Name of the late value.
+    pub value: String,
+    /// Place of the source in the policy's list, from 0.
+    pub place: usize,
+    /// The text found; `None` where the source has none.
+    pub found: Option<String>,
+    /// Where it was found, for the report and the pin (object, file or variable, with path).
+    pub source: String,
+    /// Uid of the object, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// Its resourceVersion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
+    /// Why the source could not be read; doubt, not absence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
+    /// Whether the value comes from a Secret and must never be shown.
+    #[serde(default)]
+    pub secret: bool,
+}
+
+/// The version of a provider and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    /// Version with its `v`, such as `v1.11.3`.
+    pub version: String,
+    /// What it was read from, or `told` or `assumed newest`.
+    pub evidence: String,
+}
+
+/// Something that was asked for and could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// What: a kind, an object, the release record.
+    pub what: String,
+    /// Why: the status and message.
+    pub why: String,
+    /// What to do about it, in one line: a right to grant, an option to give.
+    pub remedy: String,
+    /// The objects that this keeps from being judged; empty where it is all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<Key>,
+}
+
+/// Something that was asked for and is known not to be there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// What: a kind whose CRD is missing, an object.
+    pub what: String,
+}
