@@ -1,8 +1,18 @@
 //! What a run says: one model, one file a format. Nothing here decides anything.
 
+mod build;
+pub mod human;
 mod model;
+pub mod sentence;
 
+pub use build::{Parts, build, hash};
 pub use model::{
     ChangeReport, Finding, HostReport, LateState, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason,
     Report,
 };
+
+/// A count with its noun: `1 Machine`, `3 Machines`.
+#[must_use]
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -220,3 +220,11 @@ pub struct LiveReport {
     /// Rendered objects that passed through without a comparison.
     pub not_compared: usize,
 }
+
+impl ObjectReport {
+    /// Whether the object is new or goes away without any effect, so that a person need not read about it.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.effect == Effect::None && self.action != Action::Update && self.renamed_from.is_none()
+    }
+}

@@ -1,0 +1,40 @@
+//! The budget: how many Machines one run may replace or take away.
+
+use super::Judged;
+use crate::compare::Pair;
+use crate::effect::{Decision, Effect};
+use crate::report::{Reason, plural};
+
+/// A hold when more Machines go than the policy allows, or when their number is not known.
+pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let Some(limit) = judged.policy.gates.max_machines else { return Vec::new() };
+    let counts = judged.classified.rollouts.iter().map(|rollout| rollout.machines);
+    let (mut known, mut unknown) = (0, 0);
+    for count in counts {
+        match count {
+            Some(machines) => known += machines,
+            None => unknown += 1,
+        }
+    }
+    known += judged.pairs.iter().map(scaled_in).sum::<u64>();
+    if known <= limit && unknown == 0 {
+        return Vec::new();
+    }
+    let more = if unknown > 0 { format!(", and {unknown} of unknown size") } else { String::new() };
+    vec![Reason {
+        gate: "maxMachines".to_owned(),
+        decision: Decision::Hold,
+        message: format!("{} would be replaced or removed{more}; the policy allows {limit}", plural(known, "Machine")),
+        next: Some("split the change, or raise gates.maxMachines in the policy".to_owned()),
+    }]
+}
+
+/// Machines that a smaller `replicas` takes away.
+fn scaled_in(pair: &Pair) -> u64 {
+    let number = |value: &Option<serde_json::Value>| value.as_ref().and_then(serde_json::Value::as_u64);
+    pair.changes
+        .iter()
+        .filter(|change| change.effect == Effect::Scale)
+        .filter_map(|change| Some(number(&change.before)?.saturating_sub(number(&change.after)?)))
+        .sum()
+}

@@ -1,0 +1,86 @@
+//! The answers per effect: what the policy says to a rollout, a deletion, a latent change and so on.
+//! One reason an object and effect; it names the field that weighs most.
+
+use super::{Judged, decision};
+use crate::compare::{Change, Pair};
+use crate::effect::{Decision, Effect, Touches};
+use crate::policy::Gates;
+use crate::report::{Reason, sentence};
+
+/// The reasons of every object, worst effect first.
+pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let gates = &judged.policy.gates;
+    let mut found: Vec<(Effect, Reason)> = Vec::new();
+    for pair in judged.pairs {
+        for effect in effects_of(pair) {
+            let answer = answer(gates, effect);
+            if answer != Decision::Allow {
+                found.push((effect, reason(judged, pair, effect, answer)));
+            }
+        }
+        found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
+    }
+    found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
+    found.into_iter().map(|(_, reason)| reason).collect()
+}
+
+/// The distinct effects of an object and of its changes, worst first, `none` left out.
+fn effects_of(pair: &Pair) -> Vec<Effect> {
+    let mut effects: Vec<Effect> =
+        pair.changes.iter().map(|change| change.effect).chain([pair.effect]).filter(|e| *e != Effect::None).collect();
+    effects.sort_unstable_by(|a, b| b.cmp(a));
+    effects.dedup();
+    effects
+}
+
+/// What the policy answers to an effect; the unknown meets the stricter of the rollout and delete gates,
+/// and never less than a warning.
+fn answer(gates: &Gates, effect: Effect) -> Decision {
+    let answer = match effect {
+        Effect::None => return Decision::Allow,
+        Effect::InPlace => gates.in_place,
+        Effect::Scale => gates.scale,
+        Effect::Latent => gates.latent,
+        Effect::Rollout => gates.rollout,
+        Effect::Rejected => gates.rejected,
+        Effect::Delete => gates.delete,
+        Effect::Unknown => gates.rollout.max(gates.delete),
+    };
+    decision(answer)
+}
+
+fn reason(judged: &Judged<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
+    let weighty: Vec<&Change> = pair.changes.iter().filter(|change| change.effect == effect).collect();
+    let machines = judged
+        .classified
+        .rollouts
+        .iter()
+        .find(|rollout| rollout.owner == pair.key && rollout.effect == effect)
+        .and_then(|rollout| rollout.machines);
+    let next = weighty
+        .first()
+        .map(|change| change.rule.as_str())
+        .or(Some(pair.rule.as_str()))
+        .filter(|rule| !rule.is_empty())
+        .map(|rule| format!("rollgate explain {rule}"));
+    Reason {
+        gate: effect.word().to_owned(),
+        decision,
+        message: sentence::of_object(pair, effect, &weighty, machines),
+        next,
+    }
+}
+
+/// A reason for changes that move infrastructure at once.
+fn infrastructure(pair: &Pair, gates: &Gates) -> Option<Reason> {
+    let answer = decision(gates.infrastructure);
+    let touching: Vec<&Change> =
+        pair.changes.iter().filter(|change| change.touches == Some(Touches::Infrastructure)).collect();
+    let first = touching.first().filter(|_| answer != Decision::Allow)?;
+    Some(Reason {
+        gate: "infrastructure".to_owned(),
+        decision: answer,
+        message: format!("{}: {} moves infrastructure at once", pair.key, sentence::of_change(first)),
+        next: Some(format!("rollgate explain {}", first.rule)).filter(|_| !first.rule.is_empty()),
+    })
+}

@@ -1,0 +1,61 @@
+//! Checks that can hold an install, one file a gate. A gate reads what was judged and answers with reasons;
+//! every gate looks at every change, not only at the worst.
+
+mod budget;
+mod doubt;
+mod effects;
+mod release;
+mod window;
+
+use crate::compare::Pair;
+use crate::controllers::Classified;
+use crate::effect::Decision;
+use crate::policy::{Answer, Policy};
+use crate::report::Reason;
+use crate::world::{Unread, World};
+
+/// What the gates look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    /// Every object that differs, judged.
+    pub pairs: &'a [Pair],
+    /// Rollouts and findings.
+    pub classified: &'a Classified,
+    /// What was read.
+    pub world: &'a World,
+    /// What could not be predicted.
+    pub doubts: &'a [Unread],
+    /// The policy in force.
+    pub policy: &'a Policy,
+}
+
+/// The gates, in the order in which they are asked.
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 5] =
+    [doubt::reasons, release::reasons, effects::reasons, budget::reasons, window::reasons];
+
+/// Asks every gate; the weightiest answer comes first.
+#[must_use]
+pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = GATES.iter().flat_map(|gate| gate(judged)).collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(weight(reason.decision)));
+    reasons
+}
+
+/// A hold is said before a doubt: what is known to be bad outweighs what is not known.
+const fn weight(decision: Decision) -> u8 {
+    match decision {
+        Decision::Hold => 3,
+        Decision::Undecided => 2,
+        Decision::Warn => 1,
+        Decision::Allow => 0,
+    }
+}
+
+/// The decision that a policy's answer stands for.
+const fn decision(answer: Answer) -> Decision {
+    match answer {
+        Answer::Allow => Decision::Allow,
+        Answer::Warn => Decision::Warn,
+        Answer::Hold => Decision::Hold,
+    }
+}

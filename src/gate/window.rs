@@ -1,0 +1,78 @@
+//! Maintenance windows: outside of them a rollout or a deletion is held, whatever the other gates answer.
+
+use std::str::FromStr as _;
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+
+use super::Judged;
+use crate::effect::{Decision, Effect};
+use crate::policy::Window;
+use crate::report::Reason;
+
+/// A hold when Machines would go and no window is open.
+pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let windows = &judged.policy.gates.windows;
+    let weighty = judged.pairs.iter().any(|pair| pair.effect >= Effect::Rollout);
+    if windows.is_empty() || !weighty {
+        return Vec::new();
+    }
+    let now = judged.world.now;
+    let mut faults = Vec::new();
+    for window in windows {
+        match is_open(window, now) {
+            Ok(true) => return Vec::new(),
+            Ok(false) => {}
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let message = if faults.is_empty() {
+        format!("{now} is outside every maintenance window of the policy")
+    } else {
+        format!("a maintenance window of the policy cannot be read: {}", faults.join("; "))
+    };
+    vec![Reason {
+        gate: "windows".to_owned(),
+        decision: Decision::Hold,
+        message,
+        next: Some("wait for the window, or change gates.windows in the policy".to_owned()),
+    }]
+}
+
+/// Whether the newest start of the window lies less than its length before `now`.
+fn is_open(window: &Window, now: Timestamp) -> Result<bool, String> {
+    let cron = croner::Cron::from_str(&window.cron).map_err(|error| format!("cron {:?}: {error}", window.cron))?;
+    let zone = match &window.time_zone {
+        Some(name) => TimeZone::get(name).map_err(|error| format!("time zone {name:?}: {error}"))?,
+        None => TimeZone::UTC,
+    };
+    let length =
+        SignedDuration::from_str(&window.length).map_err(|error| format!("for {:?}: {error}", window.length))?;
+    let here = now.to_zoned(zone);
+    let start =
+        cron.find_previous_occurrence(&here, true).map_err(|error| format!("cron {:?}: {error}", window.cron))?;
+    Ok(start.timestamp().checked_add(length).is_ok_and(|end| now < end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saturday_night() -> Window {
+        Window { cron: "0 2 * * 6".to_owned(), length: "3h".to_owned(), time_zone: Some("Europe/Paris".to_owned()) }
+    }
+
+    #[test]
+    fn a_window_is_open_from_its_start_for_its_length() {
+        let open = |at: &str| is_open(&saturday_night(), at.parse().expect("a time")).expect("a window");
+        assert!(!open("2026-11-21T00:59:59Z"));
+        assert!(open("2026-11-21T01:00:00Z"));
+        assert!(open("2026-11-21T03:59:59Z"));
+        assert!(!open("2026-11-21T04:00:00Z"));
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_read_is_said() {
+        let window = Window { time_zone: Some("Europe/Atlantis".to_owned()), ..saturday_night() };
+        assert!(is_open(&window, Timestamp::UNIX_EPOCH).expect_err("no such zone").contains("Atlantis"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Sentences for people: one line that names the object, the field, before and after, and the Machines.
+
+use serde_json::Value;
+
+use super::plural;
+use crate::compare::{Change, Pair};
+use crate::effect::Effect;
+
+/// Longest text of a value in a sentence, in characters.
+const LONGEST: usize = 60;
+
+/// What an object's changes of one effect come to, in one line.
+#[must_use]
+pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
+    let consequence = consequence(effect, machines);
+    let Some(first) = changes.first() else {
+        let because = if pair.because.is_empty() { String::new() } else { format!(" ({})", pair.because) };
+        return format!("{}: {consequence}{because}", pair.key);
+    };
+    let others = match changes.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {}", plural(more as u64, "other change")),
+    };
+    format!("{}: {}{others} {consequence}", pair.key, of_change(first))
+}
+
+/// What an effect means, as the end of a sentence.
+fn consequence(effect: Effect, machines: Option<u64>) -> String {
+    let count = machines.map_or_else(|| "its Machines".to_owned(), |count| plural(count, "Machine"));
+    match effect {
+        Effect::None => "reaches no Machine".to_owned(),
+        Effect::InPlace => "is propagated without replacing Machines".to_owned(),
+        Effect::Scale => "changes the number of Machines".to_owned(),
+        Effect::Latent => "lands with the next new Machine".to_owned(),
+        Effect::Rollout => format!("replaces {count}"),
+        Effect::Rejected => "will be refused by the API server, after other objects were already written".to_owned(),
+        Effect::Delete => format!("destroys {count}"),
+        Effect::Unknown => "is not known to be safe".to_owned(),
+    }
+}
+
+/// A change in one line: path, the way into documents, before and after.
+#[must_use]
+pub fn of_change(change: &Change) -> String {
+    let (before, after) = excerpt(change.before.as_ref(), change.after.as_ref());
+    format!("{} {before} -> {after}", place(change))
+}
+
+/// The path of a change with the way into strings that are documents.
+#[must_use]
+pub fn place(change: &Change) -> String {
+    let mut place = change.path.to_string();
+    for within in &change.within {
+        place.push_str(" > ");
+        place.push_str(if within.path.is_empty() { &within.decode } else { &within.path });
+    }
+    place
+}
+
+/// Two values as short texts; long strings are cut to where they differ.
+#[must_use]
+pub fn excerpt(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
+    if let (Some(Value::String(before)), Some(Value::String(after))) = (before, after)
+        && (before.chars().count() > LONGEST || after.chars().count() > LONGEST || before.contains('\n'))
+    {
+        return differing_lines(before, after);
+    }
+    (short(before), short(after))
+}
+
+/// The first lines that differ, cut to what can be read.
+fn differing_lines(before: &str, after: &str) -> (String, String) {
+    let (mut old, mut new) = (before.lines(), after.lines());
+    loop {
+        match (old.next(), new.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (None, None) => return (cut(before), cut(after)),
+            (a, b) => {
+                return (
+                    a.map_or_else(|| "(end)".to_owned(), |line| cut(line.trim())),
+                    b.map_or_else(|| "(end)".to_owned(), |line| cut(line.trim())),
+                );
+            }
+        }
+    }
+}
+
+/// A value as one short text.
+#[must_use]
+pub fn short(value: Option<&Value>) -> String {
+    match value {
+        None => "(absent)".to_owned(),
+        Some(Value::String(text)) if text.is_empty() => "\"\"".to_owned(),
+        Some(Value::String(text)) => cut(text),
+        Some(other) => cut(&other.to_string()),
+    }
+}
+
+/// At most `LONGEST` characters, on one line.
+fn cut(text: &str) -> String {
+    let line = text.replace(['\n', '\r', '\t'], " ");
+    if line.chars().count() <= LONGEST {
+        return line;
+    }
+    let mut short: String = line.chars().take(LONGEST - 1).collect();
+    short.push('…');
+    short
+}
