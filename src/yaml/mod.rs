@@ -1,36 +1,32 @@
-//! YAML as Kubernetes reads it, with byte spans.
+//! YAML as Kubernetes reads it, with the bytes it stands in.
+//!
+//! Go reads manifests with sigs.k8s.io/yaml v1.6.0 over go.yaml.in/yaml/v2 v2.4.4 and encoding/json; this module gives the same values,
+//! the same refusals, and a span for every node. A stream is cut into [`Section`]s first; a document that is never asked for is never
+//! parsed; an edit replaces the bytes of a span and nothing else.
 
-use serde_json::Value;
+pub mod debug;
 
-/// A range of bytes, end excluded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-}
+mod arena;
+mod decode;
+mod error;
+mod events;
+mod json;
+mod number;
+mod parse;
+mod read;
+mod resolve;
+mod scan;
+mod span;
+mod split;
+mod text;
+mod timestamp;
+mod tree;
 
-/// Why a text is refused, as Kubernetes would.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: {message}")]
-pub struct Error {
-    /// Line in the stream, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
-/// Reads the one document at `span` of the stream `bytes` as JSON; an empty document is `null`.
-///
-/// # Errors
-/// When Kubernetes would refuse it.
-pub fn read_json(bytes: &[u8], span: Span) -> Result<Value, Error> {
-    serde_json::from_slice(&bytes[span.start..span.end]).map_err(|error| Error {
-        line: error.line(),
-        column: error.column(),
-        message: error.to_string(),
-    })
-}
+pub use self::arena::NodeId;
+pub use self::error::{Error, Result};
+pub use self::read::{read, read_at, read_first, read_json, read_section};
+pub use self::resolve::Scalar;
+pub use self::scan::Style;
+pub use self::span::{Position, Span};
+pub use self::split::{Section, is_blank, split};
+pub use self::tree::{Duplicate, Node, NodeKind, Segment, Tree};
