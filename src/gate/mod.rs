@@ -4,6 +4,7 @@
 mod budget;
 mod doubt;
 mod effects;
+mod health;
 mod release;
 mod window;
 
@@ -30,8 +31,8 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 5] =
-    [doubt::reasons, release::reasons, effects::reasons, budget::reasons, window::reasons];
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 6] =
+    [doubt::reasons, release::reasons, effects::reasons, budget::reasons, window::reasons, health::reasons];
 
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]

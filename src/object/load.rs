@@ -72,7 +72,7 @@ impl Object {
     pub fn value(&self) -> Result<Cow<'_, Value>, LoadError> {
         match &self.body {
             Body::Value(value) => Ok(Cow::Borrowed(value)),
-            Body::Text(bytes, span) => Ok(Cow::Owned(yaml::read_json(bytes, *span)?)),
+            Body::Text(bytes, span) => Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?)),
         }
     }
 }

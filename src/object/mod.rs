@@ -4,7 +4,9 @@
 mod key;
 mod load;
 mod path;
+mod stream;
 
 pub use key::{ApiVersion, Key};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
+pub use stream::Stream;

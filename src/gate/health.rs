@@ -1,0 +1,146 @@
+//! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok, etcd's quorum.
+//! Asked only where Machines would be replaced and Machines could be read.
+
+use serde_json::Value;
+
+use super::{Judged, decision};
+use crate::effect::{Decision, Effect};
+use crate::impact::Rollout;
+use crate::object::Key;
+use crate::report::{Reason, plural};
+
+/// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
+const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
+/// Label of the Machines of a control plane.
+const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+/// Label of everything that belongs to a cluster.
+const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
+
+/// The reasons of every rollout, by owner.
+pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
+    rollouts
+        .flat_map(|rollout| [remediation(judged, rollout), machines(judged, rollout), etcd(judged, rollout)])
+        .flatten()
+        .collect()
+}
+
+fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option<Reason> {
+    (answer != Decision::Allow).then(|| Reason {
+        gate: format!("health.{gate}"),
+        decision: answer,
+        message,
+        next: Some(next),
+    })
+}
+
+/// A remediation that runs already.
+fn remediation(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
+    let owner = judged.world.live.get(&rollout.owner)?.value().ok()?;
+    owner.pointer("/metadata/annotations")?.get(REMEDIATING)?;
+    reason(
+        "remediation",
+        decision(judged.policy.gates.health.remediation),
+        format!("{}: a Machine is being remediated; a rollout now would compete with it", rollout.owner),
+        describe(&rollout.owner),
+    )
+}
+
+/// Machines of the owner's cluster that are not ok.
+fn machines(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
+    let all = machines_of(judged, rollout);
+    let ailing: Vec<String> = all.iter().filter_map(ailment).collect();
+    let first = ailing.first()?;
+    reason(
+        "machines",
+        decision(judged.policy.gates.health.machines),
+        format!("{}: {} of {} not ok: {first}", rollout.owner, ailing.len(), plural(all.len() as u64, "Machine")),
+        describe(&rollout.owner),
+    )
+}
+
+/// Stacked etcd: after one step of the rollout, the healthy voters must still be a majority. The member that is
+/// being added counts as unhealthy, as in Cluster API's own check before a remediation
+/// (`controlplane/kubeadm/internal/controllers/remediation.go`, canSafelyRemoveEtcdMember).
+fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
+    let members: Vec<Value> = machines_of(judged, rollout).into_iter().filter(is_control_plane).collect();
+    let first = members.first().filter(|_| rollout.owner.group == "controlplane.cluster.x-k8s.io")?;
+    // A member that says nothing about etcd is not known to be a voter (external etcd, an older provider).
+    condition(first, "EtcdMemberHealthy")?;
+    let unhealthy = members.iter().filter(|machine| condition(machine, "EtcdMemberHealthy") != Some("True")).count();
+    let voters = members.len();
+    let (after, bad) = match rollout.max_surge.unwrap_or(1) {
+        0 if unhealthy > 0 => (voters.saturating_sub(1), unhealthy - 1),
+        0 => (voters.saturating_sub(1), 0),
+        _ => (voters + 1, unhealthy + usize::from(voters > 1)),
+    };
+    let quorum = after / 2 + 1;
+    if after.saturating_sub(bad) >= quorum {
+        return None;
+    }
+    reason(
+        "etcd",
+        decision(judged.policy.gates.health.etcd),
+        format!(
+            "{}: {unhealthy} of {} not healthy; the first step leaves {} of {after} voters, {quorum} are needed",
+            rollout.owner,
+            plural(voters as u64, "etcd member"),
+            after.saturating_sub(bad)
+        ),
+        describe(&rollout.owner),
+    )
+}
+
+/// The Machines of the cluster that the owner belongs to; for a control plane only its own.
+fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
+    let own_only = rollout.owner.group == "controlplane.cluster.x-k8s.io";
+    let objects = judged.world.live.objects().iter();
+    objects
+        .filter(|object| object.key.kind == "Machine" && object.key.group == "cluster.x-k8s.io")
+        .filter(|object| object.key.namespace == rollout.owner.namespace)
+        .filter_map(|object| object.value().ok().map(std::borrow::Cow::into_owned))
+        .filter(|machine| label(machine, CLUSTER) == Some(rollout.cluster.as_str()))
+        .filter(|machine| !own_only || is_control_plane(machine))
+        .collect()
+}
+
+fn is_control_plane(machine: &Value) -> bool {
+    label(machine, CONTROL_PLANE).is_some()
+}
+
+fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object.pointer("/metadata/labels")?.get(name)?.as_str()
+}
+
+/// The status of a condition, in whichever list the API version keeps it.
+fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+    ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
+        .iter()
+        .filter_map(|pointer| machine.pointer(pointer)?.as_array())
+        .flatten()
+        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))?
+        .get("status")?
+        .as_str()
+}
+
+/// What is wrong with a Machine, in a few words.
+fn ailment(machine: &Value) -> Option<String> {
+    let name = machine.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
+    if machine.pointer("/metadata/deletionTimestamp").is_some() {
+        return Some(format!("{name} is being deleted"));
+    }
+    // A Machine without any status was never looked at by a controller; that is said by the read, not here.
+    machine.get("status").filter(|status| status.as_object().is_some_and(|status| !status.is_empty()))?;
+    if machine.pointer("/status/nodeRef").is_none() {
+        return Some(format!("{name} has no node yet"));
+    }
+    let unhealthy =
+        ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find(|name| condition(machine, name) == Some("False"));
+    unhealthy.map(|condition| format!("{name}: {condition} is False"))
+}
+
+/// The command that shows the owner.
+fn describe(owner: &Key) -> String {
+    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+    format!("kubectl describe {} {}{namespace}", owner.kind.to_lowercase(), owner.name)
+}

@@ -1,0 +1,105 @@
+//! A stream as objects: every document of it that is one, with its text left where it is.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Body, Inventory, LoadError, Object};
+use crate::yaml;
+
+/// The objects of a stream, and what else stands in it.
+#[derive(Debug, Clone, Default)]
+pub struct Stream {
+    /// Objects in the order of the stream; the items of a `List` each for itself.
+    pub objects: Inventory,
+    /// Documents that are not empty.
+    pub documents: usize,
+    /// Documents without a name of their own (`generateName`), which nothing can be compared with.
+    pub nameless: usize,
+}
+
+impl Stream {
+    /// Reads a stream. Only what is needed to know an object is read of it.
+    ///
+    /// # Errors
+    /// When a document is not what Kubernetes reads, or is no object; the message names the line.
+    pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
+        let mut stream = Self::default();
+        let mut objects = Vec::new();
+        for section in yaml::split(bytes)? {
+            if section.is_blank(bytes) {
+                continue;
+            }
+            let value = yaml::read_section(bytes, &section)?.to_json()?;
+            if value.is_null() {
+                continue;
+            }
+            stream.documents += 1;
+            stream.take(value, bytes, &section, &mut objects)?;
+        }
+        stream.objects = objects.into();
+        Ok(stream)
+    }
+
+    fn take(
+        &mut self,
+        mut value: Value,
+        bytes: &Arc<[u8]>,
+        section: &yaml::Section,
+        objects: &mut Vec<Object>,
+    ) -> Result<(), LoadError> {
+        if is_list(&value) {
+            let items = value.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+            for item in items {
+                objects.push(Object::from_value(item, section.line)?);
+            }
+            return Ok(());
+        }
+        if value.pointer("/metadata/name").is_none() && value.pointer("/metadata/generateName").is_some() {
+            self.nameless += 1;
+            return Ok(());
+        }
+        let mut object = Object::from_value(value, section.line)?;
+        object.body = Body::Text(Arc::clone(bytes), section.document);
+        objects.push(object);
+        Ok(())
+    }
+}
+
+/// Whether a document only carries others.
+fn is_list(value: &Value) -> bool {
+    let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    kind.ends_with("List") && value.get("items").is_some_and(Value::is_array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Stream, LoadError> {
+        Stream::load(&Arc::from(text.as_bytes()))
+    }
+
+    #[test]
+    fn empty_documents_are_no_objects() {
+        let stream = load("# only words\n---\n---\n# more\n").expect("a stream");
+        assert_eq!((stream.documents, stream.objects.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_items_of_a_list_are_objects() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n";
+        let stream = load(text).expect("a stream");
+        assert_eq!((stream.documents, stream.objects.len()), (1, 2));
+    }
+
+    #[test]
+    fn a_document_that_is_no_object_is_refused_with_its_line() {
+        let fault = load("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: ConfigMap\n")
+            .expect_err("no object");
+        assert_eq!(
+            fault.to_string(),
+            "line 6: apiVersion is missing or not a string; every document needs apiVersion, kind and metadata.name"
+        );
+    }
+}
