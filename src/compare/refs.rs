@@ -1,0 +1,134 @@
+//! References from one object to another, in every spelling that Cluster API uses:
+//! `infrastructureRef`, `bootstrap.configRef`, `templateRef`, `ref`, with `apiVersion` (v1beta1) or `apiGroup` (v1beta2).
+
+use serde_json::Value;
+
+use crate::object::{ApiVersion, Path, Segment};
+
+/// A reference that stands in an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Where it stands; list places are those of the object that holds it.
+    pub path: Path,
+    /// Where it stands by words: list items by `class` or `name` instead of by place, the v1beta2 detour left out.
+    pub role: String,
+    /// Group of what it refers to; `None` where the reference does not say.
+    pub group: Option<String>,
+    /// Kind of what it refers to.
+    pub kind: String,
+    /// Namespace of what it refers to; `None` where it is that of the object that refers.
+    pub namespace: Option<String>,
+    /// Name of what it refers to.
+    pub name: String,
+}
+
+/// All references in the `spec` of an object, in the order in which they stand.
+#[must_use]
+pub fn references(object: &Value) -> Vec<Reference> {
+    let mut found = Vec::new();
+    if let Some(spec) = object.get("spec") {
+        collect(spec, &Path::root().key("spec"), "spec", &mut found);
+    }
+    found
+}
+
+/// Adds the references below one value.
+fn collect(value: &Value, path: &Path, role: &str, found: &mut Vec<Reference>) {
+    match value {
+        Value::Object(map) => {
+            if let Some(reference) = read(value, path, role) {
+                found.push(reference);
+                return;
+            }
+            for (key, value) in map.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
+                let role = if is_detour(role, key) { role.to_owned() } else { format!("{role}.{}", word(key)) };
+                collect(value, &path.key(key.as_str()), &role, found);
+            }
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                let name = ["class", "name"].iter().find_map(|key| item.get(key).and_then(Value::as_str));
+                let role = name.map_or_else(|| format!("{role}[{place}]"), |name| format!("{role}[{name}]"));
+                collect(item, &path.index(place), &role, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// v1beta2 puts `machineTemplate.infrastructureRef` one level deeper, and ClusterClass workers one level higher.
+fn is_detour(role: &str, key: &str) -> bool {
+    (key == "spec" && role.ends_with(".machineTemplate")) || (key == "template" && role.contains("spec.workers."))
+}
+
+/// One word for the spellings of one thing in v1beta1 and v1beta2.
+fn word(key: &str) -> &str {
+    match key {
+        "ref" => "templateRef",
+        "infrastructureTemplate" => "infrastructureRef",
+        other => other,
+    }
+}
+
+/// Reads a map as a reference.
+fn read(value: &Value, path: &Path, role: &str) -> Option<Reference> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let Some(Segment::Key(field)) = path.segments().last() else { return None };
+    let name = text("name")?;
+    // Metal3 names its data template by name alone (CAPM3 api/v1beta1/metal3machine_types.go).
+    let (kind, group) = match (text("kind"), field.as_str()) {
+        (Some(kind), _) if is_reference_field(field) => {
+            let group = text("apiGroup").or_else(|| text("apiVersion").map(|version| ApiVersion::parse(version).group));
+            (kind, group)
+        }
+        (None, "dataTemplate") => ("Metal3DataTemplate", Some("infrastructure.cluster.x-k8s.io")),
+        _ => return None,
+    };
+    Some(Reference {
+        path: path.clone(),
+        role: role.to_owned(),
+        group: group.map(str::to_owned),
+        kind: kind.to_owned(),
+        namespace: text("namespace").map(str::to_owned),
+        name: name.to_owned(),
+    })
+}
+
+/// Whether a field holds a reference to an object of its own.
+fn is_reference_field(field: &str) -> bool {
+    field.ends_with("Ref") || matches!(field, "ref" | "remediationTemplate" | "infrastructureTemplate")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_versions_spell_the_same_role() {
+        let old = json!({"spec": {"machineTemplate": {"infrastructureRef":
+            {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerMachineTemplate", "name": "a"}}}});
+        let new = json!({"spec": {"machineTemplate": {"spec": {"infrastructureRef":
+            {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DockerMachineTemplate", "name": "a"}}}}});
+        let (old, new) = (references(&old), references(&new));
+        assert_eq!(old[0].role, new[0].role);
+        assert_eq!(old[0].group, new[0].group);
+        assert_eq!(new[0].path.to_string(), "spec.machineTemplate.spec.infrastructureRef");
+    }
+
+    #[test]
+    fn workers_of_a_cluster_class_are_known_by_their_class() {
+        let class = json!({"spec": {"workers": {"machineDeployments": [{"class": "w", "template":
+            {"bootstrap": {"ref": {"kind": "KubeadmConfigTemplate", "name": "b"}}}}]}}});
+        assert_eq!(references(&class)[0].role, "spec.workers.machineDeployments[w].bootstrap.templateRef");
+    }
+
+    #[test]
+    fn things_that_only_have_a_name_are_no_references() {
+        assert!(
+            references(&json!({"spec": {"identityRef": {"name": "x"}, "users": [{"name": "a", "kind": "b"}]}}))
+                .is_empty()
+        );
+    }
+}

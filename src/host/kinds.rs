@@ -1,0 +1,104 @@
+//! Which objects are compared: those of Cluster API and its providers. Everything else is compared only where one of
+//! these refers to it.
+
+use crate::object::Key;
+
+/// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
+const GROUPS: [&str; 7] = [
+    "infrastructure.cluster.x-k8s.io",
+    "ipam.metal3.io",
+    "k0smotron.io",
+    "metal3.io",
+    "openstack.k-orc.cloud",
+    "turtles-capi.cattle.io",
+    "vmware.infrastructure.cluster.x-k8s.io",
+];
+
+/// Kinds of compared groups that live outside namespaces. What is not here has a namespace.
+const CLUSTER_WIDE: [&str; 9] = [
+    "AWSClusterControllerIdentity",
+    "AWSClusterRoleIdentity",
+    "AWSClusterStaticIdentity",
+    "ExtensionConfig",
+    "GlobalInClusterIPPool",
+    "KubeVirtClusterIdentity",
+    "VSphereClusterIdentity",
+    "VSphereDeploymentZone",
+    "VSphereFailureDomain",
+];
+
+/// Kinds that own Machines: of the control plane or of workers.
+const OWNERS: [&str; 5] = ["MachineDeployment", "MachineSet", "MachinePool", "Cluster", "ClusterClass"];
+
+/// Whether objects of this kind are compared whatever refers to them.
+pub(super) fn is_compared(key: &Key) -> bool {
+    key.is_capi() || GROUPS.contains(&key.group.as_str())
+}
+
+/// Whether an object of this kind is compared where a compared object refers to it.
+pub(super) fn is_compared_when_referred(key: &Key) -> bool {
+    key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
+}
+
+/// Whether objects of this kind live outside namespaces.
+pub(super) fn is_cluster_wide(key: &Key) -> bool {
+    CLUSTER_WIDE.contains(&key.kind.as_str())
+}
+
+/// Whether the removal of a field of this object can replace or destroy Machines: owners, and what they are made from.
+pub(super) fn owns_machines(key: &Key) -> bool {
+    let kind = key.kind.as_str();
+    OWNERS.contains(&kind) || kind.ends_with("ControlPlane") || kind.ends_with("MachinePool")
+}
+
+/// Whether controllers make objects of this kind, so that one found in an old render was not rendered:
+/// Machines, MachineSets, bootstrap configs, infrastructure Machines.
+pub(super) fn is_made_by_controllers(key: &Key) -> bool {
+    let kind = key.kind.as_str();
+    match key.group.as_str() {
+        "cluster.x-k8s.io" => matches!(kind, "Machine" | "MachineSet"),
+        "bootstrap.cluster.x-k8s.io" => kind.ends_with("Config"),
+        "infrastructure.cluster.x-k8s.io" => kind.ends_with("Machine") || kind.ends_with("MachinePoolMachine"),
+        "ipam.cluster.x-k8s.io" => matches!(kind, "IPAddress" | "IPAddressClaim"),
+        "ipam.metal3.io" => matches!(kind, "IPAddress" | "IPClaim"),
+        _ => false,
+    }
+}
+
+/// Whether the API server keeps objects of this kind as built-in types, which Helm 3 and `kubectl apply` merge three ways.
+pub(super) fn is_built_in(key: &Key) -> bool {
+    key.group.is_empty()
+        || !key.group.contains('.')
+        || key.group.ends_with(".k8s.io") && !key.group.ends_with(".x-k8s.io")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(api_version: &str, kind: &str) -> Key {
+        Key::new(api_version, kind, None, "x")
+    }
+
+    #[test]
+    fn provider_groups_are_compared_and_workloads_are_not() {
+        assert!(is_compared(&key("infrastructure.cluster.x-k8s.io/v1beta1", "DockerMachineTemplate")));
+        assert!(is_compared(&key("metal3.io/v1alpha1", "BareMetalHost")));
+        assert!(!is_compared(&key("apps/v1", "Deployment")));
+    }
+
+    #[test]
+    fn what_controllers_make_is_told_from_what_charts_make() {
+        assert!(is_made_by_controllers(&key("infrastructure.cluster.x-k8s.io/v1beta1", "OpenStackMachine")));
+        assert!(!is_made_by_controllers(&key("infrastructure.cluster.x-k8s.io/v1beta1", "OpenStackMachineTemplate")));
+        assert!(is_made_by_controllers(&key("bootstrap.cluster.x-k8s.io/v1beta1", "RKE2Config")));
+        assert!(!is_made_by_controllers(&key("bootstrap.cluster.x-k8s.io/v1beta1", "RKE2ConfigTemplate")));
+    }
+
+    #[test]
+    fn custom_resources_are_not_built_in() {
+        assert!(!is_built_in(&key("cluster.x-k8s.io/v1beta1", "Cluster")));
+        assert!(is_built_in(&key("v1", "Secret")));
+        assert!(is_built_in(&key("networking.k8s.io/v1", "Ingress")));
+    }
+}

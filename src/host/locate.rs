@@ -1,0 +1,64 @@
+//! Which object of one side is which of another: by group, kind, namespace and name.
+//! A missing namespace is that of the release; where that is not known, the answer is doubt and never `default`.
+
+use super::kinds;
+use crate::object::{Inventory, Key, Object};
+use crate::world::{LiveKind, World};
+
+/// The object of one side that has a key.
+pub(super) enum Located<'a> {
+    /// It is there.
+    Found(&'a Object),
+    /// It is not there.
+    Absent,
+    /// The key has no namespace, needs one, and none is known.
+    NoNamespace,
+}
+
+/// What is known about namespaces in this run.
+pub(super) struct Locator<'a> {
+    /// Namespace of objects that do not say one.
+    home: Option<&'a str>,
+    /// Whether objects of the live side always carry their namespace.
+    online: bool,
+}
+
+impl<'a> Locator<'a> {
+    /// What a World says about namespaces.
+    pub(super) fn new(world: &'a World) -> Self {
+        let of_release = world.release.as_ref().map(|release| release.namespace.as_str());
+        let home = world.host.namespace.as_deref().or(of_release).filter(|text| !text.is_empty());
+        Self { home, online: world.source.kind == LiveKind::Cluster }
+    }
+
+    /// The key under which the live side knows an object of the stream or of the base.
+    pub(super) fn full(&self, key: &Key) -> Key {
+        match (&key.namespace, self.home) {
+            (None, Some(home)) if self.online && !kinds::is_cluster_wide(key) => {
+                Key { namespace: Some(home.to_owned()), ..key.clone() }
+            }
+            _ => key.clone(),
+        }
+    }
+
+    /// Finds an object of the stream or of the base in the live side.
+    pub(super) fn in_live<'o>(&self, live: &'o Inventory, key: &Key) -> Located<'o> {
+        match self.anywhere(live, key) {
+            Some(object) => Located::Found(object),
+            None if self.online && key.namespace.is_none() && self.home.is_none() && !kinds::is_cluster_wide(key) => {
+                Located::NoNamespace
+            }
+            None => Located::Absent,
+        }
+    }
+
+    /// Finds an object in another manifest, where either side may leave the namespace of the release out.
+    pub(super) fn anywhere<'o>(&self, objects: &'o Inventory, key: &Key) -> Option<&'o Object> {
+        let with = |namespace: Option<String>| Key { namespace, ..key.clone() };
+        objects.get(key).or_else(|| match (&key.namespace, self.home) {
+            (None, Some(home)) => objects.get(&with(Some(home.to_owned()))),
+            (Some(namespace), Some(home)) if namespace == home => objects.get(&with(None)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! How the host is going to write: told, from the release record, or by the habits of the program.
+
+use crate::host::HostKind;
+use crate::world::{BaseKind, World, WriteMethod};
+
+/// The ways of writing that are possible, the likeliest first; more than one where it is not known.
+pub(super) fn ways(world: &World) -> Vec<WriteMethod> {
+    use WriteMethod::{LastApplied, MergePatch, ServerSideApply};
+    if let Some(told) = world.host.method {
+        return vec![told];
+    }
+    let recorded = world.release.as_ref().filter(|release| release.deployed > 0).map(|release| release.method);
+    let first = world.base.kind == BaseKind::FirstInstall;
+    match (world.host.kind, recorded) {
+        (Some(HostKind::Helm3), _) => vec![MergePatch],
+        (Some(HostKind::Argocd | HostKind::Kubectl), _) => vec![LastApplied],
+        // `--server-side=auto` takes the method of the last deployed revision (helm `pkg/action/upgrade.go`).
+        (_, Some(recorded)) => vec![recorded],
+        (Some(HostKind::Helm4 | HostKind::Flux), None) if first => vec![ServerSideApply],
+        (_, None) => vec![MergePatch, ServerSideApply],
+    }
+}
+
+/// The field manager under which the host applies.
+pub(super) fn field_manager(kind: Option<HostKind>) -> &'static str {
+    match kind {
+        Some(HostKind::Flux) => "helm-controller",
+        Some(HostKind::Argocd) => "argocd-controller",
+        Some(HostKind::Kubectl) => "kubectl",
+        Some(HostKind::Helm3 | HostKind::Helm4) | None => "helm",
+    }
+}
+
+/// Whether the host takes fields from other managers instead of stopping at a conflict.
+pub(super) fn forces(world: &World) -> bool {
+    world.host.force || matches!(world.host.kind, Some(HostKind::Flux | HostKind::Argocd))
+}

@@ -1,0 +1,431 @@
+//! Every object that the host is about to write or delete, before and after.
+//! Objects whose text is the same on both sides are counted and never read; trees live as long as their pair.
+
+use serde_json::Value;
+
+use super::apply::Applier;
+use super::locate::{Located, Locator};
+use super::stream::{self, Sorted};
+use super::write::{Before, Last, Outcome, sent, write};
+use super::{kinds, method, referred, rename};
+use crate::compare::{Action, Change, Pair, changes};
+use crate::effect::Effect;
+use crate::host::HostKind;
+use crate::object::{Inventory, Key, LoadError, Object};
+use crate::report::Finding;
+use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
+
+/// What the host is about to do, as far as it can be told.
+#[derive(Debug, Clone, Default)]
+pub struct Prediction {
+    /// Objects that are made, changed or deleted; what stays as it is has no pair, except a template that an owner
+    /// moves to. Changes are not judged yet; an effect that is set already is a fact of the host (a refusal).
+    pub pairs: Vec<Pair>,
+    /// What deserves a line of its own.
+    pub findings: Vec<Finding>,
+    /// What a person should know and nobody is held for.
+    pub warnings: Vec<String>,
+    /// What could not be seen.
+    pub doubts: Vec<Unread>,
+    /// Rendered objects that were compared.
+    pub compared: usize,
+    /// Rendered objects that passed through.
+    pub not_compared: usize,
+    /// How it was predicted that the host writes; `None` for an old render, where new simply takes the place of old.
+    pub way: Option<WriteMethod>,
+    /// The same for the other way of writing, where it is not known which one it will be and the two differ.
+    /// The worse of the two counts.
+    pub other: Option<Box<Self>>,
+}
+
+/// Predicts what the host does with the rendered objects.
+///
+/// # Errors
+/// When a rendered object is not what Kubernetes reads.
+pub fn predict(rendered: &Inventory, world: &World) -> Result<Prediction, LoadError> {
+    if is_old_render(world) || world.source.kind == LiveKind::None {
+        return Run::new(rendered, world, None)?.finish();
+    }
+    let mut ways = method::ways(world).into_iter();
+    let mut prediction = Run::new(rendered, world, ways.next())?.finish()?;
+    if let Some(way) = ways.next() {
+        let other = Run::new(rendered, world, Some(way))?.finish()?;
+        if !alike(&prediction, &other) {
+            prediction.warnings.push(
+                "it is not known who writes: both ways of writing were predicted, and the worse one counts; \
+                 say --host to be exact"
+                    .to_owned(),
+            );
+            prediction.other = Some(Box::new(other));
+        }
+    }
+    Ok(prediction)
+}
+
+/// Whether the live side is an earlier render and its own base.
+fn is_old_render(world: &World) -> bool {
+    world.base.kind == BaseKind::Live
+        || world.source.kind == LiveKind::OldRender && world.base.kind == BaseKind::Unknown
+}
+
+/// Whether two predictions come to the same objects.
+fn alike(one: &Prediction, other: &Prediction) -> bool {
+    one.doubts == other.doubts
+        && one.findings == other.findings
+        && one.pairs.len() == other.pairs.len()
+        && one.pairs.iter().zip(&other.pairs).all(|(one, other)| {
+            one.key == other.key
+                && one.action == other.action
+                && one.effect == other.effect
+                && one.predicted == other.predicted
+                && one.live == other.live
+        })
+}
+
+/// One prediction while it is made.
+pub(super) struct Run<'a> {
+    /// The stream, sorted.
+    pub(super) sorted: Sorted<'a>,
+    /// Both sides as they were given.
+    pub(super) rendered: &'a Inventory,
+    /// What was read.
+    pub(super) world: &'a World,
+    /// Finds objects in the other sides.
+    pub(super) locator: Locator<'a>,
+    /// The way of writing; `None` where new takes the place of old.
+    way: Option<WriteMethod>,
+    /// What came out so far.
+    pub(super) out: Prediction,
+    /// Owners of Machines whose removed fields could not be seen.
+    blind: Vec<Key>,
+    /// Objects whose namespace is not known.
+    homeless: Vec<Key>,
+}
+
+impl<'a> Run<'a> {
+    /// A run that has not looked at anything yet.
+    fn new(rendered: &'a Inventory, world: &'a World, way: Option<WriteMethod>) -> Result<Self, LoadError> {
+        let out = Prediction { way, ..Prediction::default() };
+        let sorted = stream::sort(rendered)?;
+        let locator = Locator::new(world);
+        Ok(Self { sorted, rendered, world, locator, way, out, blind: Vec::new(), homeless: Vec::new() })
+    }
+
+    /// Looks at everything.
+    fn finish(mut self) -> Result<Prediction, LoadError> {
+        for object in std::mem::take(&mut self.sorted.compared) {
+            self.out.compared += 1;
+            self.write(object)?;
+        }
+        self.removals()?;
+        self.hooks()?;
+        self.out.not_compared = self.sorted.rest;
+        referred::add(&mut self)?;
+        rename::pair(&mut self.out, self.world, &self.locator);
+        self.say();
+        Ok(self.out)
+    }
+
+    /// Predicts one rendered object.
+    pub(super) fn write(&mut self, object: &Object) -> Result<(), LoadError> {
+        let live = match self.locator.in_live(&self.world.live, &object.key) {
+            Located::Found(live) => live,
+            Located::Absent => return self.create(object),
+            Located::NoNamespace => {
+                self.homeless.push(object.key.clone());
+                return Ok(());
+            }
+        };
+        let base = self.base_of(&object.key);
+        if self.is_untouched(object, live, base) {
+            return Ok(());
+        }
+        let rendered = sent(object.value()?.into_owned(), &live.key);
+        let Some(live_value) = self.live_value(live) else { return Ok(()) };
+        let outcome = match self.way {
+            None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
+            Some(way) => {
+                let Some(last) = self.last_value(base, &live.key) else { return Ok(()) };
+                let last = match (&last, self.world.base.kind) {
+                    (Some(value), _) => Last::Known(value),
+                    (None, BaseKind::Unknown) => Last::Unknown,
+                    (None, _) => Last::Nothing,
+                };
+                if matches!(last, Last::Nothing)
+                    && let Some(refusal) = self.not_ours(&live_value)
+                {
+                    self.refuse(object, live, live_value, rendered, "host/ownership", refusal);
+                    return Ok(());
+                }
+                let before = Before { key: &live.key, live: &live_value, last };
+                let outcome = write(way, &before, &rendered, self.applier());
+                if let Outcome::Refused { rule, because } = outcome {
+                    self.refuse(object, live, live_value, rendered, rule, because);
+                    return Ok(());
+                }
+                self.note_adoption(&outcome, &live.key, &rendered);
+                outcome
+            }
+        };
+        if let Outcome::Holds { predicted, blind, .. } = outcome {
+            if blind && kinds::owns_machines(&live.key) {
+                self.blind.push(live.key.clone());
+            }
+            self.update(object, live.key.clone(), live_value, predicted);
+        }
+        Ok(())
+    }
+
+    /// Whether equal texts already say that nothing is written.
+    fn is_untouched(&self, object: &Object, live: &Object, base: Option<&Object>) -> bool {
+        match self.way {
+            None => stream::same_text(object, live),
+            // A custom resource gets the patch between the two manifests, whatever live holds.
+            Some(WriteMethod::MergePatch) if !kinds::is_built_in(&object.key) => {
+                base.is_some_and(|base| stream::same_text(object, base))
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// What the host wrote last time under this key.
+    fn base_of(&self, key: &Key) -> Option<&'a Object> {
+        self.locator.anywhere(&self.world.base.objects, key)
+    }
+
+    /// The live tree; where it cannot be read that is doubt.
+    pub(super) fn live_value(&mut self, live: &Object) -> Option<Value> {
+        let value = live.value().map(|value| sent(value.into_owned(), &live.key));
+        self.or_doubt(value, &live.key, "the live object", "give a readable --live")
+    }
+
+    /// The tree of the last manifest, `Some(None)` where there is none; where it cannot be read that is doubt.
+    fn last_value(&mut self, base: Option<&Object>, key: &Key) -> Option<Option<Value>> {
+        let value = base.map(|base| base.value().map(|value| sent(value.into_owned(), key))).transpose();
+        self.or_doubt(value, key, "the last manifest", "give a readable --base")
+    }
+
+    /// What was read, or doubt.
+    fn or_doubt<T>(&mut self, read: Result<T, LoadError>, key: &Key, what: &str, remedy: &str) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.out.doubts.push(Unread {
+                    what: format!("{what} {key}"),
+                    why: error.to_string(),
+                    remedy: remedy.to_owned(),
+                    keys: vec![key.clone()],
+                });
+                None
+            }
+        }
+    }
+
+    /// With which name and power the host applies.
+    fn applier(&self) -> Applier<'static> {
+        let patched_before =
+            self.world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
+        Applier {
+            manager: method::field_manager(self.world.host.kind),
+            adopts_updates: patched_before,
+            force: method::forces(self.world),
+        }
+    }
+
+    /// Why Helm does not take over a live object that its last manifest lacks
+    /// (helm `pkg/action/validate.go`, `checkOwnership`); Flux and the others take it over.
+    fn not_ours(&self, live: &Value) -> Option<String> {
+        if !matches!(self.world.host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
+            || !matches!(self.world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
+        {
+            return None;
+        }
+        let owner = stream::annotation(live, "meta.helm.sh/release-name");
+        let owned = match (owner, self.world.host.release.as_deref()) {
+            (None, _) => false,
+            (Some(owner), Some(release)) => owner == release,
+            (Some(_), None) => true,
+        };
+        let owner = owner.map_or_else(|| "no Helm release".to_owned(), |owner| format!("release {owner:?}"));
+        (!owned).then(|| {
+            format!(
+                "the object is there already and belongs to {owner}, so Helm stops before it writes anything; \
+                 --take-ownership would adopt it"
+            )
+        })
+    }
+
+    /// Says where an object is adopted and stays different from what its chart renders.
+    fn note_adoption(&mut self, outcome: &Outcome, key: &Key, rendered: &Value) {
+        let Outcome::Holds { predicted, adopted: true, .. } = outcome else { return };
+        if !changes(predicted, &super::merge::overlay(predicted, rendered)).is_empty() {
+            self.out.findings.push(Finding {
+                id: "adopted-unchanged".to_owned(),
+                object: key.clone(),
+                message: format!(
+                    "{key} is adopted by the release and nothing is written to it, although it differs from what the \
+                     chart renders"
+                ),
+            });
+        }
+    }
+
+    /// Adds the pair of a new object.
+    fn create(&mut self, object: &Object) -> Result<(), LoadError> {
+        let key = self.locator.full(&object.key);
+        let predicted = sent(object.value()?.into_owned(), &key);
+        let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
+        pair.predicted = Some(predicted);
+        self.out.pairs.push(pair);
+        Ok(())
+    }
+
+    /// Adds the pair of a changed object; one that stays as it is adds nothing.
+    fn update(&mut self, object: &Object, key: Key, live: Value, predicted: Value) {
+        let changes = changes(&live, &predicted);
+        if changes.is_empty() {
+            return;
+        }
+        let mut pair = blank(key, object.api_version.clone(), Action::Update, object.line);
+        pair.live = Some(trimmed(live));
+        pair.predicted = Some(trimmed(predicted));
+        pair.changes = changes;
+        self.out.pairs.push(pair);
+    }
+
+    /// Adds the pair of an object whose write is refused; what it would have become is shown as its changes.
+    fn refuse(&mut self, object: &Object, live: &Object, before: Value, rendered: Value, rule: &str, because: String) {
+        let wanted = super::merge::overlay(&before, &rendered);
+        let changes: Vec<Change> = changes(&before, &wanted);
+        let mut pair = blank(live.key.clone(), object.api_version.clone(), Action::Update, object.line);
+        pair.live = Some(trimmed(before));
+        pair.predicted = Some(trimmed(wanted));
+        pair.changes = changes;
+        pair.effect = Effect::Rejected;
+        rule.clone_into(&mut pair.rule);
+        pair.because.clone_from(&because);
+        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: live.key.clone(), message: because });
+        self.out.pairs.push(pair);
+    }
+
+    /// Adds what the last manifest has and the stream lacks.
+    fn removals(&mut self) -> Result<(), LoadError> {
+        let old = if self.way.is_none() { &self.world.live } else { &self.world.base.objects };
+        if self.world.source.kind == LiveKind::None {
+            return Ok(());
+        }
+        for gone in old.objects() {
+            if !kinds::is_compared(&gone.key) || self.is_rendered(&gone.key) {
+                continue;
+            }
+            if self.way.is_none() && kinds::is_made_by_controllers(&gone.key) {
+                continue;
+            }
+            self.remove(gone)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the stream has an object under this key.
+    pub(super) fn is_rendered(&self, key: &Key) -> bool {
+        self.locator.anywhere(self.rendered, key).is_some()
+    }
+
+    /// Adds the pair of a deleted object, unless Helm leaves it in place.
+    pub(super) fn remove(&mut self, gone: &Object) -> Result<(), LoadError> {
+        let Located::Found(live) = self.locator.in_live(&self.world.live, &gone.key) else { return Ok(()) };
+        if self.world.host.kind == Some(HostKind::Kubectl) {
+            self.out.warnings.push(format!("{} is not rendered any more; kubectl apply leaves it in place", live.key));
+            return Ok(());
+        }
+        let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
+        if flag(stream::is_hook(gone)) || flag(stream::is_kept(live)) {
+            return Ok(());
+        }
+        let Some(value) = self.live_value(live) else { return Ok(()) };
+        self.out.pairs.push(deleted(live, value));
+        Ok(())
+    }
+
+    /// Adds live objects that Helm deletes because a hook of that name is made anew.
+    fn hooks(&mut self) -> Result<(), LoadError> {
+        for hook in std::mem::take(&mut self.sorted.hooks) {
+            let Located::Found(live) = self.locator.in_live(&self.world.live, &hook.key) else { continue };
+            if !stream::recreates(hook.value()?.as_ref()) || self.way.is_none() {
+                continue;
+            }
+            let Some(value) = self.live_value(live) else { continue };
+            let mut pair = deleted(live, value);
+            "host/hook-recreates".clone_into(&mut pair.rule);
+            pair.because = "Helm deletes the live object before it makes the hook of the same name anew".to_owned();
+            self.out.pairs.push(pair);
+        }
+        Ok(())
+    }
+
+    /// Says what was found out about the run as a whole.
+    fn say(&mut self) {
+        for key in &self.sorted.doubles {
+            self.out.warnings.push(format!("{key} stands in the stream more than once; the last one wins"));
+        }
+        if !self.homeless.is_empty() {
+            self.out.doubts.push(Unread {
+                what: "the namespace of objects that do not say one".to_owned(),
+                why: format!(
+                    "{} and {} more have none, and that of the release is not known",
+                    self.homeless[0],
+                    self.homeless.len() - 1
+                ),
+                remedy: "say --namespace".to_owned(),
+                keys: std::mem::take(&mut self.homeless),
+            });
+        }
+        if !self.blind.is_empty() {
+            self.out.doubts.push(Unread {
+                what: "removed fields and objects".to_owned(),
+                why: "neither the last manifest nor managed fields are known, so what the host removes cannot be seen"
+                    .to_owned(),
+                remedy: "say --release and --namespace, or give --base FILE".to_owned(),
+                keys: std::mem::take(&mut self.blind),
+            });
+        }
+        if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
+            self.out
+                .warnings
+                .push("the last manifest is not known: objects that the host deletes cannot be seen".to_owned());
+        }
+    }
+}
+
+/// A pair without content.
+pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) -> Pair {
+    Pair {
+        key,
+        api_version,
+        action,
+        live: None,
+        predicted: None,
+        renamed_from: None,
+        changes: Vec::new(),
+        effect: Effect::None,
+        basis: None,
+        rule: String::new(),
+        because: String::new(),
+        line,
+    }
+}
+
+/// The pair of an object that goes away.
+pub(super) fn deleted(live: &Object, value: Value) -> Pair {
+    let mut pair = blank(live.key.clone(), live.api_version.clone(), Action::Delete, 0);
+    pair.live = Some(trimmed(value));
+    pair
+}
+
+/// An object without its managed fields, which nobody needs once the write is predicted.
+fn trimmed(mut value: Value) -> Value {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("managedFields");
+    }
+    value
+}

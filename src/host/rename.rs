@@ -1,0 +1,188 @@
+//! Templates that get a new name with each new content: the old and the new one are paired through the reference that
+//! an owner moves, so that a person sees what changes inside, and a new name for equal content is not overlooked.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::locate::Locator;
+use super::predict::{Prediction, blank};
+use super::{kinds, referred};
+use crate::compare::{Action, Pair, Reference, changes, references, without_identity};
+use crate::object::{Inventory, Key};
+use crate::report::Finding;
+use crate::world::World;
+
+/// A reference of one owner that moves from one object to another of the same kind.
+struct Move {
+    /// Kind of both.
+    kind: String,
+    /// Group that the new reference names, where it does.
+    group: Option<String>,
+    /// Namespace of both.
+    namespace: Option<String>,
+    /// Name before.
+    from: String,
+    /// Name after.
+    to: String,
+}
+
+/// Pairs renamed templates, and says which removed templates are still in use.
+pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
+    let mut queue: Vec<Move> = out.pairs.iter().flat_map(moves).collect();
+    let mut done: Vec<(Key, String)> = Vec::new();
+    while let Some(moved) = queue.pop() {
+        let Some(place) = place_of(out, world, &moved) else { continue };
+        let key = out.pairs[place].key.clone();
+        if done.contains(&(key.clone(), moved.from.clone())) || out.pairs[place].renamed_from.is_some() {
+            continue;
+        }
+        let old_key = Key { name: moved.from.clone(), ..key.clone() };
+        if join(out, world, locator, place, &old_key) {
+            queue.extend(moves(&out.pairs[place]));
+            done.push((key, moved.from));
+        }
+    }
+    let consumed: Vec<Key> = done.into_iter().map(|(key, from)| Key { name: from, ..key }).collect();
+    still_in_use(out, world);
+    out.pairs.retain(|pair| pair.action != Action::Delete || !consumed.contains(&pair.key));
+}
+
+/// The references that an owner moves, or that differ between an old template and its successor.
+fn moves(owner: &Pair) -> Vec<Move> {
+    let (Some(live), Some(predicted)) = (&owner.live, &owner.predicted) else { return Vec::new() };
+    let old = references(live);
+    let new = references(predicted);
+    let namespace = owner.key.namespace.clone();
+    let is_template = |reference: &&Reference| reference.kind.ends_with("Template") || reference.kind == "ClusterClass";
+    new.iter()
+        .filter(is_template)
+        .filter_map(|to| {
+            let from = counterpart(to, &old, &new)?;
+            (from.name != to.name).then(|| Move {
+                kind: to.kind.clone(),
+                group: to.group.clone(),
+                namespace: to.namespace.clone().or_else(|| namespace.clone()),
+                from: from.name.clone(),
+                to: to.name.clone(),
+            })
+        })
+        .collect()
+}
+
+/// The old reference that a new one takes the place of: the one in the same role, else the only one of that kind.
+fn counterpart<'r>(to: &Reference, old: &'r [Reference], new: &[Reference]) -> Option<&'r Reference> {
+    let same_role = old.iter().find(|from| from.role == to.role && from.kind == to.kind);
+    same_role.or_else(|| {
+        let only = |references: &[Reference]| references.iter().filter(|other| other.kind == to.kind).count() == 1;
+        old.iter().find(|from| from.kind == to.kind).filter(|_| only(old) && only(new))
+    })
+}
+
+/// The pair of the template that a reference moves to; made where the template is there already and stays as it is.
+fn place_of(out: &mut Prediction, world: &World, moved: &Move) -> Option<usize> {
+    let fits = |key: &Key| {
+        key.kind == moved.kind
+            && key.name == moved.to
+            && key.namespace == moved.namespace
+            && moved.group.as_ref().is_none_or(|group| *group == key.group)
+    };
+    let found = out.pairs.iter().position(|pair| fits(&pair.key) && pair.action == Action::Create);
+    if found.is_some() || out.pairs.iter().any(|pair| fits(&pair.key)) {
+        return found;
+    }
+    let there = world.live.objects().iter().find(|object| fits(&object.key))?;
+    let mut pair = blank(there.key.clone(), there.api_version.clone(), Action::Unchanged, 0);
+    pair.predicted = Some(there.value().ok()?.into_owned());
+    out.pairs.push(pair);
+    Some(out.pairs.len() - 1)
+}
+
+/// Makes the pair of the new template one of old and new; false where the old one is not known.
+fn join(out: &mut Prediction, world: &World, locator: &Locator<'_>, place: usize, old: &Key) -> bool {
+    let Some(before) = known(&world.live, locator, old).or_else(|| known(&world.base.objects, locator, old)) else {
+        return false;
+    };
+    let Some(after) = &out.pairs[place].predicted else { return false };
+    let changes = changes(&without_identity(&before), &without_identity(after));
+    if changes.is_empty() {
+        let key = out.pairs[place].key.clone();
+        out.findings.push(Finding {
+            id: "renamed-equal-content".to_owned(),
+            message: format!("{key} has a new name and the same content as {}; the move to it still counts", old.name),
+            object: key,
+        });
+    }
+    let pair = &mut out.pairs[place];
+    pair.live = Some(before);
+    pair.changes = changes;
+    pair.renamed_from = Some(old.name.clone());
+    true
+}
+
+/// The tree of an object of one side.
+fn known(objects: &Inventory, locator: &Locator<'_>, key: &Key) -> Option<Value> {
+    locator.anywhere(objects, key)?.value().ok().map(std::borrow::Cow::into_owned)
+}
+
+/// Says which deleted templates another object will still refer to.
+fn still_in_use(out: &mut Prediction, world: &World) {
+    let gone: Vec<Key> = out
+        .pairs
+        .iter()
+        .filter(|pair| pair.action == Action::Delete && pair.key.kind.ends_with("Template"))
+        .map(|pair| pair.key.clone())
+        .collect();
+    if gone.is_empty() {
+        return;
+    }
+    let users = users_after(out, world, &gone);
+    for key in gone {
+        let mut using = users.iter().filter(|(user, reference)| points_at(user, reference, &key)).map(|(user, _)| user);
+        let Some(first) = using.clone().find(|user| user.kind != "MachineSet").or_else(|| using.next()) else {
+            continue;
+        };
+        let (id, message) = if first.kind == "MachineSet" {
+            let until = "until the rollout ends no lost Machine of it can be made anew";
+            ("old-template-removed", format!("{key} is deleted while {first} still refers to it: {until}"))
+        } else {
+            let meaning = "no Machine can be made from it any more";
+            ("template-in-use-removed", format!("{key} is deleted while {first} still refers to it: {meaning}"))
+        };
+        out.findings.push(Finding {
+            id: id.to_owned(),
+            message: format!("{message}; helm.sh/resource-policy: keep on the live template would leave it in place"),
+            object: key,
+        });
+    }
+}
+
+/// Every reference to one of the names that will stand after the write, with the object that holds it.
+fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Vec<(Key, Reference)> {
+    let mut users: Vec<(Key, Reference)> = Vec::new();
+    let mut touched: HashSet<&Key> = HashSet::with_capacity(out.pairs.len());
+    for pair in &out.pairs {
+        touched.insert(&pair.key);
+        if let Some(predicted) = &pair.predicted {
+            users.extend(references(predicted).into_iter().map(|reference| (pair.key.clone(), reference)));
+        }
+    }
+    let names: HashSet<&str> = gone.iter().map(|key| key.name.as_str()).collect();
+    for object in world.live.objects() {
+        if touched.contains(&object.key) || !kinds::is_compared(&object.key) || !referred::may_name(object, &names) {
+            continue;
+        }
+        // A live side that cannot be read is doubt of its own where it is compared.
+        let Ok(value) = object.value() else { continue };
+        users.extend(references(&value).into_iter().map(|reference| (object.key.clone(), reference)));
+    }
+    users
+}
+
+/// Whether a reference of `user` means the object with this key.
+fn points_at(user: &Key, reference: &Reference, key: &Key) -> bool {
+    reference.kind == key.kind
+        && reference.name == key.name
+        && reference.namespace.as_ref().or(user.namespace.as_ref()) == key.namespace.as_ref()
+        && reference.group.as_ref().is_none_or(|group| *group == key.group)
+}

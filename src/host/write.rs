@@ -1,0 +1,249 @@
+//! What one object becomes when the host writes it, for each way of writing.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value};
+
+use super::apply::{Applied, Applier, apply, is_mine};
+use super::fields::owners;
+use super::{kinds, merge};
+use crate::object::Key;
+use crate::world::WriteMethod;
+
+/// Annotation in which `kubectl apply` keeps what it applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What is known about one object before the write.
+pub(super) struct Before<'a> {
+    /// Its identity.
+    pub(super) key: &'a Key,
+    /// What the API server holds.
+    pub(super) live: &'a Value,
+    /// What the host wrote last time: known, known not to be, or not known.
+    pub(super) last: Last<'a>,
+}
+
+/// What the host wrote last time.
+#[derive(Clone, Copy)]
+pub(super) enum Last<'a> {
+    /// This.
+    Known(&'a Value),
+    /// Nothing: the host writes this object for the first time.
+    Nothing,
+    /// Not known.
+    Unknown,
+}
+
+/// The object after the write.
+pub(super) enum Outcome {
+    /// The API server holds this.
+    Holds {
+        /// The object.
+        predicted: Value,
+        /// Whether a removal could have gone unseen.
+        blind: bool,
+        /// Whether the host takes over an object without writing the fields that its chart renders.
+        adopted: bool,
+    },
+    /// The write is refused.
+    Refused {
+        /// Which rule of the host or the server refuses it.
+        rule: &'static str,
+        /// One sentence.
+        because: String,
+    },
+}
+
+impl Outcome {
+    /// A prediction with nothing unseen.
+    fn sure(predicted: Value) -> Self {
+        Self::Holds { predicted, blind: false, adopted: false }
+    }
+}
+
+/// Writes `rendered` over what is there.
+pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+    match way {
+        WriteMethod::MergePatch => patch(before, rendered),
+        WriteMethod::LastApplied => last_applied(before, rendered),
+        WriteMethod::ServerSideApply => server_side(before, rendered, applier),
+    }
+}
+
+/// Helm's patch from its last manifest to the new one (helm `pkg/kube/client.go`, `createPatch`): custom resources get a
+/// two-way merge patch that does not look at live, built-in kinds a three-way one.
+fn patch(before: &Before<'_>, rendered: &Value) -> Outcome {
+    let built_in = kinds::is_built_in(before.key);
+    match before.last {
+        Last::Known(last) if built_in => {
+            Outcome::sure(patched(before.live, merge::three_way(last, rendered, before.live)))
+        }
+        Last::Known(last) => Outcome::sure(patched(before.live, merge::diff(last, rendered))),
+        // What Helm adopts is compared with itself: a custom resource stays as it is, a built-in one is repaired.
+        Last::Nothing if built_in => {
+            Outcome::sure(patched(before.live, merge::three_way(rendered, rendered, before.live)))
+        }
+        Last::Nothing => Outcome::Holds { predicted: before.live.clone(), blind: false, adopted: true },
+        Last::Unknown => blind(before, rendered),
+    }
+}
+
+/// `kubectl apply`: what it applied last is in the live object itself (kubectl `pkg/cmd/apply/patcher.go`).
+fn last_applied(before: &Before<'_>, rendered: &Value) -> Outcome {
+    let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
+    // Without the annotation nothing can be removed, and kubectl only warns about it.
+    let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
+    let last = if last.is_object() { last } else { Value::Object(Map::new()) };
+    Outcome::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
+}
+
+/// Server-side apply; where managed fields do not say it in this version, what was sent last time stands in for what is
+/// owned.
+fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+    let entries = owners(before.live);
+    let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    // Places are named in the version of each entry; another version may name them otherwise.
+    let other_names = entries.iter().any(|entry| is_mine(entry, applier) && entry.api_version != version);
+    if entries.is_empty() || other_names && !version.is_empty() {
+        return match before.last {
+            Last::Known(last) => Outcome::sure(patched(before.live, merge::three_way(last, rendered, before.live))),
+            Last::Nothing => Outcome::sure(merge::overlay(before.live, rendered)),
+            Last::Unknown => blind(before, rendered),
+        };
+    }
+    match apply(before.live, rendered, applier) {
+        Applied::Merged(predicted) => Outcome::sure(predicted),
+        Applied::Conflict { manager, paths } => Outcome::Refused {
+            rule: "host/conflict",
+            because: format!(
+                "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way",
+                paths.join(", ")
+            ),
+        },
+    }
+}
+
+/// What is rendered laid over live, where removals cannot be seen.
+fn blind(before: &Before<'_>, rendered: &Value) -> Outcome {
+    let blind = lacks_something(before.live.get("spec"), rendered.get("spec"));
+    Outcome::Holds { predicted: merge::overlay(before.live, rendered), blind, adopted: false }
+}
+
+/// Whether `live` has a field that `rendered` does not have, so that it may be one that the host removes.
+fn lacks_something(live: Option<&Value>, rendered: Option<&Value>) -> bool {
+    match (live, rendered) {
+        (Some(Value::Object(live)), Some(Value::Object(rendered))) => {
+            live.iter().any(|(key, value)| lacks_something(Some(value), rendered.get(key)))
+        }
+        (Some(live), None) => !live.is_null(),
+        _ => false,
+    }
+}
+
+/// `live` with a patch applied.
+fn patched(live: &Value, patch: Value) -> Value {
+    let mut result = live.clone();
+    merge::apply(&mut result, patch);
+    result
+}
+
+/// A rendered tree as it goes to the API server: without what Helm takes out again, with the namespace of the release.
+pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
+    if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
+        let emptied = metadata.get_mut("annotations").and_then(Value::as_object_mut).is_some_and(|annotations| {
+            annotations.shift_remove("postrenderer.helm.sh/postrender-filename").is_some() && annotations.is_empty()
+        });
+        if emptied {
+            metadata.shift_remove("annotations");
+        }
+        if let (false, Some(namespace)) = (metadata.contains_key("namespace"), &key.namespace) {
+            metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
+        }
+    }
+    if key.group.is_empty() && key.kind == "Secret" {
+        fold_string_data(&mut rendered);
+    }
+    rendered
+}
+
+/// The API server keeps `stringData` of a Secret as `data` (kubernetes `pkg/apis/core/v1/conversion.go`).
+fn fold_string_data(secret: &mut Value) {
+    let Some(Value::Object(plain)) = secret.as_object_mut().and_then(|map| map.shift_remove("stringData")) else {
+        return;
+    };
+    let data = &mut secret["data"];
+    if !data.is_object() {
+        *data = Value::Object(Map::new());
+    }
+    for (key, value) in plain {
+        data[key] = Value::from(BASE64_STANDARD.encode(value.as_str().unwrap_or_default()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, force: false };
+
+    fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
+        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
+        match write(way, &Before { key: &key, live, last }, rendered, HELM) {
+            Outcome::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
+            Outcome::Refused { because, .. } => panic!("refused: {because}"),
+        }
+    }
+
+    #[test]
+    fn the_same_change_by_two_ways_of_writing() {
+        let live = json!({"spec": {"replicas": 9, "version": "v1.30.0", "byHand": true}});
+        let last = json!({"spec": {"replicas": 1, "version": "v1.30.0"}});
+        let new = json!({"spec": {"replicas": 1, "version": "v1.31.0"}});
+        let known = Last::Known(&last);
+        assert_eq!(
+            after(WriteMethod::MergePatch, &live, known, &new).0,
+            json!({"replicas": 9, "version": "v1.31.0", "byHand": true})
+        );
+        assert_eq!(
+            after(WriteMethod::ServerSideApply, &live, known, &new).0,
+            json!({"replicas": 1, "version": "v1.31.0", "byHand": true})
+        );
+    }
+
+    #[test]
+    fn an_adopted_custom_resource_stays_as_it_is() {
+        let live = json!({"spec": {"replicas": 9}});
+        assert_eq!(
+            after(WriteMethod::MergePatch, &live, Last::Nothing, &json!({"spec": {"replicas": 1}})).0,
+            live["spec"]
+        );
+    }
+
+    #[test]
+    fn without_a_base_removals_are_not_seen_and_that_is_said() {
+        let live = json!({"spec": {"replicas": 9, "dropped": 1}});
+        let seen = after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1}}));
+        assert_eq!(seen, (json!({"replicas": 1, "dropped": 1}), true));
+        assert!(
+            !after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1, "dropped": 1}})).1
+        );
+    }
+
+    #[test]
+    fn kubectl_removes_what_it_applied_last() {
+        let live = json!({"metadata": {"annotations": {LAST_APPLIED: r#"{"spec":{"a":1,"b":1}}"#}}, "spec": {"a": 1, "b": 1, "c": 1}});
+        assert_eq!(
+            after(WriteMethod::LastApplied, &live, Last::Unknown, &json!({"spec": {"a": 2}})).0,
+            json!({"a": 2, "c": 1})
+        );
+    }
+
+    #[test]
+    fn plain_data_of_a_secret_is_kept_encoded() {
+        let key = Key::new("v1", "Secret", None, "s");
+        assert_eq!(sent(json!({"stringData": {"a": "x"}}), &key), json!({"data": {"a": "eA=="}}));
+    }
+}
