@@ -38,8 +38,13 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 6] =
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = GATES.iter().flat_map(|gate| gate(judged)).collect();
-    reasons.sort_by_key(|reason| std::cmp::Reverse(weight(reason.decision)));
+    rank(&mut reasons);
     reasons
+}
+
+/// Puts the weightiest answers first; among equals the order of the gates stays.
+pub fn rank(reasons: &mut [Reason]) {
+    reasons.sort_by_key(|reason| std::cmp::Reverse(weight(reason.decision)));
 }
 
 /// A hold is said before a doubt: what is known to be bad outweighs what is not known.
