@@ -4,6 +4,7 @@
 //! document; how much is bounded.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -174,9 +175,18 @@ impl<'t> Tree<'t> {
     /// # Errors
     /// As [`Tree::to_json`].
     pub fn value(&self, node: NodeId) -> Result<Value> {
+        self.value_of(node, &HashMap::new())
+    }
+
+    /// The document as a value in which some nodes have other values.
+    pub(crate) fn value_with(&self, meant: &HashMap<NodeId, Value>) -> Result<Value> {
+        self.root().map_or(Ok(Value::Null), |root| self.value_of(root, meant))
+    }
+
+    fn value_of(&self, node: NodeId, meant: &HashMap<NodeId, Value>) -> Result<Value> {
         let mut allowance = Allowance::of(self);
         let mut stack: Vec<Building> = Vec::new();
-        let mut done = self.open_value(self.follow(node), &mut stack, &mut allowance)?;
+        let mut done = self.open_value(self.follow(node), meant, &mut stack, &mut allowance)?;
         loop {
             let Some(top) = stack.last_mut() else { return Ok(done.unwrap_or(Value::Null)) };
             if let Some(value) = done.take() {
@@ -191,12 +201,21 @@ impl<'t> Tree<'t> {
                     self.error(self.span(child).start, format!("nested more than {MAX_VALUE_DEPTH} levels deep"))
                 );
             }
-            done = self.open_value(self.follow(child), &mut stack, &mut allowance)?;
+            done = self.open_value(self.follow(child), meant, &mut stack, &mut allowance)?;
         }
     }
 
     /// Gives a scalar's value at once; pushes a collection.
-    fn open_value(&self, node: NodeId, stack: &mut Vec<Building>, allowance: &mut Allowance) -> Result<Option<Value>> {
+    fn open_value(
+        &self,
+        node: NodeId,
+        meant: &HashMap<NodeId, Value>,
+        stack: &mut Vec<Building>,
+        allowance: &mut Allowance,
+    ) -> Result<Option<Value>> {
+        if let Some(value) = meant.get(&node) {
+            return Ok(Some(value.clone()));
+        }
         let raw = self.raw(node);
         allowance.spend(self, node, raw.b as usize)?;
         match raw.shape {
