@@ -84,7 +84,7 @@ fn place_of(out: &mut Prediction, world: &World, moved: &Move) -> Option<usize> 
     let fits = |key: &Key| {
         key.kind == moved.kind
             && key.name == moved.to
-            && key.namespace == moved.namespace
+            && may_be_equal(key.namespace.as_ref(), moved.namespace.as_ref())
             && moved.group.as_ref().is_none_or(|group| *group == key.group)
     };
     let found = out.pairs.iter().position(|pair| fits(&pair.key) && pair.action == Action::Create);
@@ -183,6 +183,11 @@ fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Vec<(Key, Refer
 fn points_at(user: &Key, reference: &Reference, key: &Key) -> bool {
     reference.kind == key.kind
         && reference.name == key.name
-        && reference.namespace.as_ref().or(user.namespace.as_ref()) == key.namespace.as_ref()
+        && may_be_equal(reference.namespace.as_ref().or(user.namespace.as_ref()), key.namespace.as_ref())
         && reference.group.as_ref().is_none_or(|group| *group == key.group)
+}
+
+/// Whether two namespaces may be the same one: a render often says it in references and leaves it out of objects.
+fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+    one.is_none() || other.is_none() || one == other
 }

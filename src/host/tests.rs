@@ -270,6 +270,18 @@ fn a_renamed_template_is_paired_with_the_one_it_takes_the_place_of() {
 }
 
 #[test]
+fn a_reference_may_say_the_namespace_that_the_template_leaves_out() {
+    let with_namespace = |name: &str| {
+        let mut deployment = deployment(None, name);
+        deployment["spec"]["template"]["spec"]["infrastructureRef"]["namespace"] = "capi-demo".into();
+        deployment
+    };
+    let old = [with_namespace("t-1"), template(None, "t-1", "a")];
+    let prediction = predicted(&[with_namespace("t-2"), template(None, "t-2", "b")], &old_render(&old));
+    assert_eq!(prediction.pairs[1].renamed_from.as_deref(), Some("t-1"));
+}
+
+#[test]
 fn a_new_name_for_equal_content_is_a_finding() {
     let old = [deployment(None, "t-1"), template(None, "t-1", "a")];
     let new = [deployment(None, "t-2"), annotated(template(None, "t-2", "a"), "checksum/spec", "2")];
