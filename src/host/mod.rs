@@ -2,20 +2,25 @@
 //! Prediction is a pure function of the rendered objects and the World; what it cannot see is doubt, never silence.
 
 mod apply;
+pub mod detect;
 mod fields;
+pub mod helm_args;
 mod kinds;
 mod locate;
 mod merge;
 mod method;
 mod model;
+pub mod parent;
 mod predict;
 mod referred;
 mod rename;
+pub mod say;
 mod stream;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+pub use detect::{Detected, Driver, Reach, ReleaseName, Signs, Told, detect};
 pub use model::{Host, HostKind};
 pub use predict::{Prediction, predict};

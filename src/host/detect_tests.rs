@@ -1,0 +1,144 @@
+//! Table tests of the host's detection.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+const HELM3: &[u8] = b"---\n# Source: demo/templates/a.yaml\nkind: A\n";
+const HELM4: &[u8] =
+    b"kind: A\nmetadata:\n  annotations:\n    postrenderer.helm.sh/postrender-filename: 'demo/templates/a.yaml'\n";
+
+fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn above(lines: &[&str]) -> Vec<Process> {
+    let words = |line: &&str| line.split_whitespace().map(str::to_owned).collect();
+    lines.iter().zip(10..).map(|(line, pid)| Process { pid, words: words(line) }).collect()
+}
+
+fn told(stdin: Option<&[u8]>, pairs: &[(&str, &str)], lines: &[&str], told: &Told) -> Detected {
+    detect(&Signs { stdin, env: &env(pairs), parents: &above(lines), told })
+}
+
+#[test]
+fn the_program_is_known_by_its_signs() {
+    let plugin = [("HELM_PLUGIN_DIR", "/p")];
+    let argo = [("ARGOCD_APP_NAME", "demo")];
+    type Case<'a> = (Option<&'a [u8]>, &'a [(&'a str, &'a str)], &'a [&'a str], Option<HostKind>);
+    let table: &[Case<'_>] = &[
+        (Some(HELM3), &[], &["helm upgrade a b"], Some(HostKind::Helm3)),
+        (Some(HELM4), &[], &["helm upgrade a b"], Some(HostKind::Helm4)),
+        // A command plugin of Helm 3 leaves its folder in the environment of the Helm that it runs.
+        (Some(HELM3), &plugin, &["helm upgrade a b"], Some(HostKind::Helm3)),
+        (Some(b"kind: A\n"), &plugin, &["helm upgrade a b"], Some(HostKind::Helm4)),
+        (Some(b"kind: A\n"), &plugin, &["sh x.sh"], None),
+        (None, &plugin, &["helm upgrade a b"], None),
+        (None, &[], &["bash"], None),
+        // In `plan` the stream tells nothing, so it is not passed.
+        (Some(b"kind: A\n# Source: not at the start\n"), &[], &["helm upgrade a b"], None),
+        (Some(b"---\r\n# Source: demo/a.yaml\r\nkind: A\r\n"), &[], &[], Some(HostKind::Helm3)),
+        (Some(b"kind: A\n"), &[], &["/x/terraform-provider-helm_v3.1.2"], Some(HostKind::Helm3)),
+        (None, &argo, &["sh -c generate"], Some(HostKind::Argocd)),
+        (Some(HELM3), &argo, &["sh -c generate"], Some(HostKind::Helm3)),
+    ];
+    for (place, (stdin, env, parents, kind)) in table.iter().enumerate() {
+        assert_eq!(told(*stdin, env, parents, &Told::default()).host.kind, *kind, "case {place}");
+    }
+}
+
+#[test]
+fn what_is_told_wins() {
+    let said = Told {
+        kind: Some(HostKind::Flux),
+        release: Some("demo".to_owned()),
+        namespace: Some("other".to_owned()),
+        context: Some("ctx".to_owned()),
+    };
+    let found = told(Some(HELM3), &[], &["helm upgrade demo b -n telco --kube-context x"], &said);
+    assert_eq!(found.host.kind, Some(HostKind::Flux));
+    assert_eq!(found.host.namespace.as_deref(), Some("other"));
+    assert_eq!(found.host.context.as_deref(), Some("ctx"));
+    assert_eq!(found.reach.context.as_deref(), Some("ctx"));
+    assert!(found.doubts.is_empty());
+}
+
+#[test]
+fn a_release_that_helm_does_not_write_is_a_doubt() {
+    let said = Told { release: Some("demo".to_owned()), ..Told::default() };
+    assert_eq!(told(Some(HELM3), &[], &["helm upgrade other b"], &said).doubts.len(), 1);
+}
+
+#[test]
+fn release_and_namespace_come_from_a_helm_above_a_wrapper() {
+    let found =
+        told(Some(HELM3), &[], &["/bin/sh pr.sh", "helm upgrade demo ./chart -n telco --dry-run"], &Told::default());
+    assert_eq!(found.host.release.as_deref(), Some("demo"));
+    assert_eq!(found.host.namespace.as_deref(), Some("telco"));
+    assert!(found.host.writes_nothing);
+    assert_eq!(found.host.method, Some(WriteMethod::MergePatch));
+    assert_eq!(found.helm_pid, Some(11));
+    assert!(!found.namespace_of_context);
+}
+
+#[test]
+fn without_a_namespace_helm_takes_that_of_the_context_and_we_say_so() {
+    let found = told(Some(HELM3), &[], &["helm upgrade demo ./chart"], &Told::default());
+    assert_eq!(found.host.namespace, None);
+    assert!(found.namespace_of_context);
+    let found = told(Some(HELM3), &[("HELM_NAMESPACE", "env")], &["helm upgrade demo ./chart"], &Told::default());
+    assert_eq!(found.host.namespace.as_deref(), Some("env"));
+    assert!(!found.namespace_of_context);
+    let found = told(None, &[], &["bash"], &Told::default());
+    assert!(!found.namespace_of_context);
+}
+
+#[test]
+fn the_method_follows_major_command_and_flags() {
+    let table: &[(&[u8], &str, Option<WriteMethod>)] = &[
+        (HELM3, "helm upgrade a b", Some(WriteMethod::MergePatch)),
+        (HELM3, "helm install a b", Some(WriteMethod::MergePatch)),
+        (HELM4, "helm install a b", Some(WriteMethod::ServerSideApply)),
+        (HELM4, "helm install a b --server-side=false", Some(WriteMethod::MergePatch)),
+        (HELM4, "helm upgrade a b", None),
+        (HELM4, "helm upgrade a b --server-side auto", None),
+        (HELM4, "helm upgrade a b --server-side true", Some(WriteMethod::ServerSideApply)),
+        (HELM4, "helm upgrade a b --server-side=false", Some(WriteMethod::MergePatch)),
+    ];
+    for (stdin, line, method) in table {
+        assert_eq!(told(Some(stdin), &[], &[line], &Told::default()).host.method, *method, "{line}");
+    }
+}
+
+#[test]
+fn replacing_and_tokens_are_doubts() {
+    for line in ["helm upgrade a b --force", "helm upgrade a b --force-replace", "helm upgrade a b --kube-token x"] {
+        assert_eq!(told(Some(HELM3), &[], &[line], &Told::default()).doubts.len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn the_driver_is_read_as_helm_reads_it() {
+    let table = [
+        ("", Driver::Secret),
+        ("secrets", Driver::Secret),
+        ("configmap", Driver::ConfigMap),
+        ("sql", Driver::Elsewhere),
+    ];
+    for (word, driver) in table {
+        assert_eq!(told(None, &[("HELM_DRIVER", word)], &[], &Told::default()).driver, driver, "{word}");
+    }
+}
+
+#[test]
+fn live_objects_name_their_release() {
+    let object = |name: &str, release: &str| {
+        let value = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n",
+            "annotations": {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": "n"}}});
+        crate::object::Object::from_value(value, 0).expect("an object")
+    };
+    let live = Inventory::from(vec![object("a", "demo"), object("b", "demo"), object("c", "other")]);
+    let rendered = Inventory::from(vec![object("a", ""), object("b", ""), object("z", "")]);
+    let found = releases_of(&live, &rendered);
+    assert_eq!(found, [ReleaseName { name: "demo".to_owned(), namespace: "n".to_owned() }]);
+}

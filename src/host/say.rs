@@ -1,0 +1,221 @@
+//! How a hold is said where the host swallows what a post-renderer prints: a report file at a well-known place,
+//! the standard error of the Helm above where it is a pipe, the terminal where there is one. Never through the stream.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{HostKind, parent};
+
+/// Where the last report lies: `ROLLGATE_REPORT`, else `rollgate/last.json` in the state folder of the user.
+/// `None` where neither is known.
+#[must_use]
+pub fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let text = |name: &str| env.get(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+    if let Some(path) = text("ROLLGATE_REPORT") {
+        return Some(path);
+    }
+    // A relative folder is to be ignored, says the XDG base directory specification.
+    let state = text("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let state = state.or_else(|| Some(text("HOME")?.join(".local/state")))?;
+    Some(state.join("rollgate").join("last.json"))
+}
+
+/// Writes a file that only its owner can read, whole or not at all: another run never sees half of it.
+///
+/// # Errors
+/// When the folder cannot be made or the file cannot be written; an older report is then left as it was.
+pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_private_folder(folder)?;
+    let name = path.file_name().ok_or_else(|| io::Error::other("the report needs a file name"))?;
+    let mut draft = name.to_os_string();
+    draft.push(format!(".{}.draft", std::process::id()));
+    let draft = folder.join(draft);
+    let written = private_file(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| fs::rename(&draft, path));
+    if moved.is_err() {
+        // The draft is ours alone; that it cannot be taken away changes nothing about the first error.
+        drop(fs::remove_file(&draft));
+    }
+    moved
+}
+
+/// Makes the folder with what lies above it, closed to others where it is new.
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Makes a new file that others cannot read.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Where a message can be put, beside standard error.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The folder of processes, `/proc`.
+    pub proc: PathBuf,
+    /// The terminal, `/dev/tty`.
+    pub terminal: PathBuf,
+    /// The Helm above, where there is one.
+    pub helm_pid: Option<u32>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { proc: PathBuf::from("/proc"), terminal: PathBuf::from("/dev/tty"), helm_pid: None }
+    }
+}
+
+/// Where a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spoken {
+    /// Nowhere else: the host shows standard error itself.
+    NotNeeded,
+    /// To the standard error of Helm.
+    ParentStderr,
+    /// To the terminal.
+    Terminal,
+    /// Nowhere: there is neither a pipe nor a terminal.
+    Nowhere,
+}
+
+/// Says a message past a host that throws standard error away, which is Helm 4 (and an unknown host below a Helm).
+/// At one place only, so that a person who sees both reads it once.
+#[must_use]
+pub fn past_host(message: &str, kind: Option<HostKind>, places: &Places) -> Spoken {
+    let swallows = match kind {
+        Some(kind) => kind == HostKind::Helm4,
+        None => places.helm_pid.is_some(),
+    };
+    if !swallows {
+        return Spoken::NotNeeded;
+    }
+    let pipe = places.helm_pid.map(|pid| parent::stderr_of(&places.proc, pid)).filter(|path| is_pipe(path));
+    if pipe.is_some_and(|path| put(&path, message).is_ok()) {
+        return Spoken::ParentStderr;
+    }
+    match put(&places.terminal, message) {
+        Ok(()) => Spoken::Terminal,
+        Err(_) => Spoken::Nowhere,
+    }
+}
+
+/// Whether a link in `/proc` leads to a pipe. A regular file is left alone: writing there would overwrite Helm's lines.
+fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Writes a whole message to something that exists, without ever waiting for a reader.
+fn put(path: &Path, message: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAIT);
+    let mut file = options.open(path)?;
+    let mut text = message.trim_end().to_owned();
+    text.push('\n');
+    file.write_all(text.as_bytes())
+}
+
+/// `O_NONBLOCK | O_NOCTTY` on the platforms of Linux that Helm is built for: a full pipe must not stop the gate.
+#[cfg(target_os = "linux")]
+const NO_WAIT: i32 = 0o4000 | 0o400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_report_has_one_place() {
+        let table: &[(&[(&str, &str)], Option<&str>)] = &[
+            (&[("ROLLGATE_REPORT", "/r.json"), ("HOME", "/h")], Some("/r.json")),
+            (&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")], Some("/s/rollgate/last.json")),
+            (&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")], Some("/h/.local/state/rollgate/last.json")),
+            (&[("HOME", "/h")], Some("/h/.local/state/rollgate/last.json")),
+            (&[], None),
+        ];
+        for (pairs, path) in table {
+            assert_eq!(report_path(&env(pairs)), path.map(PathBuf::from), "{pairs:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_report_is_private_whole_and_replaces_the_last_one() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("a/b/last.json");
+        write_report(&path, b"one").expect("written");
+        write_report(&path, b"two").expect("written again");
+        assert_eq!(fs::read(&path).expect("readable"), b"two");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().expect("a folder")).expect("readable").count(), 1, "no draft stays");
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_is_an_error_and_leaves_no_draft() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("last.json");
+        fs::create_dir_all(folder.join("in the way")).expect("a folder");
+        assert!(write_report(&folder, b"x").is_err());
+        assert_eq!(fs::read_dir(root.path()).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn a_regular_file_behind_stderr_is_left_alone() {
+        let root = tempfile::tempdir().expect("a folder");
+        let fd = root.path().join("7/fd");
+        fs::create_dir_all(&fd).expect("a folder");
+        fs::write(fd.join("2"), "log of helm").expect("a file");
+        let places = Places { proc: root.path().to_owned(), terminal: root.path().join("no-tty"), helm_pid: Some(7) };
+        assert_eq!(past_host("HOLD", Some(HostKind::Helm4), &places), Spoken::Nowhere);
+        assert_eq!(fs::read_to_string(fd.join("2")).expect("readable"), "log of helm");
+        assert_eq!(past_host("HOLD", Some(HostKind::Helm3), &places), Spoken::NotNeeded);
+        assert_eq!(past_host("HOLD", None, &Places { helm_pid: None, ..places }), Spoken::NotNeeded);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_behind_stderr_gets_the_message() {
+        use std::io::Read as _;
+        let mut child = std::process::Command::new("sleep")
+            .arg("30")
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("sleep runs");
+        let places = Places { helm_pid: Some(child.id()), terminal: PathBuf::from("/nowhere"), ..Places::default() };
+        assert_eq!(past_host("HOLD: md-0\n", Some(HostKind::Helm4), &places), Spoken::ParentStderr);
+        child.kill().expect("killed");
+        let mut text = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut text).expect("readable");
+        child.wait().expect("ended");
+        assert_eq!(text, "HOLD: md-0\n");
+    }
+}
