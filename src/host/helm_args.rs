@@ -271,7 +271,7 @@ fn set(args: &mut HelmArgs, name: &str, value: Option<&str>) {
         "kube-token" => args.token = value.is_some_and(|text| !text.is_empty()),
         // Helm 3.22 and 4.3: client, server, true and the bare flag write nothing; any other word does.
         "dry-run" => {
-            args.dry_run = value.is_none_or(|text| is_true(text) || matches!(text, "client" | "server" | "unset"))
+            args.dry_run = value.is_none_or(|text| is_true(text) || matches!(text, "client" | "server" | "unset"));
         }
         "server-side" => {
             args.server_side = Some(match value {

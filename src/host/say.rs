@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn the_report_has_one_place() {
-        let table: &[(&[(&str, &str)], Option<&str>)] = &[
+        type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+        let table: &[Case<'_>] = &[
             (&[("ROLLGATE_REPORT", "/r.json"), ("HOME", "/h")], Some("/r.json")),
             (&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")], Some("/s/rollgate/last.json")),
             (&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")], Some("/h/.local/state/rollgate/last.json")),

@@ -1,7 +1,15 @@
 //! Everything that is known about the cluster for one run, as one value.
 //! A snapshot is a World in a file, so every online run can be replayed offline.
 
+pub mod cluster;
+pub mod files;
+mod follow;
 mod model;
+pub mod needs;
+pub mod plan;
+pub mod release;
+pub mod rights;
+pub mod stream;
 
 pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,

@@ -103,7 +103,7 @@ pub struct Release {
     pub newest: u64,
     /// Status of the newest revision.
     pub status: ReleaseStatus,
-    /// How the newest deployed revision was written.
+    /// How the newest revision was written, which is what Helm 4 and Flux follow where no flag says otherwise.
     pub method: WriteMethod,
 }
 

@@ -1,0 +1,250 @@
+//! One GET against the API server: bounded by the deadline, tried again where a later try can succeed, and never more
+//! certain than what was received. Nothing of a body reaches an error text, since a body may hold secrets.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::{Request, StatusCode, header};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// So many requests are under way at one time.
+const PARALLEL: usize = 8;
+/// First pause before another try; doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause that is ours to choose.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// A try that takes longer is given up and made again.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Tries where the answer is broken, which waiting rarely mends.
+const BROKEN_TRIES: u32 = 6;
+/// Tries where nothing has ever answered: most likely the address is wrong.
+const DEAF_TRIES: u32 = 4;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// 401: who we are is not known to the server.
+    Unauthorized,
+    /// 403, with the server's sentence.
+    Forbidden(String),
+    /// 404; `true` where it is the API server's own statement that the object is not there.
+    NotFound(bool),
+    /// 410: the list has to start anew.
+    Gone,
+    /// The deadline passed; what went wrong last.
+    Deadline(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Fault {
+    /// The fault as a phrase.
+    pub(super) fn why(&self) -> String {
+        match self {
+            Self::Unauthorized => "the API server does not accept the credentials (401)".to_owned(),
+            Self::Forbidden(message) => format!("forbidden: {message}"),
+            Self::NotFound(_) => "not found (404), though the API server says that it serves it".to_owned(),
+            Self::Gone => "the list expired while it was read (410), again and again".to_owned(),
+            Self::Deadline(last) if last.is_empty() => "the deadline passed".to_owned(),
+            Self::Deadline(last) => format!("the deadline passed; last: {last}"),
+            Self::Other(why) => why.clone(),
+        }
+    }
+}
+
+/// Makes requests, all under one deadline.
+pub(super) struct Caller {
+    client: Client,
+    deadline: Instant,
+    permits: Semaphore,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    answered: AtomicBool,
+}
+
+/// What one try brought.
+enum Try<T> {
+    Done(T),
+    Never(Fault),
+    Again { why: String, after: Option<Duration>, broken: bool },
+}
+
+impl Caller {
+    /// Requests by `client` until `deadline`.
+    pub(super) fn new(client: Client, deadline: Instant) -> Self {
+        Self {
+            client,
+            deadline,
+            permits: Semaphore::new(PARALLEL),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            answered: AtomicBool::new(false),
+        }
+    }
+
+    /// Requests made and bytes received so far.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.requests.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// The answer to a GET as JSON, read by `decode`; an answer that `decode` refuses is asked for again.
+    pub(super) async fn get<T>(
+        &self,
+        path: &str,
+        accept: &str,
+        decode: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<T, Fault> {
+        let mut pause = FIRST_PAUSE;
+        let mut tries = 0_u32;
+        let mut last = String::new();
+        let Ok(Ok(permit)) = tokio::time::timeout_at(self.deadline, self.permits.acquire()).await else {
+            return Err(Fault::Deadline(last));
+        };
+        loop {
+            let patience = self.deadline.min(Instant::now() + PATIENCE);
+            let attempt = match tokio::time::timeout_at(patience, self.attempt(path, accept, &decode)).await {
+                Ok(attempt) => attempt,
+                Err(_) => Try::Again { why: "no answer in time".to_owned(), after: None, broken: false },
+            };
+            let (why, after, broken) = match attempt {
+                Try::Done(answer) => {
+                    drop(permit);
+                    return Ok(answer);
+                }
+                Try::Never(fault) => return Err(fault),
+                Try::Again { why, after, broken } => (why, after, broken),
+            };
+            tries += 1;
+            let deaf = !self.answered.load(Ordering::Relaxed) && tries >= DEAF_TRIES;
+            if deaf || (broken && tries >= BROKEN_TRIES) {
+                return Err(Fault::Other(format!("{why} ({tries} tries)")));
+            }
+            last = why;
+            let wake = Instant::now() + after.unwrap_or(pause);
+            if wake >= self.deadline {
+                return Err(Fault::Deadline(last));
+            }
+            tokio::time::sleep_until(wake).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// One try.
+    async fn attempt<T>(&self, path: &str, accept: &str, decode: impl Fn(&[u8]) -> Result<T, String>) -> Try<T> {
+        let request = match Request::get(path).header(header::ACCEPT, accept).body(Body::empty()) {
+            Ok(request) => request,
+            Err(error) => return Try::Never(Fault::Other(format!("{path} is not a path: {error}"))),
+        };
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let response = match self.client.send(request).await {
+            Ok(response) => response,
+            Err(error) => return unsent(&error),
+        };
+        self.answered.store(true, Ordering::Relaxed);
+        let status = response.status();
+        let text = |name: header::HeaderName| {
+            response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
+        let (after, kind) = (text(header::RETRY_AFTER), text(header::CONTENT_TYPE));
+        let after = after.parse().ok().map(Duration::from_secs);
+        let Ok(body) = response.into_body().collect_bytes().await else {
+            return again("the connection broke inside an answer", true);
+        };
+        self.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
+        if status == StatusCode::OK {
+            if !kind.starts_with("application/json") {
+                return again(&format!("the answer is {}, not JSON", named(&kind)), true);
+            }
+            return match decode(&body) {
+                Ok(answer) => Try::Done(answer),
+                Err(why) => again(&why, true),
+            };
+        }
+        refusal(status, &kind, &body, after)
+    }
+}
+
+/// Another try, after our own pause.
+fn again<T>(why: &str, broken: bool) -> Try<T> {
+    Try::Again { why: why.to_owned(), after: None, broken }
+}
+
+/// A content type as a word.
+fn named(kind: &str) -> String {
+    let kind: String = kind.chars().filter(|c| !c.is_control()).take(60).collect();
+    if kind.is_empty() { "of no type".to_owned() } else { kind }
+}
+
+/// What a status other than 200 means.
+fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duration>) -> Try<T> {
+    // Only a Status object is the API server's own word; anything else may come from something in between.
+    let own: Option<Value> = kind
+        .starts_with("application/json")
+        .then(|| serde_json::from_slice(body).ok())
+        .flatten()
+        .filter(|value: &Value| value.get("kind").and_then(Value::as_str) == Some("Status"));
+    let message = own.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str).map(one_line);
+    let reason = own.as_ref().and_then(|value| value.get("reason")).and_then(Value::as_str).unwrap_or_default();
+    match status.as_u16() {
+        401 => Try::Never(Fault::Unauthorized),
+        403 => Try::Never(Fault::Forbidden(message.unwrap_or_else(|| "the server gives no reason".to_owned()))),
+        404 => Try::Never(Fault::NotFound(reason == "NotFound")),
+        410 => Try::Never(Fault::Gone),
+        408 | 429 | 503 | 504 => Try::Again {
+            why: format!("the API server is busy ({})", status.as_u16()),
+            after,
+            broken: after.is_none() && status.as_u16() != 429,
+        },
+        500..=599 => Try::Again { why: format!("the API server failed ({})", status.as_u16()), after, broken: true },
+        300..=399 => Try::Never(Fault::Other(format!(
+            "the server answers with a redirect ({}), which is not followed; give the address of the API server itself",
+            status.as_u16()
+        ))),
+        code => Try::Never(Fault::Other(format!("the server answers {code}: {}", message.unwrap_or_default()))),
+    }
+}
+
+/// What an error before any answer means.
+fn unsent<T>(error: &kube::Error) -> Try<T> {
+    if let Some(why) = certificate(error) {
+        return Try::Never(Fault::Other(format!(
+            "the certificate of the API server is not accepted: {why}; check certificate-authority in the kubeconfig and the clock"
+        )));
+    }
+    if matches!(error, kube::Error::Auth(_)) {
+        return Try::Never(Fault::Other("the credentials could not be renewed; log in again".to_owned()));
+    }
+    let chain = chain(error);
+    let last = chain.last().map_or_else(String::new, ToString::to_string);
+    again(&format!("no connection: {}", one_line(&last)), false)
+}
+
+/// The errors from the outermost to the cause.
+fn chain(error: &kube::Error) -> Vec<&(dyn std::error::Error + 'static)> {
+    let mut found: Vec<&(dyn std::error::Error + 'static)> = vec![error];
+    while let Some(source) = found.last().and_then(|error| error.source()) {
+        found.push(source);
+    }
+    found
+}
+
+/// The TLS error in the chain, which no later try can mend; input and output errors may carry it inside.
+fn certificate(error: &kube::Error) -> Option<String> {
+    chain(error).into_iter().find_map(|error| {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = error
+            .downcast_ref::<rustls::Error>()
+            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()))?;
+        matches!(tls, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+            .then(|| one_line(&tls.to_string()))
+    })
+}
+
+/// A sentence without line breaks and of bounded length.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect()
+}

@@ -1,0 +1,179 @@
+//! The way to a cluster, as kubectl and Helm find it: `KUBECONFIG` lists, `~/.kube/config`, contexts, exec plugins,
+//! client certificates, tokens, proxies, and the service account inside a cluster. What is missing is said in one line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use tokio::time::Instant;
+
+use crate::host::Reach;
+
+/// A way to a cluster.
+#[derive(Clone)]
+pub(super) struct Way {
+    /// Makes requests.
+    pub(super) client: Client,
+    /// Namespace of the context.
+    pub(super) namespace: String,
+    /// How a person calls the cluster.
+    pub(super) name: String,
+}
+
+/// Why there is no way to a cluster, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NoWay {
+    /// Why.
+    pub(super) why: String,
+    /// What to do.
+    pub(super) remedy: String,
+}
+
+impl NoWay {
+    fn new(why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { why: why.into(), remedy: remedy.into() }
+    }
+}
+
+/// Finds the way.
+pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadline: Instant) -> Result<Way, NoWay> {
+    // Another part of the program may have chosen the provider already, and then the choice stands.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let (mut config, name) = config(reach, env).await?;
+    overrides(&mut config, reach)?;
+    // Retries are ours: they must end at the deadline, and the default goes on for minutes.
+    config.default_retry = false;
+    config.connect_timeout = Some(Duration::from_secs(5));
+    let namespace = config.default_namespace.clone();
+    // An exec plugin runs inside this call and may take its time.
+    let made = tokio::task::spawn_blocking(move || Client::try_from(config));
+    match tokio::time::timeout_at(deadline, made).await {
+        Ok(Ok(Ok(client))) => Ok(Way { client, namespace, name }),
+        Ok(Ok(Err(error))) => Err(refused(&error)),
+        Ok(Err(_)) => Err(NoWay::new("the client could not be made", "report this as a defect")),
+        Err(_) => Err(NoWay::new(
+            "the credential plugin of the kubeconfig did not answer in time",
+            "run it once by hand (kubectl get ns), then try again",
+        )),
+    }
+}
+
+/// The configuration and a name for it.
+async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config, String), NoWay> {
+    let list = reach.kubeconfig.clone().or_else(|| env.get("KUBECONFIG").filter(|text| !text.is_empty()).cloned());
+    let told = list.is_some();
+    let paths: Vec<PathBuf> = match &list {
+        Some(list) => std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => env.get("HOME").map(|home| Path::new(home).join(".kube/config")).into_iter().collect(),
+    };
+    let mut merged: Option<Kubeconfig> = None;
+    // Files of the list that are not there are skipped, as client-go does.
+    for path in paths.iter().filter(|path| path.exists()) {
+        let one = Kubeconfig::read_from(path).map_err(|error| unreadable(path, &error))?;
+        merged = Some(match merged {
+            Some(first) => first.merge(one).map_err(|error| unreadable(path, &error))?,
+            None => one,
+        });
+    }
+    let Some(kubeconfig) = merged else {
+        if !told && reach.context.is_none() && env.contains_key("KUBERNETES_SERVICE_HOST") {
+            let config = Config::incluster().map_err(|error| {
+                NoWay::new(
+                    format!("the service account cannot be used: {error}"),
+                    "mount the service account token, or set KUBECONFIG",
+                )
+            })?;
+            return Ok((config, "in-cluster".to_owned()));
+        }
+        let place = list.unwrap_or_else(|| "~/.kube/config".to_owned());
+        return Err(NoWay::new(
+            format!("there is no kubeconfig at {place}"),
+            "set KUBECONFIG, or use --live FILE or --live none",
+        ));
+    };
+    let name = reach.context.clone().or_else(|| kubeconfig.current_context.clone()).unwrap_or_default();
+    let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let options = KubeConfigOptions { context: reach.context.clone(), ..KubeConfigOptions::default() };
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| match error {
+        KubeconfigError::CurrentContextNotSet => {
+            NoWay::new("the kubeconfig has no current context", "give --kube-context")
+        }
+        KubeconfigError::LoadContext(_) => NoWay::new(
+            format!("the kubeconfig has no context {name}"),
+            format!("give --kube-context one of: {}", known.join(", ")),
+        ),
+        other => NoWay::new(format!("context {name} cannot be used: {other}"), "mend the kubeconfig"),
+    })?;
+    Ok((config, name))
+}
+
+/// What Helm was told beside the kubeconfig.
+fn overrides(config: &mut Config, reach: &Reach) -> Result<(), NoWay> {
+    if let Some(server) = &reach.server {
+        config.cluster_url = server.parse().map_err(|_| {
+            NoWay::new(format!("{server} is not the address of an API server"), "mend --kube-apiserver")
+        })?;
+    }
+    if let Some(user) = &reach.as_user {
+        config.auth_info.impersonate = Some(user.clone());
+    }
+    if !reach.as_groups.is_empty() {
+        config.auth_info.impersonate_groups = Some(reach.as_groups.clone());
+    }
+    if let Some(file) = &reach.ca_file {
+        config.root_cert_file = Some(PathBuf::from(file));
+    }
+    if let Some(name) = &reach.tls_server_name {
+        config.tls_server_name = Some(name.clone());
+    }
+    config.accept_invalid_certs |= reach.insecure;
+    Ok(())
+}
+
+/// A kubeconfig that cannot be read; the reader's text may quote the file, so it stays out.
+fn unreadable(path: &Path, error: &KubeconfigError) -> NoWay {
+    let why = match error {
+        KubeconfigError::ReadConfig(error, _) => error.to_string(),
+        KubeconfigError::Parse(_) => "it is not YAML that kubectl reads".to_owned(),
+        _ => "it does not fit the other files of the list".to_owned(),
+    };
+    NoWay::new(format!("kubeconfig {} cannot be used: {why}", path.display()), "mend the file, or set KUBECONFIG")
+}
+
+/// Why no client could be made. The output of a credential plugin is left out: it may hold the credential.
+fn refused(error: &kube::Error) -> NoWay {
+    use kube::client::AuthError;
+    match error {
+        kube::Error::Auth(AuthError::AuthExecRun { cmd, out }) => NoWay::new(
+            format!("the credential plugin {} failed ({})", program(cmd), out.status),
+            format!("run {} by hand or log in again, then try again", program(cmd)),
+        ),
+        kube::Error::Auth(AuthError::AuthExecStart(error)) => NoWay::new(
+            format!("the credential plugin of the kubeconfig cannot be run: {error}"),
+            "install it, or put it on PATH",
+        ),
+        kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => NoWay::new(
+            format!("token file {} cannot be read: {error}", path.display()),
+            "mend tokenFile in the kubeconfig",
+        ),
+        kube::Error::Auth(_) => NoWay::new(
+            "the credentials of the kubeconfig cannot be used",
+            "log in again (kubectl get ns shows the cause)",
+        ),
+        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => NoWay::new(
+            "the proxy of the kubeconfig is of a kind that is not supported",
+            "use an http or https proxy-url",
+        ),
+        other => NoWay::new(
+            format!("the kubeconfig cannot be used: {}", super::call::one_line(&other.to_string())),
+            "mend the kubeconfig",
+        ),
+    }
+}
+
+/// The program of a command line.
+fn program(cmd: &str) -> &str {
+    cmd.split_whitespace().next().unwrap_or("of the kubeconfig").trim_matches('"')
+}

@@ -1,0 +1,222 @@
+//! What the API server calls a kind, and in which versions it serves it.
+//! A kind is absent only on the word of a complete list of groups and of a complete list of kinds, never on a 404.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::call::{Caller, Fault};
+use super::list::{JSON, broken};
+use crate::world::plan::GroupKind;
+
+/// How a kind is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resource {
+    /// Group.
+    pub(super) group: String,
+    /// Version.
+    pub(super) version: String,
+    /// Name in paths, `machines`.
+    pub(super) plural: String,
+    /// Whether objects have a namespace.
+    pub(super) namespaced: bool,
+}
+
+impl Resource {
+    /// Path of the list, of one namespace or of all.
+    pub(super) fn path(&self, namespace: Option<&str>) -> String {
+        let root = match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        match namespace.filter(|_| self.namespaced) {
+            Some(namespace) => format!("{root}/namespaces/{namespace}/{}", self.plural),
+            None => format!("{root}/{}", self.plural),
+        }
+    }
+
+    /// Path of one object.
+    pub(super) fn object(&self, namespace: Option<&str>, name: &str) -> String {
+        format!("{}/{name}", self.path(namespace))
+    }
+
+    /// The `apiVersion` of its objects.
+    pub(super) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+/// What became of the question for a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Served {
+    /// It is served in the version asked for, or in the server's choice where none was.
+    As(Resource),
+    /// It is served, but not in that version.
+    Otherwise(Resource),
+    /// The API server has no such kind.
+    Absent,
+}
+
+/// The groups and kinds of a server, as far as they were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Catalogue {
+    groups: BTreeMap<String, Group>,
+    kinds: BTreeMap<(String, String), Result<Vec<Kind>, Fault>>,
+}
+
+/// One group.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    name: String,
+    versions: Vec<Version>,
+    preferred_version: Option<Version>,
+}
+
+/// One version of a group.
+#[derive(Debug, Deserialize)]
+struct Version {
+    version: String,
+}
+
+/// The list of groups.
+#[derive(Deserialize)]
+struct Groups {
+    kind: String,
+    groups: Vec<Group>,
+}
+
+/// The kinds of one version of a group.
+#[derive(Deserialize)]
+struct Kinds {
+    kind: String,
+    resources: Vec<Kind>,
+}
+
+/// One kind.
+#[derive(Debug, Clone, Deserialize)]
+struct Kind {
+    name: String,
+    kind: String,
+    namespaced: bool,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+/// Kinds of the core group that need no question.
+const BUILT_IN: [(&str, &str, bool); 3] =
+    [("ConfigMap", "configmaps", true), ("Secret", "secrets", true), ("Namespace", "namespaces", false)];
+
+impl Catalogue {
+    /// Asks for the groups of `wanted` and for the kinds of the versions that matter. The list of groups must be
+    /// readable; what goes wrong with one version shows when a kind of it is looked up.
+    pub(super) async fn read(caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) -> Result<Self, Fault> {
+        let mut catalogue = Self::default();
+        let foreign = wanted.iter().any(|(kind, _)| !is_built_in(kind));
+        if foreign {
+            catalogue.groups = caller.get("/apis", JSON, groups).await?;
+        }
+        catalogue.more(caller, wanted).await;
+        Ok(catalogue)
+    }
+
+    /// Asks for the kinds of further versions.
+    pub(super) async fn more(&mut self, caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) {
+        let mut missing = BTreeSet::new();
+        for (kind, version) in wanted.iter().filter(|(kind, _)| !is_built_in(kind)) {
+            missing.extend(
+                self.candidates(kind, version.as_deref()).into_iter().map(|version| (kind.group.clone(), version)),
+            );
+        }
+        missing.retain(|at| !self.kinds.contains_key(at));
+        let read = missing.into_iter().map(|at| async {
+            let path = if at.0.is_empty() { format!("/api/{}", at.1) } else { format!("/apis/{}/{}", at.0, at.1) };
+            let kinds = caller.get(&path, JSON, kinds).await;
+            (at, kinds)
+        });
+        self.kinds.extend(futures_util::future::join_all(read).await);
+    }
+
+    /// The versions to look at for a kind: the one asked for, else all, the server's choice first.
+    fn candidates(&self, kind: &GroupKind, version: Option<&str>) -> Vec<String> {
+        if kind.group.is_empty() {
+            return vec!["v1".to_owned()];
+        }
+        let Some(group) = self.groups.get(&kind.group) else { return Vec::new() };
+        let preferred = group.preferred_version.iter().map(|version| version.version.as_str());
+        let all = group.versions.iter().map(|version| version.version.as_str());
+        let mut found: Vec<String> = Vec::new();
+        for candidate in version
+            .into_iter()
+            .filter(|version| all.clone().any(|one| one == *version))
+            .chain(preferred)
+            .chain(all.clone())
+        {
+            if !found.iter().any(|one| one == candidate) {
+                found.push(candidate.to_owned());
+            }
+        }
+        found
+    }
+
+    /// How a kind is served.
+    ///
+    /// # Errors
+    /// When the kinds of a version that may hold it could not be read.
+    pub(super) fn find(&self, kind: &GroupKind, version: Option<&str>) -> Result<Served, Fault> {
+        if let Some((_, plural, namespaced)) =
+            BUILT_IN.iter().find(|(name, ..)| kind.group.is_empty() && *name == kind.kind)
+        {
+            return Ok(Served::As(resource("", "v1", plural, *namespaced)));
+        }
+        let mut doubt = None;
+        for candidate in self.candidates(kind, version) {
+            match self.kinds.get(&(kind.group.clone(), candidate.clone())) {
+                Some(Ok(kinds)) => {
+                    let found =
+                        kinds.iter().find(|one| one.kind == kind.kind && one.verbs.iter().any(|verb| verb == "list"));
+                    if let Some(found) = found {
+                        let found = resource(&kind.group, &candidate, &found.name, found.namespaced);
+                        let as_asked = version.is_none_or(|version| version == candidate);
+                        return match (as_asked, doubt) {
+                            (true, _) => Ok(Served::As(found)),
+                            (false, None) => Ok(Served::Otherwise(found)),
+                            (false, Some(fault)) => Err(fault),
+                        };
+                    }
+                }
+                Some(Err(fault)) => doubt = doubt.or_else(|| Some(fault.clone())),
+                None => doubt = doubt.or_else(|| Some(Fault::Other("the kinds of the group were not read".to_owned()))),
+            }
+        }
+        doubt.map_or(Ok(Served::Absent), Err)
+    }
+}
+
+/// Whether a kind needs no question.
+fn is_built_in(kind: &GroupKind) -> bool {
+    kind.group.is_empty() && BUILT_IN.iter().any(|(name, ..)| *name == kind.kind)
+}
+
+/// A resource from its texts.
+fn resource(group: &str, version: &str, plural: &str, namespaced: bool) -> Resource {
+    Resource { group: group.to_owned(), version: version.to_owned(), plural: plural.to_owned(), namespaced }
+}
+
+/// Reads the list of groups.
+fn groups(body: &[u8]) -> Result<BTreeMap<String, Group>, String> {
+    let list: Groups = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+    if list.kind != "APIGroupList" {
+        return Err("the answer is not a list of API groups".to_owned());
+    }
+    Ok(list.groups.into_iter().map(|group| (group.name.clone(), group)).collect())
+}
+
+/// Reads the kinds of one version.
+fn kinds(body: &[u8]) -> Result<Vec<Kind>, String> {
+    let list: Kinds = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+    if list.kind != "APIResourceList" {
+        return Err("the answer is not a list of kinds".to_owned());
+    }
+    Ok(list.resources.into_iter().filter(|one| !one.name.contains('/')).collect())
+}

@@ -1,0 +1,203 @@
+//! Lists and single objects: whole or not at all. A page that is missing, a list that changed under way, an item that is
+//! not an object: each is a fault, because half a list would make the other half look absent.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::call::{Caller, Fault};
+use crate::object::Object;
+use crate::world::plan::Keep;
+
+/// Objects on one page.
+const PAGE: usize = 500;
+/// A list is begun anew so often when it expires under way.
+const RESTARTS: usize = 3;
+/// What the API server is asked to answer with.
+pub(super) const JSON: &str = "application/json";
+
+/// A whole list.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// Its objects.
+    pub(super) objects: Vec<Object>,
+    /// The state of the cluster that it shows.
+    pub(super) resource_version: String,
+}
+
+/// One page as it stands in the answer.
+#[derive(Deserialize)]
+struct Page {
+    kind: String,
+    #[serde(rename = "apiVersion")]
+    api_version: String,
+    metadata: PageMeta,
+    items: Vec<Value>,
+}
+
+/// What a page says about itself.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageMeta {
+    #[serde(default)]
+    resource_version: String,
+    #[serde(default, rename = "continue")]
+    token: String,
+    #[serde(default)]
+    remaining_item_count: i64,
+}
+
+/// Reads all pages of the list at `path`.
+pub(super) async fn list(
+    caller: &Caller,
+    path: &str,
+    selector: Option<&str>,
+    accept: &str,
+    keep: Keep,
+) -> Result<Listed, Fault> {
+    let mut fault = Fault::Gone;
+    for _ in 0..RESTARTS {
+        match pages(caller, path, selector, accept, keep).await {
+            Err(Fault::Gone) => fault = Fault::Gone,
+            other => return other,
+        }
+    }
+    // One request without pages cannot expire between two of them.
+    match pages_of(caller, path, selector, accept, keep, 0).await {
+        Err(Fault::Gone) => Err(fault),
+        other => other,
+    }
+}
+
+/// One pass over the pages.
+async fn pages(caller: &Caller, path: &str, selector: Option<&str>, accept: &str, keep: Keep) -> Result<Listed, Fault> {
+    pages_of(caller, path, selector, accept, keep, PAGE).await
+}
+
+/// One pass over pages of `size` objects; 0 asks for all at once.
+async fn pages_of(
+    caller: &Caller,
+    path: &str,
+    selector: Option<&str>,
+    accept: &str,
+    keep: Keep,
+    size: usize,
+) -> Result<Listed, Fault> {
+    let mut listed = Listed { objects: Vec::new(), resource_version: String::new() };
+    let mut token = String::new();
+    loop {
+        let mut query = format!("{path}?limit={size}");
+        for (name, value) in [("labelSelector", selector.unwrap_or_default()), ("continue", &token)] {
+            if !value.is_empty() {
+                query.push('&');
+                query.push_str(name);
+                query.push('=');
+                query.push_str(&escaped(value));
+            }
+        }
+        let (meta, objects) = caller.get(&query, accept, |body| page(body, keep)).await?;
+        if !listed.resource_version.is_empty() && listed.resource_version != meta.resource_version {
+            return Err(Fault::Gone);
+        }
+        listed.resource_version = meta.resource_version;
+        listed.objects.extend(objects);
+        if meta.token.is_empty() {
+            return match meta.remaining_item_count {
+                0 => Ok(listed),
+                left => Err(Fault::Other(format!("the list ends though {left} objects are left"))),
+            };
+        }
+        token = meta.token;
+    }
+}
+
+/// Reads one page; what is wrong with it is said without quoting it.
+fn page(body: &[u8], keep: Keep) -> Result<(PageMeta, Vec<Object>), String> {
+    let page: Page = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+    let Some(kind) = page.kind.strip_suffix("List") else {
+        return Err(format!("the answer is a {}, not a list", super::call::one_line(&page.kind)));
+    };
+    let mut objects = Vec::with_capacity(page.items.len());
+    for item in page.items {
+        objects.push(object(item, kind, &page.api_version, keep)?);
+    }
+    Ok((page.metadata, objects))
+}
+
+/// An item of a list as an object; items of built-in kinds do not say what they are.
+fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<Object, String> {
+    if let Some(map) = item.as_object_mut() {
+        for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
+            if !map.contains_key(key) {
+                map.insert(key.to_owned(), Value::String(value.to_owned()));
+            }
+        }
+    }
+    prune(&mut item, keep);
+    Object::from_value(item, 0).map_err(|_| "an item of the list has no kind or name".to_owned())
+}
+
+/// Reads one object by its path.
+pub(super) async fn get(caller: &Caller, path: &str, keep: Keep) -> Result<Value, Fault> {
+    caller
+        .get(path, JSON, |body| {
+            let mut value: Value = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+            if value.pointer("/metadata/name").is_none() || value.get("kind").is_none() {
+                return Err("the answer is not an object".to_owned());
+            }
+            prune(&mut value, keep);
+            Ok(value)
+        })
+        .await
+}
+
+/// Names and labels of the objects of a list, and nothing else.
+pub(super) async fn labels(
+    caller: &Caller,
+    path: &str,
+    selector: &str,
+) -> Result<Vec<(String, BTreeMap<String, String>)>, Fault> {
+    const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let listed = list(caller, path, Some(selector), METADATA, Keep::default()).await?;
+    let label = |object: &Object| {
+        let value = object.value().ok()?;
+        let labels = value.pointer("/metadata/labels").cloned().unwrap_or_default();
+        Some((object.key.name.clone(), serde_json::from_value(labels).unwrap_or_default()))
+    };
+    Ok(listed.objects.iter().filter_map(label).collect())
+}
+
+/// A JSON error by its place, never by its text.
+pub(super) fn broken(error: &serde_json::Error) -> String {
+    let what = if error.is_eof() { "ends too early" } else { "cannot be read" };
+    format!("the answer {what} (line {}, column {})", error.line(), error.column())
+}
+
+/// Takes away what nothing looks at.
+fn prune(value: &mut Value, keep: Keep) {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    if !keep.managed_fields {
+        metadata.shift_remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+    }
+    metadata.shift_remove("selfLink");
+}
+
+/// A query value with everything but letters, digits and a few marks escaped.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for half in [byte >> 4, byte & 15] {
+                out.push(char::from_digit(u32::from(half), 16).unwrap_or('0').to_ascii_uppercase());
+            }
+        }
+    }
+    out
+}

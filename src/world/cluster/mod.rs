@@ -1,0 +1,242 @@
+//! The one read from a live cluster: connect, plan, list, follow, and say of everything that was asked for whether it is
+//! there, proven absent, or unread. Always ends at the deadline, and always with a World.
+
+mod call;
+mod connect;
+mod discover;
+mod list;
+mod read;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::needs::{self, Asked};
+use super::plan::{GroupKind, ObjectRead, ReadPlan};
+use super::{Base, LiveKind, LiveSource, Unread, World};
+use crate::host::Detected;
+use crate::object::{Inventory, LoadError};
+use crate::policy::Policy;
+
+/// What one online run asks.
+#[derive(Debug, Clone)]
+pub struct Online<'a> {
+    /// The rendered objects.
+    pub rendered: &'a Inventory,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// Names of the late values that the stream needs.
+    pub late: &'a BTreeSet<String>,
+    /// The host, as far as it is known before the cluster is asked.
+    pub detected: Detected,
+    /// The environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// The base where a file was given for it; no release record is read then.
+    pub base: Option<Base>,
+    /// Namespace where Flux keeps the record, where it was told.
+    pub storage_namespace: Option<&'a str>,
+    /// How long all of it may take.
+    pub deadline: Duration,
+    /// The clock of the judgement.
+    pub now: Timestamp,
+}
+
+/// What one object turned out to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// There.
+    Found(Box<Value>),
+    /// Known not to be there.
+    Absent,
+    /// Not known.
+    Unread(Unread),
+}
+
+/// An object that a late value may come from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceObject {
+    /// Name of the late value.
+    pub value: String,
+    /// Place of the source in the policy's list, from 0.
+    pub place: usize,
+    /// Where it is, for people: `ConfigMap telco/capo-cluster-resources`.
+    pub source: String,
+    /// The object.
+    pub answer: Answer,
+}
+
+/// The World and what came to light beside it.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The World; late values and pins are still to be filled in from `sources` and `pins`.
+    pub world: World,
+    /// The objects that late values come from.
+    pub sources: Vec<SourceObject>,
+    /// The ConfigMap with the pins, where the policy names one.
+    pub pins: Option<Answer>,
+    /// Kinds whose objects have no namespace.
+    pub cluster_wide: BTreeSet<GroupKind>,
+    /// State of the cluster that each list shows.
+    pub versions: BTreeMap<String, String>,
+    /// What was planned, with what the second look added.
+    pub plan: ReadPlan,
+    /// Requests made.
+    pub requests: u64,
+    /// Bytes received, unpacked.
+    pub bytes: u64,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// The way to the cluster, for what is still to be read or committed; `None` where there is none.
+    pub cluster: Option<Cluster>,
+}
+
+/// A cluster that answers.
+#[derive(Clone)]
+pub struct Cluster {
+    way: connect::Way,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").field("name", &self.way.name).finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// The client, for what is committed.
+    #[must_use]
+    pub fn client(&self) -> &kube::Client {
+        &self.way.client
+    }
+
+    /// How a person calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.way.name
+    }
+
+    /// Namespace of the context.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.way.namespace
+    }
+
+    /// Reads single objects again, as a wait for late values does, within `deadline`.
+    pub async fn objects(&self, reads: &[ObjectRead], deadline: Duration) -> Vec<Answer> {
+        let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
+        read::singles(&caller, reads).await
+    }
+}
+
+/// Finds the cluster without reading anything from it.
+///
+/// # Errors
+/// When there is no way to it, with what to do.
+pub async fn connect(
+    detected: &Detected,
+    env: &BTreeMap<String, String>,
+    deadline: Duration,
+) -> Result<Cluster, Unread> {
+    match connect::connect(&detected.reach, env, Instant::now() + deadline).await {
+        Ok(way) => Ok(Cluster { way }),
+        Err(none) => {
+            Err(Unread { what: "the cluster".to_owned(), why: none.why, remedy: none.remedy, keys: Vec::new() })
+        }
+    }
+}
+
+/// Reads everything that the judgement needs. `progress` gets a line that is written over, so pass it only for a terminal.
+///
+/// # Errors
+/// When a rendered CAPI object is not what Kubernetes reads. Whatever goes wrong with the cluster is an unread of the World.
+pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Send)>) -> Result<Outcome, LoadError> {
+    let end = Instant::now() + online.deadline;
+    let way = connect::connect(&online.detected.reach, online.env, end).await;
+    if let (Ok(way), true) = (&way, online.detected.namespace_of_context) {
+        online.detected.host.namespace = Some(way.namespace.clone());
+    }
+    let plan = needs::needs(&Asked {
+        rendered: online.rendered,
+        policy: online.policy,
+        late: online.late,
+        host: &online.detected,
+        base_given: online.base.is_some(),
+        storage_namespace: online.storage_namespace,
+    })?;
+    let mut outcome = empty(&mut online, plan);
+    let mut progress = Progress { out: progress };
+    match way {
+        Ok(way) => {
+            outcome.world.source.name.clone_from(&way.name);
+            let caller = call::Caller::new(way.client.clone(), end);
+            outcome.cluster = Some(Cluster { way });
+            read::all(&caller, &online, &mut outcome, &mut progress).await;
+            (outcome.requests, outcome.bytes) = caller.counts();
+        }
+        Err(none) => {
+            let unread =
+                Unread { what: "the cluster".to_owned(), why: none.why, remedy: none.remedy, keys: Vec::new() };
+            for read in outcome.plan.objects.clone() {
+                read::place(&mut outcome, &read, Answer::Unread(unread.clone()));
+            }
+            outcome.world.unread.push(unread);
+        }
+    }
+    progress.clear();
+    Ok(outcome)
+}
+
+/// An outcome in which nothing was read yet.
+fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
+    let world = World {
+        taken: online.now,
+        now: online.now,
+        source: LiveSource { kind: LiveKind::Cluster, name: String::new() },
+        live: Inventory::default(),
+        base: online.base.take().unwrap_or_default(),
+        release: None,
+        host: online.detected.host.clone(),
+        readings: Vec::new(),
+        pins: Vec::new(),
+        providers: BTreeMap::new(),
+        feature_gates: BTreeMap::new(),
+        unread: online.detected.doubts.clone(),
+        absent: Vec::new(),
+    };
+    Outcome {
+        world,
+        sources: Vec::new(),
+        pins: None,
+        cluster_wide: BTreeSet::new(),
+        versions: BTreeMap::new(),
+        plan,
+        requests: 0,
+        bytes: 0,
+        warnings: online.detected.warnings.clone(),
+        cluster: None,
+    }
+}
+
+/// A line on the terminal that shows how far the read is.
+struct Progress<'a> {
+    out: Option<&'a mut (dyn Write + Send)>,
+}
+
+impl Progress<'_> {
+    /// Writes over the line. A terminal that went away changes nothing about the read.
+    fn say(&mut self, text: &str) {
+        if let Some(out) = &mut self.out {
+            drop(write!(out, "\r\x1b[K{text}").and_then(|()| out.flush()));
+        }
+    }
+
+    /// Takes the line away.
+    fn clear(&mut self) {
+        self.say("");
+    }
+}

@@ -1,0 +1,403 @@
+//! The order of the read: groups and release record first, then every list at once, then what the release and the
+//! Machines add. Each step turns its faults into unreads; none stops the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::call::{Caller, Fault};
+use super::discover::{Catalogue, Resource, Served};
+use super::{Answer, Online, Outcome, Progress, SourceObject, list, record};
+use crate::object::{Key, Object};
+use crate::world::follow::{self, CONTROL_PLANE_LABEL};
+use crate::world::needs;
+use crate::world::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
+use crate::world::{Absent, Unread, rights};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+
+/// Up to so many objects of a kind are read by name; above that the kind is listed.
+const BY_NAME: usize = 8;
+/// Longest chain of references that is followed: Cluster, class or control plane, template.
+const ROUNDS: usize = 3;
+
+/// Reads all of the plan and what follows from it.
+pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome, progress: &mut Progress<'_>) {
+    homeless(outcome);
+    let mut catalogue = match Catalogue::read(caller, &wanted(&outcome.plan)).await {
+        Ok(catalogue) => catalogue,
+        Err(fault) => {
+            outcome.world.unread.push(unread("the API groups of the cluster", &fault, &login(&fault), Vec::new()));
+            for read in outcome.plan.objects.clone() {
+                place(outcome, &read, Answer::Unread(unread(&line(&read), &fault, &login(&fault), Vec::new())));
+            }
+            return;
+        }
+    };
+    let kinds = outcome.plan.kinds.clone();
+    lists(caller, online, &catalogue, &kinds, outcome, progress).await;
+    let objects = outcome.plan.objects.clone();
+    let answers = objects_of(caller, &catalogue, &objects).await;
+    for (read, answer) in objects.iter().zip(answers) {
+        place(outcome, read, answer);
+    }
+    record::read(caller, online, outcome).await;
+    removed(caller, online, &mut catalogue, outcome, progress).await;
+    pointed(caller, online, &mut catalogue, outcome, progress).await;
+}
+
+/// Objects whose namespace nobody said cannot be looked up.
+fn homeless(outcome: &mut Outcome) {
+    if !outcome.plan.homeless.is_empty() {
+        outcome.world.unread.push(Unread {
+            what: format!("the namespace of {}", outcome.plan.homeless[0]),
+            why: "neither the object nor the host says it".to_owned(),
+            remedy: "give --namespace".to_owned(),
+            keys: outcome.plan.homeless.clone(),
+        });
+    }
+}
+
+/// The kinds of a plan with the versions in which they are asked for.
+fn wanted(plan: &ReadPlan) -> BTreeSet<(GroupKind, Option<String>)> {
+    let kinds = plan.kinds.iter().map(|(kind, read)| (kind.clone(), read.version.clone()));
+    kinds.chain(plan.objects.iter().map(|read| (read.kind.clone(), read.version.clone()))).collect()
+}
+
+/// Lists kinds, all at once, and puts what they hold into the World.
+async fn lists(
+    caller: &Caller,
+    online: &Online<'_>,
+    catalogue: &Catalogue,
+    kinds: &BTreeMap<GroupKind, KindRead>,
+    outcome: &mut Outcome,
+    progress: &mut Progress<'_>,
+) {
+    let mut running = FuturesUnordered::new();
+    for (kind, read) in kinds {
+        match served(catalogue, kind, read, online, outcome) {
+            Some(resource) => {
+                if !resource.namespaced {
+                    outcome.cluster_wide.insert(kind.clone());
+                }
+                let scope = outcome.plan.scope.clone();
+                running.push(async move { (kind, read, list_kind(caller, &resource, read, &scope).await, resource) });
+            }
+            None => continue,
+        }
+    }
+    let total = running.len();
+    let mut done = 0;
+    while let Some((kind, read, listed, resource)) = running.next().await {
+        done += 1;
+        progress.say(&format!("reading the cluster: {done}/{total} kinds, {} objects", outcome.world.live.len()));
+        for part in listed {
+            match part {
+                Part::Read(place, listed) => {
+                    // A list by label says nothing about the objects without it.
+                    if read.selector.is_none() {
+                        outcome.versions.insert(format!("{kind}{place}"), listed.resource_version);
+                    }
+                    listed.objects.into_iter().for_each(|object| outcome.world.live.push(object));
+                }
+                Part::Unread(place, fault) => {
+                    let keys = if read.keep.managed_fields { keys_of(online, kind) } else { Vec::new() };
+                    let what = format!("list of {kind}{place}");
+                    let remedy = refused(&fault, &resource.group, &resource.plural, &["get", "list"]);
+                    outcome.world.unread.push(unread(&what, &fault, &remedy, keys));
+                }
+            }
+        }
+    }
+}
+
+/// One list of a kind: all of it, or that of one namespace.
+enum Part {
+    Read(String, list::Listed),
+    Unread(String, Fault),
+}
+
+/// Lists a kind where the plan wants it: everywhere in one list, else each namespace.
+async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope: &Scope) -> Vec<Part> {
+    let one = async |namespace: Option<&str>| {
+        list::list(caller, &resource.path(namespace), read.selector, list::JSON, read.keep).await
+    };
+    let mut parts = Vec::new();
+    let narrow = matches!(scope, Scope::Only(_)) && resource.namespaced && !read.everywhere;
+    if !narrow {
+        match one(None).await {
+            Ok(listed) => return vec![Part::Read(String::new(), listed)],
+            Err(Fault::Forbidden(why))
+                if resource.namespaced && scope.namespaces().is_some_and(|all| !all.is_empty()) =>
+            {
+                if read.everywhere {
+                    parts.push(Part::Unread(" in other namespaces".to_owned(), Fault::Forbidden(why)));
+                }
+            }
+            Err(fault) => return vec![Part::Unread(String::new(), fault)],
+        }
+    }
+    let namespaces: Vec<&String> = scope.namespaces().into_iter().flatten().collect();
+    let answers =
+        futures_util::future::join_all(namespaces.iter().map(|namespace| one(Some(namespace.as_str())))).await;
+    for (namespace, answer) in namespaces.into_iter().zip(answers) {
+        let place = in_namespace(namespace);
+        parts.push(match answer {
+            Ok(listed) => Part::Read(place, listed),
+            Err(fault) => Part::Unread(place, fault),
+        });
+    }
+    parts
+}
+
+/// The end of a phrase about one namespace.
+fn in_namespace(namespace: &str) -> String {
+    format!(" in namespace {namespace}")
+}
+
+/// How a kind is asked for; absence and doubt are written down.
+fn served(
+    catalogue: &Catalogue,
+    kind: &GroupKind,
+    read: &KindRead,
+    online: &Online<'_>,
+    outcome: &mut Outcome,
+) -> Option<Resource> {
+    let rendered = read.keep.managed_fields;
+    match catalogue.find(kind, read.version.as_deref()) {
+        Ok(Served::As(resource)) => Some(resource),
+        Ok(Served::Otherwise(resource)) => {
+            if rendered {
+                let asked = read.version.as_deref().unwrap_or_default();
+                outcome.world.unread.push(Unread {
+                    what: format!("{kind} in version {asked}"),
+                    why: format!("the API server serves it only as {}", resource.api_version()),
+                    remedy: format!("render apiVersion {}", resource.api_version()),
+                    keys: keys_of(online, kind),
+                });
+            }
+            Some(resource)
+        }
+        Ok(Served::Absent) => {
+            outcome.world.absent.push(Absent { what: format!("kind {kind}") });
+            None
+        }
+        Err(fault) => {
+            let keys = if rendered { keys_of(online, kind) } else { Vec::new() };
+            outcome.world.unread.push(unread(&format!("whether the cluster has {kind}"), &fault, &login(&fault), keys));
+            None
+        }
+    }
+}
+
+/// Reads single objects whose kinds are not known yet.
+pub(super) async fn singles(caller: &Caller, reads: &[ObjectRead]) -> Vec<Answer> {
+    let wanted = reads.iter().map(|read| (read.kind.clone(), read.version.clone())).collect();
+    match Catalogue::read(caller, &wanted).await {
+        Ok(catalogue) => objects_of(caller, &catalogue, reads).await,
+        Err(fault) => {
+            reads.iter().map(|read| Answer::Unread(unread(&line(read), &fault, &login(&fault), Vec::new()))).collect()
+        }
+    }
+}
+
+/// Reads single objects.
+async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[ObjectRead]) -> Vec<Answer> {
+    futures_util::future::join_all(reads.iter().map(|read| object(caller, catalogue, read))).await
+}
+
+/// Reads one object.
+async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Answer {
+    let doubt = |fault: &Fault, remedy: &str| Answer::Unread(unread(&line(read), fault, remedy, Vec::new()));
+    let resource = match catalogue.find(&read.kind, read.version.as_deref()) {
+        Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
+        Ok(Served::Absent) => return Answer::Absent,
+        Err(fault) => return doubt(&fault, &login(&fault)),
+    };
+    if resource.namespaced && read.namespace.is_none() {
+        return doubt(&Fault::Other("its namespace is not known".to_owned()), "give --namespace");
+    }
+    let keep = Keep { managed_fields: read.used == Use::Referenced };
+    match list::get(caller, &resource.object(read.namespace.as_deref(), &read.name), keep).await {
+        Ok(value) => Answer::Found(Box::new(value)),
+        Err(Fault::NotFound(true)) => Answer::Absent,
+        Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["get"])),
+    }
+}
+
+/// Puts one object where it belongs.
+pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
+    let text = line(read);
+    match (&read.used, answer) {
+        (Use::Late(value, place), answer) => {
+            outcome.sources.push(SourceObject { value: value.clone(), place: *place, source: text, answer });
+        }
+        (Use::Pins, answer) => outcome.pins = Some(answer),
+        (Use::Referenced | Use::Pointed, Answer::Found(value)) => match Object::from_value(*value, 0) {
+            Ok(object) => outcome.world.live.push(object),
+            Err(_) => outcome.world.unread.push(Unread {
+                what: text,
+                why: "the answer is not an object".to_owned(),
+                remedy: "try again".to_owned(),
+                keys: Vec::new(),
+            }),
+        },
+        (_, Answer::Absent) => outcome.world.absent.push(Absent { what: text }),
+        (_, Answer::Unread(unread)) => outcome.world.unread.push(unread),
+    }
+}
+
+/// What the last release wrote and the chart no longer renders is deleted, so its kinds are read too.
+async fn removed(
+    caller: &Caller,
+    online: &Online<'_>,
+    catalogue: &mut Catalogue,
+    outcome: &mut Outcome,
+    progress: &mut Progress<'_>,
+) {
+    let mut more = ReadPlan::default();
+    needs::kinds_of(&outcome.world.base.objects, online.policy, &mut more);
+    more.kinds.retain(|kind, _| !outcome.plan.kinds.contains_key(kind));
+    let mut namespaces: BTreeSet<String> = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
+    let home = outcome.world.host.namespace.clone();
+    let known = namespaces.len();
+    for object in outcome.world.base.objects.objects().iter().filter(|object| object.key.is_capi()) {
+        namespaces.extend(object.key.namespace.clone().or_else(|| home.clone()));
+    }
+    let kinds = if namespaces.len() > known && matches!(outcome.plan.scope, Scope::Only(_) | Scope::Nowhere) {
+        // Objects that go away in a namespace that was not read: all kinds are read there, and only there.
+        let old = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
+        outcome.plan.scope = Scope::Only(namespaces.difference(&old).cloned().collect());
+        let mut all = outcome.plan.kinds.clone();
+        all.extend(more.kinds.clone());
+        all
+    } else {
+        more.kinds.clone()
+    };
+    if !kinds.is_empty() {
+        catalogue.more(caller, &kinds.iter().map(|(kind, read)| (kind.clone(), read.version.clone())).collect()).await;
+        lists(caller, online, catalogue, &kinds, outcome, progress).await;
+    }
+    outcome.plan.scope = needs::scope(namespaces, outcome.plan.kinds.values().any(|read| read.everywhere));
+    outcome.plan.kinds.extend(more.kinds);
+}
+
+/// The second look: what Machines and owners point at.
+async fn pointed(
+    caller: &Caller,
+    online: &Online<'_>,
+    catalogue: &mut Catalogue,
+    outcome: &mut Outcome,
+    progress: &mut Progress<'_>,
+) {
+    // What is found in one round (a control plane through its Cluster, a class) points at templates in turn.
+    for _ in 0..ROUNDS {
+        let found = fresh(outcome);
+        if found.is_empty() {
+            return;
+        }
+        let kinds = many(outcome, &found);
+        let asked = found.iter().map(|read| (read.kind.clone(), version_of(outcome, &read.kind.group))).collect();
+        catalogue.more(caller, &asked).await;
+        lists(caller, online, catalogue, &kinds, outcome, progress).await;
+        let mut names = found.clone();
+        names.retain(|read| outcome.world.live.get(&key(read)).is_none());
+        names
+            .retain(|read| kinds.get(&read.kind).is_none_or(|kind| kind.selector.is_some() || !covered(outcome, read)));
+        progress.say(&format!("reading the cluster: {} objects that live ones point at", names.len()));
+        for read in &mut names {
+            read.version = version_of(outcome, &read.kind.group);
+        }
+        let answers = objects_of(caller, catalogue, &names).await;
+        for (read, answer) in names.iter().zip(answers) {
+            place(outcome, read, answer);
+        }
+        outcome.plan.kinds.extend(kinds);
+        outcome.plan.objects.extend(found);
+    }
+}
+
+/// What is pointed at and was not asked for yet.
+fn fresh(outcome: &Outcome) -> Vec<ObjectRead> {
+    let done: BTreeSet<&ObjectRead> = outcome.plan.objects.iter().collect();
+    let mut found = follow::pointed(&outcome.world.live);
+    found.retain(|read| !done.contains(read));
+    found.retain(|read| outcome.world.live.get(&key(read)).is_none() && !covered(outcome, read));
+    found.into_iter().collect()
+}
+
+/// Whether a list has answered, or was refused, for the kind and namespace of a read.
+fn covered(outcome: &Outcome, read: &ObjectRead) -> bool {
+    let Some(namespace) = &read.namespace else { return false };
+    let tried = outcome.plan.kinds.get(&read.kind).is_some_and(|kind| kind.selector.is_none());
+    let inside = outcome.plan.scope.namespaces().is_some_and(|all| all.contains(namespace));
+    (tried && inside)
+        || outcome.versions.contains_key(&read.kind.to_string())
+        || outcome.versions.contains_key(&format!("{}{}", read.kind, in_namespace(namespace)))
+}
+
+/// The kinds of which so many are pointed at that a list is the smaller read.
+fn many(outcome: &Outcome, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead> {
+    let mut counts: BTreeMap<&GroupKind, usize> = BTreeMap::new();
+    for read in found {
+        *counts.entry(&read.kind).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > BY_NAME);
+    let read = |kind: &GroupKind| KindRead {
+        version: version_of(outcome, &kind.group),
+        // What a Machine of a control plane points at carries its label; what does not is read by name afterwards.
+        selector: follow::is_of_machine(kind).then_some(CONTROL_PLANE_LABEL),
+        reasons: BTreeSet::from(["live objects point at it".to_owned()]),
+        ..KindRead::default()
+    };
+    counts.into_keys().map(|kind| (kind.clone(), read(kind))).collect()
+}
+
+/// The version in which kinds of a group are read: that of the chart.
+fn version_of(outcome: &Outcome, group: &str) -> Option<String> {
+    let mut same = outcome.plan.kinds.iter().filter(|(kind, _)| kind.group == group);
+    same.find_map(|(_, read)| read.version.clone())
+}
+
+/// The key of an object that is read by name.
+fn key(read: &ObjectRead) -> Key {
+    Key {
+        group: read.kind.group.clone(),
+        kind: read.kind.kind.clone(),
+        namespace: read.namespace.clone(),
+        name: read.name.clone(),
+    }
+}
+
+/// Keys of the rendered objects of a kind.
+fn keys_of(online: &Online<'_>, kind: &GroupKind) -> Vec<Key> {
+    let of = |key: &Key| key.group == kind.group && key.kind == kind.kind;
+    online.rendered.objects().iter().map(|object| &object.key).filter(|key| of(key)).cloned().collect()
+}
+
+/// An object as words.
+fn line(read: &ObjectRead) -> String {
+    let place = read.namespace.as_deref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{} {place}{}", read.kind, read.name)
+}
+
+/// A fault as an unread.
+pub(super) fn unread(what: &str, fault: &Fault, remedy: &str, keys: Vec<Key>) -> Unread {
+    Unread { what: what.to_owned(), why: fault.why(), remedy: remedy.to_owned(), keys }
+}
+
+/// What to do about a read that failed.
+pub(super) fn refused(fault: &Fault, group: &str, plural: &str, verbs: &[&str]) -> String {
+    match fault {
+        Fault::Forbidden(_) => rights::remedy(group, plural, verbs),
+        other => login(other),
+    }
+}
+
+/// What to do about a fault that is not about one kind.
+pub(super) fn login(fault: &Fault) -> String {
+    match fault {
+        Fault::Unauthorized => "log in again; kubectl get ns shows whether it worked".to_owned(),
+        Fault::Forbidden(_) => "bind the user to the role system:discovery".to_owned(),
+        Fault::Deadline(_) => "try again, or give more time with --deadline".to_owned(),
+        _ => "try again; kubectl get --raw /readyz shows the state of the API server".to_owned(),
+    }
+}

@@ -1,0 +1,179 @@
+//! The release record in the cluster: found by name where the host said it, else by what live objects say of themselves.
+//! A first install is certain only when the list of records was readable and empty, and no live object speaks against it.
+
+use std::sync::Arc;
+
+use super::call::{Caller, Fault};
+use super::read::{refused, unread};
+use super::{Online, Outcome, list};
+use crate::host::detect::{is_flux, releases_of};
+use crate::host::{Driver, HostKind, ReleaseName};
+use crate::world::plan::Keep;
+use crate::world::release::{self, Entry, Revision};
+use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod, stream};
+
+/// Reads the record and fills in release, base and the host's method.
+pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome) {
+    cross_check(online, outcome);
+    if let Some(read) = outcome.plan.release.clone() {
+        if read.driver == Driver::Elsewhere {
+            doubt(
+                outcome,
+                "HELM_DRIVER names a store that cannot be read from here",
+                "give --base FILE (helm get manifest)",
+            );
+        } else if let Some(name) = read.known.clone() {
+            let namespace = read.storage_namespace.clone().unwrap_or_else(|| name.namespace.clone());
+            of_release(caller, online, outcome, &name, &namespace, read.driver).await;
+        }
+    }
+    settle(outcome);
+}
+
+/// Compares what the host said with what live objects say, and takes over what the host did not say.
+fn cross_check(online: &Online<'_>, outcome: &mut Outcome) {
+    let live = &outcome.world.live;
+    let found = releases_of(live, online.rendered);
+    let flux = outcome.world.host.kind.is_none()
+        && online.rendered.objects().iter().any(|object| {
+            live.get(&object.key).and_then(|live| live.value().ok()).is_some_and(|value| is_flux(&value))
+        });
+    if flux {
+        outcome.world.host.kind = Some(HostKind::Flux);
+        outcome.world.host.evidence = "labels of Flux on live objects".to_owned();
+    }
+    let Some(read) = &mut outcome.plan.release else { return };
+    match (&read.known, found.as_slice()) {
+        (None, [one]) => {
+            let host = &mut outcome.world.host;
+            let agrees = host.release.as_ref().is_none_or(|name| *name == one.name)
+                && host.namespace.as_ref().is_none_or(|namespace| *namespace == one.namespace);
+            if agrees {
+                host.release = Some(one.name.clone());
+                host.namespace = Some(one.namespace.clone());
+                read.known = Some(one.clone());
+            } else {
+                let why = format!("live objects belong to release {} in namespace {}", one.name, one.namespace);
+                doubt(outcome, &why, "give --release and --namespace of the release that is written");
+            }
+        }
+        (Some(known), others) if others.iter().any(|other| other != known) => {
+            let other = others.iter().find(|other| *other != known).map_or("another", |other| other.name.as_str());
+            let why = format!("live objects belong to release {other}, and {} is written", known.name);
+            doubt(outcome, &why, "check --release and --namespace; Helm refuses objects of another release");
+        }
+        (None, [_, _, ..]) => {
+            let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+            let why = format!("live objects belong to several releases: {}", names.join(", "));
+            doubt(outcome, &why, "give --release and --namespace");
+        }
+        _ => {}
+    }
+}
+
+/// Writes down that the release is in doubt.
+fn doubt(outcome: &mut Outcome, why: &str, remedy: &str) {
+    outcome.world.unread.push(Unread {
+        what: "the release that is written".to_owned(),
+        why: why.to_owned(),
+        remedy: remedy.to_owned(),
+        keys: Vec::new(),
+    });
+}
+
+/// Reads the record of one release.
+async fn of_release(
+    caller: &Caller,
+    online: &Online<'_>,
+    outcome: &mut Outcome,
+    name: &ReleaseName,
+    namespace: &str,
+    driver: Driver,
+) {
+    let plural = if driver == Driver::ConfigMap { "configmaps" } else { "secrets" };
+    let path = format!("/api/v1/namespaces/{namespace}/{plural}");
+    let what = format!("release record of {} in namespace {namespace}", name.name);
+    let fail = |outcome: &mut Outcome, fault: &Fault| {
+        let remedy = refused(fault, "", plural, &["get", "list"]);
+        outcome.world.unread.push(unread(&what, fault, &remedy, Vec::new()));
+    };
+    let selector = format!("owner=helm,name={}", name.name);
+    let listed = match list::labels(caller, &path, &selector).await {
+        Ok(listed) => listed,
+        Err(fault) => return fail(outcome, &fault),
+    };
+    let mut entries = Vec::new();
+    for (object, labels) in &listed {
+        match release::entry(object, labels) {
+            Some(entry) => entries.push(entry),
+            None => return fail(outcome, &Fault::Other(format!("{object} has no label with its revision"))),
+        }
+    }
+    let Some((newest, base)) = release::choose(&entries) else {
+        nothing_installed(online, outcome, name, namespace);
+        return;
+    };
+    let (newest, base) = match both(caller, &path, newest, base).await {
+        Ok(both) => both,
+        Err(fault) => return fail(outcome, &fault),
+    };
+    let deployed =
+        entries.iter().filter(|entry| entry.status == ReleaseStatus::Deployed).map(|entry| entry.number).max();
+    outcome.world.release = Some(release::summary(&newest, deployed));
+    if newest.status == ReleaseStatus::Uninstalled {
+        outcome.world.base.kind = BaseKind::FirstInstall;
+        return;
+    }
+    let bytes: Arc<[u8]> = Arc::from(base.manifest.into_bytes());
+    match stream::objects(&bytes) {
+        Ok(objects) => {
+            outcome.world.base.kind = BaseKind::Release;
+            outcome.world.base.objects = objects;
+        }
+        Err(_) => fail(outcome, &Fault::Other("its manifest is not what Kubernetes reads".to_owned())),
+    }
+}
+
+/// The newest revision and the one to start from; one read where they are the same.
+async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Result<(Revision, Revision), Fault> {
+    let one = async |entry: &Entry| {
+        let value = list::get(caller, &format!("{path}/{}", entry.object), Keep::default()).await?;
+        let revision = release::decode(&value).map_err(|error| Fault::Other(error.to_string()))?;
+        if revision.number != entry.number {
+            return Err(Fault::Other(format!("{} changed while it was read", entry.object)));
+        }
+        Ok(revision)
+    };
+    let first = one(newest).await?;
+    let second = if base == newest { first.clone() } else { one(base).await? };
+    Ok((first, second))
+}
+
+/// No record: a first install, unless live objects say that they belong to this very release.
+fn nothing_installed(online: &Online<'_>, outcome: &mut Outcome, name: &ReleaseName, namespace: &str) {
+    if releases_of(&outcome.world.live, online.rendered).contains(name) {
+        let why = format!("live objects belong to it, but namespace {namespace} has no record of it");
+        doubt(outcome, &why, "check HELM_DRIVER, or give --storage-namespace (Flux) or --base FILE");
+    } else {
+        outcome.world.base.kind = BaseKind::FirstInstall;
+    }
+}
+
+/// How the host writes, now that the record is known.
+///
+/// Helm 4 and Flux follow the newest record on an upgrade and apply on a first install (helm `pkg/action/upgrade.go`
+/// `getUpgradeServerSideValue`, v4.3.1); a record without a method was patched.
+fn settle(outcome: &mut Outcome) {
+    let world = &mut outcome.world;
+    let fresh = world.base.kind == BaseKind::FirstInstall;
+    world.host.method = world.host.method.or(match (world.host.kind, &world.release) {
+        (Some(HostKind::Helm3), _) => Some(WriteMethod::MergePatch),
+        (Some(HostKind::Helm4 | HostKind::Flux), Some(release)) if !fresh => Some(release.method),
+        (Some(HostKind::Helm4 | HostKind::Flux), _) if fresh => Some(WriteMethod::ServerSideApply),
+        (Some(HostKind::Kubectl), _) => Some(WriteMethod::LastApplied),
+        _ => None,
+    });
+    // Flux always forces (helm-controller `internal/action`, since 1.5.0).
+    world.host.force |=
+        world.host.kind == Some(HostKind::Flux) && world.host.method == Some(WriteMethod::ServerSideApply);
+}

@@ -1,0 +1,147 @@
+//! A World from files: a snapshot, a manifest, or a folder of either. What is in them decides what they are: Machines,
+//! uids or managed fields make them a cluster, anything else is an earlier render that is its own base.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Base, BaseKind, LiveKind, LiveSource, World, stream};
+use crate::host::Host;
+use crate::object::{Inventory, LoadError, Object};
+
+/// Why files could not be taken for a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// A file or folder cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    Read {
+        /// Path, as it was given or found.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A document is not what Kubernetes reads.
+    #[error("{path}: {source}")]
+    Load {
+        /// Path.
+        path: String,
+        /// Why.
+        source: LoadError,
+    },
+    /// There is nothing to read.
+    #[error("{path} holds no manifest; give a file, or a folder with .yaml, .yml or .json files")]
+    Empty {
+        /// Path.
+        path: String,
+    },
+    /// A snapshot that cannot be used.
+    #[error("{path} is not a snapshot that this version reads: {what}")]
+    Snapshot {
+        /// Path.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Loads a file or folder.
+///
+/// # Errors
+/// When something cannot be read, or is not what Kubernetes reads; nothing is skipped for that.
+pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+    let name = path.display().to_string();
+    let mut live = Inventory::default();
+    let files = files(path)?;
+    for file in &files {
+        let bytes: Arc<[u8]> = Arc::from(read(file)?);
+        let objects =
+            stream::objects(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
+        Vec::from(objects).into_iter().for_each(|object| live.push(object));
+    }
+    if files.is_empty() {
+        return Err(FileError::Empty { path: name });
+    }
+    Ok(world(live, name, host, now))
+}
+
+/// The World that a set of objects makes.
+fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
+    let kind = kind(&live);
+    let base = match kind {
+        LiveKind::OldRender => Base { kind: BaseKind::Live, objects: live.clone() },
+        LiveKind::Cluster | LiveKind::None => Base::default(),
+    };
+    World {
+        taken: now,
+        now,
+        source: LiveSource { kind, name },
+        live,
+        base,
+        release: None,
+        host: host.clone(),
+        readings: Vec::new(),
+        pins: Vec::new(),
+        providers: BTreeMap::new(),
+        feature_gates: BTreeMap::new(),
+        unread: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+/// Whether objects come from a cluster: one that a controller made, or one with the API server's marks on it.
+fn kind(live: &Inventory) -> LiveKind {
+    if live.objects().iter().any(of_cluster) { LiveKind::Cluster } else { LiveKind::OldRender }
+}
+
+/// Whether one object bears the marks of a cluster.
+fn of_cluster(object: &Object) -> bool {
+    let machine = object.key.group == super::needs::CORE && object.key.kind == "Machine";
+    machine
+        || object.value().is_ok_and(|value| {
+            let text =
+                |pointer: &str| value.pointer(pointer).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+            let fields = value.pointer("/metadata/managedFields").and_then(Value::as_array);
+            text("/metadata/uid") || fields.is_some_and(|fields| !fields.is_empty())
+        })
+}
+
+/// The files below a path in a stable order; the path itself where it is a file.
+fn files(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let fault = |path: &Path, source| FileError::Read { path: path.display().to_string(), source };
+    if !std::fs::metadata(path).map_err(|source| fault(path, source))?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|source| fault(&folder, source))? {
+            let entry = entry.map_err(|source| fault(&folder, source))?;
+            let kind = entry.file_type().map_err(|source| fault(&entry.path(), source))?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if is_manifest(&entry.path()) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a file of a folder is read.
+fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    matches!(ending, "yaml" | "yml" | "json")
+}
+
+/// The bytes of a file.
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    std::fs::read(path).map_err(|source| FileError::Read { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

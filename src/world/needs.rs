@@ -1,0 +1,277 @@
+//! From what is rendered to what must be read. Pure: a stream, a policy and a host go in, a read plan comes out.
+//! What a kind needs stands in one table, so that a right in the least-rights role can be traced to its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
+use crate::host::{Detected, HostKind, ReleaseName};
+use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
+use crate::policy::{Answer, Policy};
+
+/// The core group of Cluster API.
+pub const CORE: &str = "cluster.x-k8s.io";
+/// The group of control planes.
+pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+/// The group of bootstrap configs.
+pub const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
+/// The group of infrastructure objects.
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
+const NARROW: usize = 3;
+/// Up to so many Secrets or ConfigMaps are read by name.
+const BY_NAME: usize = 32;
+
+/// What the plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The rendered objects.
+    pub rendered: &'a Inventory,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// Names of the late values that the stream needs; sources of others are not read.
+    pub late: &'a BTreeSet<String>,
+    /// The host and what came to light with it.
+    pub host: &'a Detected,
+    /// Whether the base is given as a file, so that no release record is needed.
+    pub base_given: bool,
+    /// Namespace where Flux keeps the record, where it was told.
+    pub storage_namespace: Option<&'a str>,
+}
+
+/// Says what must be read.
+///
+/// # Errors
+/// When a rendered CAPI object is not what Kubernetes reads.
+pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
+    let mut plan = ReadPlan::default();
+    let home = asked.host.host.namespace.as_deref();
+    let mut namespaces = BTreeSet::new();
+    kinds_of(asked.rendered, asked.policy, &mut plan);
+    for object in asked.rendered.objects().iter().filter(|object| object.key.is_capi()) {
+        match object.key.namespace.as_deref().or(home) {
+            Some(namespace) => drop(namespaces.insert(namespace.to_owned())),
+            None => plan.homeless.push(object.key.clone()),
+        }
+    }
+    let references = references(asked.rendered)?;
+    referenced(asked.rendered, &references, home, &mut plan);
+    late_sources(asked, home, &mut plan);
+    pins(asked.policy, home, &mut plan);
+    plan.release = release(asked, plan.kinds.is_empty());
+    plan.providers = !plan.kinds.is_empty();
+    plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
+    Ok(plan)
+}
+
+/// One place for the choice between a cluster-wide list and one a namespace.
+pub(super) fn scope(namespaces: BTreeSet<String>, everywhere: bool) -> Scope {
+    match (namespaces.len(), everywhere) {
+        (_, true) => Scope::Everywhere(namespaces),
+        (0, false) => Scope::Nowhere,
+        (1..=NARROW, false) => Scope::Only(namespaces),
+        (_, false) => Scope::Everywhere(namespaces),
+    }
+}
+
+/// Adds the kinds that rendered (or last written) objects call for.
+pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan) {
+    let versions = versions(objects);
+    let mut seen = BTreeSet::new();
+    for object in objects.objects().iter().filter(|object| object.key.is_capi()) {
+        let kind = GroupKind::new(&object.key.group, &object.key.kind);
+        if !seen.insert(kind.clone()) {
+            continue;
+        }
+        let version = ApiVersion::parse(&object.api_version).version.to_owned();
+        let reasons = around(&kind);
+        let read = plan.list(kind.clone(), "rendered");
+        read.version.get_or_insert(version);
+        read.keep.managed_fields = true;
+        for (group, name, reason) in reasons {
+            let read = plan.list(GroupKind::new(group, name), format!("{reason} {}", kind.kind));
+            if read.version.is_none() {
+                read.version = versions.get(*group).cloned();
+            }
+        }
+        if kind == GroupKind::new(CORE, "ClusterClass") {
+            for name in ["Cluster", "MachineDeployment", "MachineSet", "Machine"] {
+                plan.list(GroupKind::new(CORE, name), "clusters of the class may be in any namespace").everywhere =
+                    true;
+            }
+        }
+    }
+    health(policy, &versions, plan);
+}
+
+/// What the health gates look at, where there are Machines to look at.
+fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadPlan) {
+    let gates = &policy.gates.health;
+    let machines = plan.kinds.contains_key(&GroupKind::new(CORE, "Machine"));
+    if machines && gates.remediation != Answer::Allow {
+        let read = plan.list(GroupKind::new(CORE, "MachineHealthCheck"), "gate health.remediation");
+        if read.version.is_none() {
+            read.version = versions.get(CORE).cloned();
+        }
+    }
+    let metal = plan.kinds.keys().any(|kind| kind.group == INFRASTRUCTURE && kind.kind.starts_with("Metal3"));
+    if metal && gates.hosts != Answer::Allow {
+        plan.list(GroupKind::new("metal3.io", "BareMetalHost"), "gate health.hosts");
+    }
+}
+
+/// What else has to be known to judge a change of `kind`: group, kind, and why.
+fn around(kind: &GroupKind) -> &'static [(&'static str, &'static str, &'static str)] {
+    const CLUSTER: (&str, &str, &str) = (CORE, "Cluster", "cluster of");
+    const MACHINE: (&str, &str, &str) = (CORE, "Machine", "Machines of");
+    const SET: (&str, &str, &str) = (CORE, "MachineSet", "revisions of");
+    const DEPLOYMENT: (&str, &str, &str) = (CORE, "MachineDeployment", "owners that refer to");
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        (CORE, "MachineDeployment" | "MachineSet") => &[CLUSTER, SET, MACHINE],
+        (CORE, "MachinePool" | "MachineHealthCheck") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
+        (CORE, "Cluster" | "ClusterClass") => &[CLUSTER, (CORE, "ClusterClass", "class of"), DEPLOYMENT, SET, MACHINE],
+        (INFRASTRUCTURE, name) if name.ends_with("Cluster") => &[CLUSTER],
+        (BOOTSTRAP | INFRASTRUCTURE, name) if name.ends_with("MachinePool") => {
+            &[CLUSTER, (CORE, "MachinePool", "owners that refer to")]
+        }
+        (BOOTSTRAP | INFRASTRUCTURE, _) => &[CLUSTER, DEPLOYMENT, SET, MACHINE],
+        _ => &[],
+    }
+}
+
+/// The version that the chart renders for each group; where it renders two, the first.
+fn versions(objects: &Inventory) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::new();
+    for object in objects.objects() {
+        let api = ApiVersion::parse(&object.api_version);
+        versions.entry(api.group.to_owned()).or_insert_with(|| api.version.to_owned());
+    }
+    versions
+}
+
+/// Names of Secrets and ConfigMaps that CAPI objects refer to, whatever the field is called.
+fn references(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadError> {
+    let mut found = BTreeSet::new();
+    let held = rendered.objects().iter().any(|object| is_data(&object.key));
+    if held {
+        for object in rendered.objects().iter().filter(|object| object.key.is_capi()) {
+            names(object.value()?.as_ref(), "", &mut found);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a key is that of a Secret or a ConfigMap.
+fn is_data(key: &Key) -> bool {
+    key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
+}
+
+/// Collects `secret: {name}`, `configMapRef: {name}`, `{kind: Secret, name}` and `dataSecretName`.
+fn names(value: &Value, field: &str, found: &mut BTreeSet<(String, String)>) {
+    let lower = field.to_ascii_lowercase();
+    match value {
+        Value::Object(map) => {
+            let name = map.get("name").and_then(Value::as_str);
+            let kind = map.get("kind").and_then(Value::as_str);
+            if let Some(name) = name {
+                if lower.contains("secret") || lower.contains("identity") || kind == Some("Secret") {
+                    found.insert(("Secret".to_owned(), name.to_owned()));
+                }
+                if lower.contains("configmap") || kind == Some("ConfigMap") {
+                    found.insert(("ConfigMap".to_owned(), name.to_owned()));
+                }
+            }
+            map.iter().for_each(|(key, value)| names(value, key, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| names(item, field, found)),
+        Value::String(name) if lower.ends_with("secretname") => {
+            found.insert(("Secret".to_owned(), name.clone()));
+        }
+        _ => {}
+    }
+}
+
+/// Asks for the rendered Secrets and ConfigMaps that CAPI objects refer to.
+fn referenced(rendered: &Inventory, references: &BTreeSet<(String, String)>, home: Option<&str>, plan: &mut ReadPlan) {
+    let wanted: Vec<&Object> = rendered
+        .objects()
+        .iter()
+        .filter(|object| is_data(&object.key))
+        .filter(|object| references.contains(&(object.key.kind.clone(), object.key.name.clone())))
+        .collect();
+    if wanted.len() > BY_NAME {
+        for object in wanted {
+            let read: &mut KindRead =
+                plan.list(GroupKind::new("", &object.key.kind), "CAPI objects refer to rendered ones");
+            read.keep.managed_fields = true;
+            read.version.get_or_insert_with(|| "v1".to_owned());
+        }
+        return;
+    }
+    for object in wanted {
+        let Some(namespace) = object.key.namespace.as_deref().or(home) else {
+            plan.homeless.push(object.key.clone());
+            continue;
+        };
+        plan.objects.push(ObjectRead {
+            kind: GroupKind::new("", &object.key.kind),
+            version: Some("v1".to_owned()),
+            namespace: Some(namespace.to_owned()),
+            name: object.key.name.clone(),
+            used: Use::Referenced,
+        });
+    }
+}
+
+/// Asks for the objects that needed late values come from.
+fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
+    for value in asked.policy.late_values.iter().filter(|value| asked.late.contains(&value.name)) {
+        for (place, source) in value.from.iter().enumerate() {
+            let Some(object) = &source.object else { continue };
+            let api = ApiVersion::parse(&object.api_version);
+            plan.objects.push(ObjectRead {
+                kind: GroupKind::new(api.group, &object.kind),
+                version: Some(api.version.to_owned()),
+                namespace: object.namespace.clone().or_else(|| home.map(str::to_owned)),
+                name: object.name.clone(),
+                used: Use::Late(value.name.clone(), place),
+            });
+        }
+    }
+}
+
+/// Asks for the ConfigMap with the pins.
+fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
+    if let Some(name) = policy.pins.store.as_deref().and_then(|store| store.strip_prefix("configmap/")) {
+        plan.objects.push(ObjectRead {
+            kind: GroupKind::new("", "ConfigMap"),
+            version: Some("v1".to_owned()),
+            namespace: home.map(str::to_owned),
+            name: name.to_owned(),
+            used: Use::Pins,
+        });
+    }
+}
+
+/// Asks for the release record, where the host keeps one and its content matters.
+fn release(asked: &Asked<'_>, nothing_compared: bool) -> Option<ReleaseRead> {
+    let host = &asked.host.host;
+    if nothing_compared || asked.base_given || matches!(host.kind, Some(HostKind::Argocd | HostKind::Kubectl)) {
+        return None;
+    }
+    let known = match (&host.release, &host.namespace) {
+        (Some(name), Some(namespace)) => Some(ReleaseName { name: name.clone(), namespace: namespace.clone() }),
+        _ => None,
+    };
+    Some(ReleaseRead {
+        known,
+        driver: asked.host.driver,
+        storage_namespace: asked.storage_namespace.map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+#[path = "needs_tests.rs"]
+mod tests;

@@ -1,0 +1,179 @@
+//! What a stream calls for, and nothing else.
+
+use serde_json::json;
+
+use super::*;
+use crate::host::Host;
+use crate::policy::{LateValue, ObjectSource, PinMode, Source, ValueType};
+
+fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Object {
+    let mut value = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
+    if let Some(namespace) = namespace {
+        value["metadata"]["namespace"] = json!(namespace);
+    }
+    Object::from_value(value, 0).expect("an object")
+}
+
+fn plan(objects: Vec<Object>, policy: &Policy, late: &[&str], host: Host) -> ReadPlan {
+    let rendered = Inventory::from(objects);
+    let late = late.iter().map(|name| (*name).to_owned()).collect();
+    let host = Detected { host, ..Detected::default() };
+    let asked =
+        Asked { rendered: &rendered, policy, late: &late, host: &host, base_given: false, storage_namespace: None };
+    needs(&asked).expect("a plan")
+}
+
+fn kinds(plan: &ReadPlan) -> Vec<String> {
+    plan.kinds.keys().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_stream_without_capi_objects_reads_nothing() {
+    let plan = plan(vec![object("v1", "ConfigMap", Some("a"), "x")], &Policy::default(), &[], Host::default());
+    assert_eq!(plan, ReadPlan::default());
+    assert!(plan.lines().is_empty());
+}
+
+#[test]
+fn a_control_plane_needs_its_machines_and_no_workers() {
+    let plan = plan(
+        vec![object("controlplane.cluster.x-k8s.io/v1beta1", "RKE2ControlPlane", Some("telco"), "cp")],
+        &Policy::default(),
+        &[],
+        Host::default(),
+    );
+    assert_eq!(
+        kinds(&plan),
+        [
+            "Cluster.cluster.x-k8s.io",
+            "Machine.cluster.x-k8s.io",
+            "MachineHealthCheck.cluster.x-k8s.io",
+            "RKE2ControlPlane.controlplane.cluster.x-k8s.io"
+        ]
+    );
+    assert_eq!(plan.scope, Scope::Only(BTreeSet::from(["telco".to_owned()])));
+    let control_plane = &plan.kinds[&GroupKind::new(CONTROL_PLANE, "RKE2ControlPlane")];
+    assert_eq!(control_plane.version.as_deref(), Some("v1beta1"));
+    assert!(control_plane.keep.managed_fields);
+    assert!(!plan.kinds[&GroupKind::new(CORE, "Machine")].keep.managed_fields);
+}
+
+#[test]
+fn workers_need_their_revisions() {
+    let plan = plan(
+        vec![object("cluster.x-k8s.io/v1beta2", "MachineDeployment", Some("telco"), "md")],
+        &Policy::default(),
+        &[],
+        Host::default(),
+    );
+    assert!(plan.kinds.contains_key(&GroupKind::new(CORE, "MachineSet")));
+    assert!(plan.kinds.values().all(|read| read.version.as_deref() == Some("v1beta2")));
+}
+
+#[test]
+fn a_health_gate_that_is_off_is_not_read_for() {
+    let mut policy = Policy::default();
+    policy.gates.health.remediation = Answer::Allow;
+    policy.gates.health.hosts = Answer::Allow;
+    let template = object("infrastructure.cluster.x-k8s.io/v1beta1", "Metal3MachineTemplate", Some("a"), "t");
+    let without = plan(vec![template.clone()], &policy, &[], Host::default());
+    assert!(!kinds(&without).iter().any(|kind| kind.starts_with("MachineHealthCheck") || kind.contains("metal3.io")));
+    let with = plan(vec![template], &Policy::default(), &[], Host::default());
+    assert!(kinds(&with).contains(&"BareMetalHost.metal3.io".to_owned()));
+}
+
+#[test]
+fn a_class_is_looked_for_everywhere() {
+    let plan = plan(
+        vec![object("cluster.x-k8s.io/v1beta1", "ClusterClass", Some("a"), "c")],
+        &Policy::default(),
+        &[],
+        Host::default(),
+    );
+    assert!(matches!(plan.scope, Scope::Everywhere(_)));
+}
+
+#[test]
+fn many_namespaces_are_one_list() {
+    let objects = ["a", "b", "c", "d"].map(|name| object("cluster.x-k8s.io/v1beta1", "Cluster", Some(name), "c"));
+    assert!(matches!(plan(objects.to_vec(), &Policy::default(), &[], Host::default()).scope, Scope::Everywhere(_)));
+    assert!(matches!(plan(objects[..3].to_vec(), &Policy::default(), &[], Host::default()).scope, Scope::Only(_)));
+}
+
+#[test]
+fn without_a_namespace_nothing_is_looked_up_in_default() {
+    let cluster = || vec![object("cluster.x-k8s.io/v1beta1", "Cluster", None, "c")];
+    let nowhere = plan(cluster(), &Policy::default(), &[], Host::default());
+    assert_eq!(nowhere.scope, Scope::Nowhere);
+    assert_eq!(nowhere.homeless.len(), 1);
+    let host = Host { namespace: Some("telco".to_owned()), ..Host::default() };
+    let somewhere = plan(cluster(), &Policy::default(), &[], host);
+    assert_eq!(somewhere.scope, Scope::Only(BTreeSet::from(["telco".to_owned()])));
+    assert!(somewhere.homeless.is_empty());
+}
+
+#[test]
+fn only_referenced_secrets_are_read() {
+    let mut control_plane = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane",
+        "metadata": {"name": "cp", "namespace": "a"}});
+    control_plane["spec"] =
+        json!({"kubeadmConfigSpec": {"files": [{"contentFrom": {"secret": {"name": "used", "key": "k"}}}]}});
+    let objects = vec![
+        Object::from_value(control_plane, 0).expect("an object"),
+        object("v1", "Secret", Some("a"), "used"),
+        object("v1", "Secret", Some("a"), "unused"),
+        object("v1", "ConfigMap", Some("a"), "used"),
+    ];
+    let plan = plan(objects, &Policy::default(), &[], Host::default());
+    assert_eq!(plan.objects.len(), 1);
+    assert_eq!((plan.objects[0].kind.kind.as_str(), plan.objects[0].name.as_str()), ("Secret", "used"));
+}
+
+#[test]
+fn only_needed_late_values_are_read() {
+    let value = |name: &str| LateValue {
+        name: name.to_owned(),
+        placeholders: Vec::new(),
+        equivalent: Vec::new(),
+        kind: ValueType::Ip,
+        pattern: None,
+        within: None,
+        from: vec![
+            Source { object: None, file: None, env: Some("X".to_owned()) },
+            Source {
+                object: Some(ObjectSource {
+                    api_version: "v1".to_owned(),
+                    kind: "ConfigMap".to_owned(),
+                    name: "vip".to_owned(),
+                    namespace: None,
+                    path: "$.data.ip".to_owned(),
+                }),
+                file: None,
+                env: None,
+            },
+        ],
+        pin: PinMode::Once,
+        wait: None,
+    };
+    let mut policy = Policy { late_values: vec![value("vip"), value("other")], ..Policy::default() };
+    policy.pins.store = Some("configmap/rollgate-pins".to_owned());
+    let host = Host { namespace: Some("telco".to_owned()), ..Host::default() };
+    let plan = plan(vec![object("cluster.x-k8s.io/v1beta1", "Cluster", None, "c")], &policy, &["vip"], host);
+    let lines: Vec<String> = plan.lines().into_iter().filter(|line| line.starts_with("get ")).collect();
+    assert_eq!(
+        lines,
+        ["get ConfigMap telco/vip: source 2 of late value vip", "get ConfigMap telco/rollgate-pins: the pins"]
+    );
+}
+
+#[test]
+fn every_line_of_a_plan_says_what_for() {
+    let host = Host { release: Some("demo".to_owned()), namespace: Some("a".to_owned()), ..Host::default() };
+    let plan =
+        plan(vec![object("cluster.x-k8s.io/v1beta1", "MachineDeployment", None, "md")], &Policy::default(), &[], host);
+    for line in plan.lines() {
+        let (_, reason) = line.split_once(": ").expect("a reason");
+        assert!(!reason.is_empty(), "{line}");
+    }
+    assert!(plan.release.expect("a release").known.is_some());
+}

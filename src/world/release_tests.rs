@@ -1,0 +1,95 @@
+//! The release record, as Helm writes it.
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use super::*;
+
+/// A record as Helm 3 and 4 store it: base64 of gzip of JSON, and base64 once more for the API.
+fn record(kind: &str, body: &Value, gzip: bool) -> Value {
+    let plain = body.to_string();
+    let packed = if gzip {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(plain.as_bytes()).expect("written");
+        packer.finish().expect("finished")
+    } else {
+        plain.into_bytes()
+    };
+    let inner = STANDARD.encode(packed);
+    let data = if kind == "Secret" { STANDARD.encode(inner) } else { inner };
+    json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "sh.helm.release.v1.demo.v3"}, "data": {"release": data}})
+}
+
+fn body() -> Value {
+    json!({"name": "demo", "namespace": "telco", "version": 3, "info": {"status": "deployed"},
+        "manifest": "---\nkind: A\n", "config": {"password": "s3cr3t"}, "apply_method": "ssa"})
+}
+
+#[test]
+fn both_drivers_and_old_records_are_read() {
+    for (kind, gzip) in [("Secret", true), ("ConfigMap", true), ("Secret", false)] {
+        let revision = decode(&record(kind, &body(), gzip)).expect("a revision");
+        assert_eq!(revision.number, 3);
+        assert_eq!(revision.status, ReleaseStatus::Deployed);
+        assert_eq!(revision.method, WriteMethod::ServerSideApply);
+        assert_eq!(revision.manifest, "---\nkind: A\n");
+        assert!(!format!("{revision:?}").contains("s3cr3t"));
+    }
+}
+
+#[test]
+fn a_record_without_a_method_was_patched() {
+    for method in [None, Some(""), Some("csa")] {
+        let mut body = body();
+        body.as_object_mut().expect("a map").shift_remove("apply_method");
+        if let Some(method) = method {
+            body["apply_method"] = json!(method);
+        }
+        assert_eq!(decode(&record("Secret", &body, true)).expect("a revision").method, WriteMethod::MergePatch);
+    }
+}
+
+#[test]
+fn broken_records_are_faults_that_quote_nothing() {
+    let mut table = vec![json!({"kind": "Secret", "metadata": {"name": "x"}})];
+    for data in [
+        "s3cr3t!",
+        "czNjcjN0",
+        &STANDARD.encode(STANDARD.encode("s3cr3t")),
+        &STANDARD.encode(STANDARD.encode([0x1f, 0x8b, 8, 0, 1])),
+    ] {
+        table.push(json!({"kind": "Secret", "metadata": {"name": "x"}, "data": {"release": data}}));
+    }
+    for object in table {
+        let error = decode(&object).expect_err("refused").to_string();
+        assert!(!error.contains("s3cr3t"), "{error}");
+    }
+}
+
+#[test]
+fn the_base_is_the_newest_deployed_revision_else_the_newest() {
+    let entry = |number, status| Entry { object: format!("v{number}"), number, status };
+    use ReleaseStatus::{Deployed, Failed, PendingUpgrade, Superseded};
+    let table = [
+        (vec![], None),
+        (vec![entry(1, Deployed)], Some((1, 1))),
+        (vec![entry(1, Superseded), entry(3, Failed), entry(2, Deployed)], Some((3, 2))),
+        (vec![entry(1, Failed)], Some((1, 1))),
+        (vec![entry(10, PendingUpgrade), entry(9, Deployed)], Some((10, 9))),
+        (vec![entry(9, Deployed), entry(10, Deployed)], Some((10, 10))),
+    ];
+    for (entries, expected) in table {
+        assert_eq!(choose(&entries).map(|(newest, base)| (newest.number, base.number)), expected);
+    }
+}
+
+#[test]
+fn labels_say_revision_and_state() {
+    let labels = |version: &str, status: &str| {
+        BTreeMap::from([("version".to_owned(), version.to_owned()), ("status".to_owned(), status.to_owned())])
+    };
+    assert_eq!(entry("o", &labels("7", "pending-upgrade")).expect("an entry").status, ReleaseStatus::PendingUpgrade);
+    assert_eq!(entry("o", &labels("7", "of tomorrow")).expect("an entry").status, ReleaseStatus::Unknown);
+    assert_eq!(entry("o", &labels("x", "deployed")), None);
+}
