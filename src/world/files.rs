@@ -8,9 +8,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Base, BaseKind, LiveKind, LiveSource, World, stream};
+use super::{Base, BaseKind, LiveKind, LiveSource, World};
 use crate::host::Host;
-use crate::object::{Inventory, LoadError, Object};
+use crate::object::{Inventory, LoadError, Object, Stream};
 
 /// Why files could not be taken for a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -57,9 +57,9 @@ pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError
     let files = files(path)?;
     for file in &files {
         let bytes: Arc<[u8]> = Arc::from(read(file)?);
-        let objects =
-            stream::objects(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
-        Vec::from(objects).into_iter().for_each(|object| live.push(object));
+        let stream =
+            Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
+        Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
     }
     if files.is_empty() {
         return Err(FileError::Empty { path: name });

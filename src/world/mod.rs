@@ -9,7 +9,6 @@ pub mod needs;
 pub mod plan;
 pub mod release;
 pub mod rights;
-pub mod stream;
 
 pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,

@@ -8,9 +8,10 @@ use super::read::{refused, unread};
 use super::{Online, Outcome, list};
 use crate::host::detect::{is_flux, releases_of};
 use crate::host::{Driver, HostKind, ReleaseName};
+use crate::object::Stream;
 use crate::world::plan::Keep;
 use crate::world::release::{self, Entry, Revision};
-use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod, stream};
+use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod};
 
 /// Reads the record and fills in release, base and the host's method.
 pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome) {
@@ -125,10 +126,10 @@ async fn of_release(
         return;
     }
     let bytes: Arc<[u8]> = Arc::from(base.manifest.into_bytes());
-    match stream::objects(&bytes) {
-        Ok(objects) => {
+    match Stream::load(&bytes) {
+        Ok(stream) => {
             outcome.world.base.kind = BaseKind::Release;
-            outcome.world.base.objects = objects;
+            outcome.world.base.objects = stream.objects;
         }
         Err(_) => fail(outcome, &Fault::Other("its manifest is not what Kubernetes reads".to_owned())),
     }
