@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Field names whose list items have an identity, and the keys that make it, tried in order.
-/// `host` is a key only for lists of hosts; a key counts only where every item of both lists has it.
+/// A key counts only where every item of both lists has it. A secret is never a key: identities are shown.
 const KEYS: &[(&str, &[&str])] = &[
     ("files", &["path"]),
     ("users", &["name"]),
@@ -27,7 +27,6 @@ const KEYS: &[(&str, &[&str])] = &[
     ("unhealthyMachineConditions", &["type"]),
     ("taints", &["key", "effect"]),
     ("nodeTaints", &["key", "effect"]),
-    ("bootstrapTokens", &["token"]),
     ("ports", &["name", "nameSuffix"]),
     ("networks", &["name", "networkName"]),
     ("devices", &["name", "networkName"]),

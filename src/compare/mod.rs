@@ -5,7 +5,9 @@ mod diff;
 mod lists;
 mod noise;
 mod pair;
+pub mod redact;
 mod refs;
+mod within;
 
 use serde_json::Value;
 

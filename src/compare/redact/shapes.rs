@@ -1,0 +1,84 @@
+//! What secrets look like: the words that name them, and the forms of tokens.
+
+/// Ends of names, without dashes and in small letters, whose value is secret.
+const SECRET_WORDS: [&str; 22] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "secret",
+    "privatekey",
+    "secretkey",
+    "accesskey",
+    "accesskeyid",
+    "apikey",
+    "authkey",
+    "certificatekey",
+    "encryptionkey",
+    "signingkey",
+    "clientkeydata",
+    "keydata",
+    "sharedkey",
+    "kubeconfig",
+    "authorization",
+    "credential",
+    "tlskey",
+    "dockerconfigjson",
+];
+
+/// Names that end like a secret and are none.
+const HARMLESS: [&str; 6] = [
+    "existingsecret",
+    "imagepullsecret",
+    "usesecret",
+    "automountserviceaccounttoken",
+    "serviceaccounttoken",
+    "nosecret",
+];
+
+/// Whether a value with this name is secret.
+pub(super) fn is_secret_word(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let whole = matches!(plain.as_str(), "auth" | "pwd" | "psk" | "pass");
+    (whole || SECRET_WORDS.iter().any(|word| plain.ends_with(word)))
+        && !HARMLESS.iter().any(|word| plain.ends_with(word))
+}
+
+/// Whether a word is a token by its form, whatever stands before it.
+pub(super) fn is_token(word: &str) -> bool {
+    is_bootstrap_token(word) || is_web_token(word) || has_known_prefix(word) || is_crypt_hash(word)
+}
+
+/// `abcdef.0123456789abcdef` (kubeadm).
+fn is_bootstrap_token(word: &str) -> bool {
+    let small = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    word.split_once('.').is_some_and(|(id, secret)| {
+        let digits = word.bytes().any(|byte| byte.is_ascii_digit());
+        id.len() == 6 && secret.len() == 16 && small(id) && small(secret) && digits
+    })
+}
+
+/// A JSON Web Token.
+fn is_web_token(word: &str) -> bool {
+    word.starts_with("eyJ") && word.len() > 40 && word.matches('.').count() == 2
+}
+
+/// Tokens whose first letters say what they are.
+fn has_known_prefix(word: &str) -> bool {
+    let rest_of = |prefix: &str| word.strip_prefix(prefix).map_or(0, str::len);
+    let long =
+        [("ghp_", 30), ("gho_", 30), ("ghs_", 30), ("github_pat_", 30), ("glpat-", 16), ("xoxb-", 20), ("hvs.", 20)];
+    let amazon = (word.starts_with("AKIA") || word.starts_with("ASIA"))
+        && word.len() == 20
+        && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let node = word.starts_with("K10") && word.contains("::");
+    amazon || node || long.iter().any(|(prefix, least)| rest_of(prefix) >= *least)
+}
+
+/// A hashed password as in `/etc/shadow`.
+fn is_crypt_hash(word: &str) -> bool {
+    let mut parts = word.split('$');
+    parts.next() == Some("")
+        && parts.next().is_some_and(|id| matches!(id, "1" | "2a" | "2b" | "2y" | "5" | "6" | "7" | "y" | "gy"))
+        && parts.map(str::len).sum::<usize>() >= 20
+}

@@ -1,0 +1,249 @@
+//! Secrets inside texts: key blocks, addresses with passwords, `name: value` and `NAME=value` whose name says secret,
+//! words that have the form of a token. Texts can be files, scripts, YAML, JSON or sentences.
+
+use std::ops::Range;
+
+use super::shapes::{is_secret_word, is_token};
+
+/// The ranges of `text` that are secret; they may overlap.
+pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    key_blocks(text, &mut found);
+    addresses(text, &mut found);
+    words(text, &mut found);
+    assignments(text, &mut found);
+    found
+}
+
+/// Private keys between their marks; one that does not end is secret to the end.
+fn key_blocks(text: &str, found: &mut Vec<Range<usize>>) {
+    const MARK: &str = "PRIVATE KEY-----";
+    let mut at = 0;
+    while let Some(start) = text[at..].find(MARK).map(|place| at + place + MARK.len()) {
+        let end = text[start..].find("-----END").map_or(text.len(), |place| start + place);
+        found.push(start..end);
+        at = text[end..].find(MARK).map_or(text.len(), |place| end + place + MARK.len());
+    }
+}
+
+/// Passwords and tokens in addresses: `http://user:password@host`, `https://token@host`.
+fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
+    for (place, mark) in text.match_indices("://") {
+        let start = place + mark.len();
+        let stop = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '<' | '>' | '?' | '#' | ',');
+        let end = text[start..].find(stop).map_or(text.len(), |length| start + length);
+        let Some(at) = text[start..end].rfind('@').map(|length| start + length) else { continue };
+        match text[start..at].find(':') {
+            Some(colon) => found.push(start + colon + 1..at),
+            None if text[..place].ends_with("http") || text[..place].ends_with("https") => found.push(start..at),
+            None => {}
+        }
+    }
+}
+
+/// Words that have the form of a token.
+fn words(text: &str, found: &mut Vec<Range<usize>>) {
+    let of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '$' | '/' | ':');
+    let mut start = None;
+    for (place, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (of_word(c), start) {
+            (true, None) => start = Some(place),
+            (false, Some(from)) => {
+                let word = text[from..place].trim_end_matches(['.', ':']);
+                if is_token(word) {
+                    found.push(from..from + word.len());
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Values whose name says that they are secret.
+fn assignments(text: &str, found: &mut Vec<Range<usize>>) {
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        if line.contains("chpasswd") {
+            passwords_for_chpasswd(line, offset, found);
+        }
+        let mut at = 0;
+        while let Some((name, after)) = next_name(line, at) {
+            at = name.end;
+            let flag = line[name.clone()].starts_with("--");
+            if !is_secret_word(&line[name.clone()]) {
+                continue;
+            }
+            let Some(value) = value_after(line, after, flag, is_first(line, name.start)) else { continue };
+            if matches!(line[value.clone()].trim(), "|" | ">" | "|-" | ">-" | "|+" | ">+") {
+                found.push(block_below(text, offset + line.len(), indent(line)));
+            } else if !is_harmless(&line[value.clone()]) {
+                at = value.end;
+                found.push(offset + value.start..offset + value.end);
+            }
+        }
+        offset += line.len();
+    }
+}
+
+/// The next name in a line from `at` on, and where what follows it starts.
+fn next_name(line: &str, at: usize) -> Option<(Range<usize>, usize)> {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let start = at + line[at..].find(of_name)?;
+    let end = line[start..].find(|c: char| !of_name(c)).map_or(line.len(), |length| start + length);
+    let after = end + usize::from(line[end..].starts_with(['"', '\'']));
+    Some((start..end, after))
+}
+
+/// Whether nothing but white space, quotes or a list dash stands before a place.
+fn is_first(line: &str, start: usize) -> bool {
+    line[..start].chars().all(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '-'))
+}
+
+/// The value that follows a name: after `:` or `=`, or after a blank for a flag.
+fn value_after(line: &str, after: usize, flag: bool, first: bool) -> Option<Range<usize>> {
+    let rest = line[after..].trim_start_matches([' ', '\t']);
+    let separated = rest.strip_prefix("\\\":").or_else(|| rest.strip_prefix([':', '=']));
+    let value = match separated {
+        Some(value) => value,
+        None if flag && rest.len() < line[after..].len() => rest,
+        None => return None,
+    };
+    let value = value.trim_start_matches([' ', '\t', '\\']);
+    let scheme = ["Bearer ", "Basic ", "Token "].iter().find_map(|scheme| value.strip_prefix(scheme));
+    let value = scheme.unwrap_or(value);
+    let start = line.len() - value.len();
+    if let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let inner = &value[1..];
+        let end = inner.find(quote).unwrap_or(inner.trim_end().len());
+        return Some(start + 1..start + 1 + end);
+    }
+    let to_end_of_line = first && !line.trim_start().starts_with(['{', '"']);
+    let end = if to_end_of_line {
+        value.find(" #").unwrap_or(value.len())
+    } else {
+        value
+            .find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '}' | ']' | '&' | '"' | '\''))
+            .unwrap_or(value.len())
+    };
+    Some(start..start + value[..end].trim_end().len())
+}
+
+/// Whether a value stands for something else and is no secret itself.
+fn is_harmless(value: &str) -> bool {
+    let value = value.trim();
+    value.is_empty()
+        || matches!(value, "null" | "true" | "false" | "yes" | "no" | "{}" | "[]" | "~" | "{" | "[")
+        || value.starts_with("<redacted")
+        || (value.starts_with('$') && !is_token(value))
+        || value.starts_with("{{")
+}
+
+/// What is deeper than `indent` in the lines from `start` on.
+fn block_below(text: &str, start: usize, indent_above: usize) -> Range<usize> {
+    let mut end = start;
+    for line in text[start..].split_inclusive('\n') {
+        if !line.trim().is_empty() && indent(line) <= indent_above {
+            break;
+        }
+        end += line.len();
+    }
+    start..end
+}
+
+/// How many blanks a line starts with.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Whatever is given to `chpasswd` on its line: `echo "user:password" | chpasswd`.
+fn passwords_for_chpasswd(line: &str, offset: usize, found: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    for word in line.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '|')) {
+        let bare = word.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '|'));
+        if let Some((_, password)) = bare.split_once(':')
+            && !password.is_empty()
+        {
+            let end = offset + at + bare.len();
+            found.push(end - password.len()..end);
+        }
+        at += word.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is left of a text when its secrets are taken out.
+    fn left(text: &str) -> String {
+        let ranges = secrets(text);
+        text.char_indices().filter(|(at, _)| !ranges.iter().any(|range| range.contains(at))).map(|(_, c)| c).collect()
+    }
+
+    #[test]
+    fn secrets_are_found_in_texts_of_every_sort() {
+        for text in [
+            "password: canary",
+            "  db-password: 'canary x'\nnext: 1",
+            "{\"auths\":{\"r\":{\"auth\":\"canary\"}}}",
+            "{\\\"password\\\": \\\"canary\\\"}",
+            "export OS_PASSWORD=canary; run",
+            "[Global]\npassword = canary two\n",
+            "kubeadm join --token canary --v=5",
+            "curl -H 'Authorization: Bearer canary'",
+            "echo 'root:canary' | chpasswd",
+            "http_proxy=http://u:canary@p:3128/",
+            "git clone https://canary@host/repo",
+            "-----BEGIN EC PRIVATE KEY-----\ncanary\n-----END EC PRIVATE KEY-----",
+            "tls-key: |\n  canary\n  canary\nnext: 1",
+        ] {
+            assert!(!left(text).contains("canary"), "{text} -> {}", left(text));
+        }
+    }
+
+    #[test]
+    fn tokens_are_known_by_their_form() {
+        for text in
+            ["use abcdef.0123456789abcdef now", "$6$saltsalt$abcdefghijklmnopqrstuvwxyz", "AKIAIOSFODNN7EXAMPLE"]
+        {
+            assert!(
+                !left(text).contains("0123456789abcdef") && !left(text).contains("xyz") && !left(text).contains("AKIA"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn harmless_texts_stay_whole() {
+        for text in [
+            "replicas: 3\nversion: v1.31.0\nimage: registry.k8s.io/pause:3.9",
+            "secretName: web\nssh_pwauth: true\ntoken: ${TOKEN}\n",
+            "spec.version \"v1.30.4\" -> \"v1.31.0\" replaces 3 Machines",
+            "ssh://git@github.com/org/repo",
+            "token-webhook-config-file=/etc/x",
+        ] {
+            assert_eq!(left(text), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_fault(text in "(?s).{0,80}") {
+            for range in secrets(&text) {
+                prop_assert!(text.get(range).is_some());
+            }
+        }
+
+        #[test]
+        fn any_mix_of_marks_is_read_without_fault(parts in prop::collection::vec(
+            prop::sample::select(vec!["password", ":", "=", " ", "\n", "\"", "'", "\\", "://", "@", "token", "é", "|", "--", "-----END", "PRIVATE KEY-----", "chpasswd", "$6$"]), 0..14)) {
+            let text = parts.concat();
+            for range in secrets(&text) {
+                prop_assert!(text.get(range).is_some());
+            }
+        }
+    }
+}
