@@ -29,7 +29,7 @@ impl Scanner<'_> {
     }
 
     fn fetch_next(&mut self) -> Scan {
-        self.to_next_token();
+        self.skip_to_token();
         if self.flow_level == 0 {
             let column = self.column();
             self.unroll(column);
@@ -84,7 +84,7 @@ impl Scanner<'_> {
     }
 
     /// Steps over blanks, comments and line breaks.
-    fn to_next_token(&mut self) {
+    fn skip_to_token(&mut self) {
         loop {
             let tabs = self.flow_level > 0 || !self.key_allowed;
             while self.at(0) == b' ' || tabs && self.at(0) == b'\t' {
