@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Body, Inventory, LoadError, Object};
+use super::{Body, Inventory, Key, LoadError, Object};
 use crate::yaml;
 
 /// The objects of a stream, and what else stands in it.
@@ -28,6 +28,11 @@ impl Stream {
         let mut objects = Vec::new();
         for section in yaml::split(bytes)? {
             if section.is_blank(bytes) {
+                continue;
+            }
+            if let Some(object) = by_head(bytes, &section) {
+                stream.documents += 1;
+                objects.push(object);
                 continue;
             }
             let value = yaml::read_section(bytes, &section)?.to_json()?;
@@ -64,6 +69,17 @@ impl Stream {
         objects.push(object);
         Ok(())
     }
+}
+
+/// The object of a document whose head tells everything; `None` where the tree has to be read.
+fn by_head(bytes: &Arc<[u8]>, section: &yaml::Section) -> Option<Object> {
+    let head = yaml::head(section.document.of(bytes))?;
+    if head.kind.ends_with("List") {
+        return None;
+    }
+    let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
+    let body = Body::Text(Arc::clone(bytes), section.document);
+    Some(Object { key, api_version: head.api_version.to_owned(), body, line: section.line })
 }
 
 /// Whether a document only carries others.

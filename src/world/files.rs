@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Base, BaseKind, LiveKind, LiveSource, World};
 use crate::host::Host;
-use crate::object::{Inventory, LoadError, Object, Stream};
+use crate::object::{Body, Inventory, LoadError, Object, Stream};
 
 /// Why files could not be taken for a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +67,15 @@ pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError
     Ok(world(live, name, host, now))
 }
 
+/// A World that knows nothing: every object is new, as far as can be told.
+#[must_use]
+pub fn nothing(host: &Host, now: Timestamp) -> World {
+    let mut world = world(Inventory::default(), "none".to_owned(), host, now);
+    world.source.kind = LiveKind::None;
+    world.base = Base { kind: BaseKind::Unknown, ..Base::default() };
+    world
+}
+
 /// The World that a set of objects makes.
 fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
     let kind = kind(&live);
@@ -99,13 +108,22 @@ fn kind(live: &Inventory) -> LiveKind {
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == super::needs::CORE && object.key.kind == "Machine";
+    // A text without either word cannot hold the field, and an old render of thousands of documents is never parsed for it.
+    let possible = match &object.body {
+        Body::Text(bytes, span) => {
+            let text = span.of(bytes);
+            [b"uid".as_slice(), b"managedFields", b"\\"].iter().any(|word| memchr::memmem::find(text, word).is_some())
+        }
+        Body::Value(_) => true,
+    };
     machine
-        || object.value().is_ok_and(|value| {
-            let text =
-                |pointer: &str| value.pointer(pointer).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-            let fields = value.pointer("/metadata/managedFields").and_then(Value::as_array);
-            text("/metadata/uid") || fields.is_some_and(|fields| !fields.is_empty())
-        })
+        || possible
+            && object.value().is_ok_and(|value| {
+                let text =
+                    |pointer: &str| value.pointer(pointer).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+                let fields = value.pointer("/metadata/managedFields").and_then(Value::as_array);
+                text("/metadata/uid") || fields.is_some_and(|fields| !fields.is_empty())
+            })
 }
 
 /// The files below a path in a stable order; the path itself where it is a file.
