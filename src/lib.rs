@@ -14,6 +14,7 @@ pub mod object;
 pub mod pin;
 pub mod policy;
 pub mod report;
+pub mod rules;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

@@ -1,5 +1,9 @@
 //! How many Machines, in which order, with what room: the weight of a change, per owner.
 
+mod rollout;
+
+pub use rollout::of;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

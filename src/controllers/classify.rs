@@ -1,0 +1,321 @@
+//! Sets the effect of every change of every pair, and weighs what happens to Machines.
+//! Owners come first, because a renamed template does what its owner's moved reference does.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::deletions::{self, Deletion};
+use super::judge::{self, Subject};
+use super::kcp_admission;
+use super::owner::{Assessment, Mirror};
+use super::stage::Stage;
+use super::verdict::Answer;
+use super::{Classified, Scene, hub, replicas, templates};
+use crate::compare::{Action, Basis, Pair};
+use crate::effect::Effect;
+use crate::impact;
+use crate::object::Key;
+use crate::report::Finding;
+use crate::rules::Rules;
+
+/// What is to be written into one pair.
+#[derive(Default)]
+struct Outcome {
+    answers: Vec<Answer>,
+    effect: Effect,
+    rule: String,
+    because: String,
+    basis: Option<Basis>,
+}
+
+/// Judges all pairs with the rules that are built in.
+pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>) -> Classified {
+    classify_with(pairs, scene, Rules::built_in())
+}
+
+/// Judges all pairs with the given rules.
+pub fn classify_with(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+    let mut out = Classified::default();
+    let outcomes = {
+        let stage = Stage::new(*scene, pairs, rules);
+        out.warnings.clone_from(&stage.versions.warnings);
+        judge_all(&stage, &mut out)
+    };
+    for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
+        for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
+            answer.write(change);
+        }
+        // An effect that is there already is a fact of the host, such as a refusal: it stays unless this is worse.
+        if pair.effect <= outcome.effect {
+            pair.effect = outcome.effect;
+            pair.rule = outcome.rule;
+            pair.because = outcome.because;
+        }
+        pair.basis = outcome.basis;
+        pair.settle();
+    }
+    out
+}
+
+/// One outcome a pair.
+fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
+    let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
+    for pair in stage.pairs {
+        if let Some(assessment) = assess(stage, pair) {
+            assessments.insert(pair.key.clone(), assessment);
+        }
+    }
+    let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
+    let mut outcomes: Vec<Option<Outcome>> = stage.pairs.iter().map(|_| None).collect();
+    let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
+    for (place, pair) in stage.pairs.iter().enumerate().filter(|(_, pair)| !is_renamed(pair)) {
+        let outcome = one(stage, pair, &assessments, out);
+        if let Some(assessment) = assessments.get(&pair.key) {
+            moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
+            weigh(pair, assessment, out);
+        }
+        outcomes[place] = Some(outcome);
+    }
+    stage
+        .pairs
+        .iter()
+        .zip(outcomes)
+        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out)))
+        .collect()
+}
+
+/// What the mirror says about an owner that is updated.
+fn assess(stage: &Stage<'_>, pair: &Pair) -> Option<Assessment> {
+    let mirror = Mirror::of(&pair.key)?;
+    if !matches!(pair.action, Action::Update | Action::Unchanged) {
+        return None;
+    }
+    let (old, new) = (superset(pair, pair.live.as_ref())?, superset(pair, pair.predicted.as_ref())?);
+    Some(Assessment::of(stage, &pair.key, mirror, old, new))
+}
+
+/// One side of a pair in the superset form.
+fn superset(pair: &Pair, side: Option<&Value>) -> Option<Value> {
+    side.map(|value| hub::value(&pair.key.kind, &pair.api_version, value))
+}
+
+/// The outcome of a pair that is no renamed template.
+fn one(stage: &Stage<'_>, pair: &Pair, assessments: &BTreeMap<Key, Assessment>, out: &mut Classified) -> Outcome {
+    match pair.action {
+        Action::Delete => deleted(stage, pair, out),
+        Action::Create => created(stage, pair, out),
+        Action::Update | Action::Unchanged => updated(stage, pair, assessments, out),
+    }
+}
+
+/// An object goes.
+fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
+    let old = superset(pair, pair.live.as_ref()).unwrap_or_default();
+    let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
+    let answers = pair.changes.iter().map(|_| Answer {
+        effect,
+        touches: None,
+        rule: rule.to_owned(),
+        because: because.clone(),
+        source: String::new(),
+        finding: None,
+    });
+    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.to_owned(), because, basis: None };
+    out.rollouts.extend(rollouts);
+    out.findings.extend(findings);
+    outcome
+}
+
+/// An object is new: nothing that exists is touched, and its Machines are named.
+fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
+    let new = superset(pair, pair.predicted.as_ref()).unwrap_or_default();
+    let makes_machines = matches!(pair.key.kind.as_str(), "MachineDeployment" | "MachineSet" | "MachinePool")
+        || (pair.key.group == "controlplane.cluster.x-k8s.io" && !pair.key.kind.ends_with("Template"));
+    let because = if makes_machines {
+        let count = replicas::wanted(&new, None);
+        out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
+        format!("it is new and makes {count} Machines; none that exists is touched")
+    } else if pair.key.kind == "MachineHealthCheck" {
+        out.warnings.push(format!("{} is new: Machines that fail it are replaced as soon as it is seen", pair.key));
+        "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned()
+    } else {
+        "it is new; no Machine that exists is touched".to_owned()
+    };
+    let answers = pair.changes.iter().map(|_| Answer {
+        effect: Effect::None,
+        touches: None,
+        rule: "create/new".to_owned(),
+        because: because.clone(),
+        source: String::new(),
+        finding: None,
+    });
+    let _ = stage;
+    Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
+}
+
+/// An object is changed.
+fn updated(stage: &Stage<'_>, pair: &Pair, assessments: &BTreeMap<Key, Assessment>, out: &mut Classified) -> Outcome {
+    let (Some(old), Some(new)) = (superset(pair, pair.live.as_ref()), superset(pair, pair.predicted.as_ref())) else {
+        return Outcome::default();
+    };
+    let assessment = assessments.get(&pair.key);
+    let (old, new) = match assessment {
+        Some(assessment) => (assessment.old.clone(), assessment.new.clone()),
+        None => (old, new),
+    };
+    let refusals = match assessment.map(|assessment| assessment.mirror) {
+        Some(Mirror::Kubeadm) if pair.action == Action::Update => kcp_admission::refusals(&old, &new, &stage.versions),
+        _ => Vec::new(),
+    };
+    let used_by = used_by(stage, pair);
+    let subject = Subject {
+        stage,
+        key: &pair.key,
+        api_version: &pair.api_version,
+        old: &old,
+        new: &new,
+        used_by: &used_by,
+        assessment,
+        refusals: &refusals,
+    };
+    let mut answers = judge::changes(&subject, pair);
+    if pair.key.kind == "Cluster" {
+        unpaused(stage, pair, &old, &new, &mut answers);
+    }
+    for (change, answer) in pair.changes.iter().zip(&answers) {
+        if let Some(id) = &answer.finding {
+            let message = format!("{}: {}", change.path, answer.because);
+            out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
+        }
+    }
+    let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
+    // A refusal that no change carries still refuses the write.
+    if let Some(refusal) = refusals.first()
+        && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
+    {
+        outcome.effect = Effect::Rejected;
+        outcome.rule = refusal.rule.to_owned();
+        outcome.because = format!("{}: {}", refusal.path, refusal.message);
+    }
+    outcome
+}
+
+/// Kinds and families of what refers to an object; `nobody` where nothing does.
+fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
+    let wanted = pair.key.kind.ends_with("Template") || matches!(pair.key.kind.as_str(), "Secret" | "ConfigMap");
+    if !wanted {
+        return Vec::new();
+    }
+    let mut out: Vec<String> = Vec::new();
+    for reference in stage.referrers(&pair.key) {
+        let from = &reference.from;
+        let family = match from.kind.as_str() {
+            "KubeadmControlPlane" | "KubeadmControlPlaneTemplate" | "KubeadmConfigTemplate" => Some("bootstrap"),
+            "RKE2ControlPlane" | "RKE2ControlPlaneTemplate" | "RKE2ConfigTemplate" => Some("bootstrap"),
+            _ if from.group == "infrastructure.cluster.x-k8s.io" => Some("infrastructure"),
+            _ => None,
+        };
+        out.push(from.kind.clone());
+        out.extend(family.map(str::to_owned));
+    }
+    if out.is_empty() {
+        out.push("nobody".to_owned());
+    }
+    out
+}
+
+/// A Cluster that is no longer paused lets everything go that waited in it.
+fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &mut [Answer]) {
+    if !Stage::is_paused(old, Some(old)) || Stage::is_paused(new, Some(new)) {
+        return;
+    }
+    let mut doubt = false;
+    let mut waiting = 0;
+    for kind in ["KubeadmControlPlane", "RKE2ControlPlane", "MachineDeployment"] {
+        for key in stage.every(kind) {
+            let Some(mirror) = Mirror::of(&key) else { continue };
+            let (Some(before), Some(after)) = (stage.before(&key), stage.after(&key)) else { continue };
+            let assessment = Assessment::of(stage, &key, mirror, before, after);
+            if assessment.cluster.as_ref().map(|cluster| &cluster.name) == Some(&pair.key.name) {
+                doubt |= assessment.basis == Basis::Specs;
+                waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
+            }
+        }
+    }
+    let path = |text: &str| text == "spec.paused" || text.contains("cluster.x-k8s.io/paused");
+    for (change, answer) in pair.changes.iter().zip(answers) {
+        if path(&change.path.to_string()) && (doubt || waiting > 0) {
+            let because = if waiting > 0 {
+                format!("the cluster is no longer paused, and {waiting} Machines that are out of date are replaced")
+            } else {
+                "the cluster is no longer paused; whether Machines are out of date depends on the Machines, which could not be read"
+                    .to_owned()
+            };
+            *answer = Answer::known(stage.rules, Effect::Rollout, "cluster/unpaused").saying(because);
+        }
+    }
+}
+
+/// What a moved template reference of an owner does to its Machines.
+fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
+    let about_reference = |path: &str| path.contains("infrastructureRef") || path.contains("configRef");
+    let found = pair
+        .changes
+        .iter()
+        .zip(answers)
+        .filter(|(change, _)| about_reference(&change.path.to_string()) || change.path.segments().len() < 4);
+    found.map(|(_, answer)| answer.effect).filter(|effect| *effect <= Effect::Rollout).max().unwrap_or_default()
+}
+
+/// A template that takes the place of another one.
+fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
+    let from = pair.renamed_from.clone().unwrap_or_default();
+    let answers: Vec<Answer> =
+        pair.changes.iter().map(|change| templates::renamed(stage, pair, &from, moved, change)).collect();
+    let referrers = stage.referrers(&pair.key);
+    let effect = referrers.iter().filter_map(|reference| moved.get(&reference.from)).copied().max().unwrap_or_default();
+    out.findings.extend(templates::same_content(pair, &from, effect));
+    let because = format!("it takes the place of {from}; alone it does nothing, the reference that moves to it does");
+    Outcome { answers, rule: "template/renamed".to_owned(), because, ..Outcome::default() }
+}
+
+/// The weight of an owner's change, and what else is due.
+fn weigh(pair: &Pair, assessment: &Assessment, out: &mut Classified) {
+    let key = &pair.key;
+    out.rollouts.extend(impact::of(key, assessment));
+    let count = |units: &mut dyn Iterator<Item = &super::owner::Unit>| units.map(|unit| unit.count).sum::<u64>();
+    let mut finding = |id: &str, message: String| {
+        out.findings.push(Finding { id: id.to_owned(), object: key.clone(), message });
+    };
+    let pending = count(&mut assessment.pending());
+    if pending > 0 {
+        let unit = assessment.pending().next();
+        let causes: Vec<String> =
+            unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
+        let tail = if assessment.is_released() {
+            "and this write lets them go"
+        } else {
+            "and this write does not change that"
+        };
+        finding(
+            "pending-rollout",
+            format!("{pending} Machines of {key} are out of date already ({}), {tail}", causes.join(", ")),
+        );
+    }
+    let cancelled = count(&mut assessment.cancelled());
+    if cancelled > 0 {
+        finding(
+            "cancelled-rollout",
+            format!(
+                "{cancelled} Machines of {key} are out of date and match again after this write, so they are no longer replaced"
+            ),
+        );
+    }
+    if let Some(cause) = assessment.perpetual.first() {
+        finding(
+            "perpetual-rollout",
+            format!("a Machine made by {key} is out of date at once ({}): it would be replaced for ever", cause.path),
+        );
+    }
+}

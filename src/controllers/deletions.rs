@@ -1,0 +1,162 @@
+//! What the deletion of an object does: to its own Machines, or to those that still need it.
+
+use serde_json::Value;
+
+use super::machines::{self, owned_by, text};
+use super::replicas;
+use super::stage::Stage;
+use crate::effect::Effect;
+use crate::impact::Rollout;
+use crate::object::Key;
+use crate::report::Finding;
+
+/// The answer about a deleted object.
+#[derive(Debug, Clone)]
+pub(super) struct Deletion {
+    /// What it does to Machines.
+    pub(super) effect: Effect,
+    /// Rule that decided.
+    pub(super) rule: &'static str,
+    /// One sentence.
+    pub(super) because: String,
+    /// Machines that go.
+    pub(super) rollouts: Vec<Rollout>,
+    /// What deserves a line of its own.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Judges the deletion of an object.
+#[must_use]
+pub(super) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+    match (key.group.as_str(), key.kind.as_str()) {
+        ("cluster.x-k8s.io", "Cluster") => cluster(stage, key),
+        ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine") => {
+            owner(stage, key, old, "delete/workers")
+        }
+        ("controlplane.cluster.x-k8s.io", kind) if !kind.ends_with("Template") => {
+            owner(stage, key, old, "delete/control-plane")
+        }
+        ("cluster.x-k8s.io", "MachineHealthCheck") => plain(
+            Effect::None,
+            "delete/health-check",
+            "unhealthy Machines are no longer replaced; no Machine is touched",
+        ),
+        ("infrastructure.cluster.x-k8s.io", kind) if kind.ends_with("Cluster") => plain(
+            Effect::Delete,
+            "delete/infrastructure",
+            "the networks and load balancers of the cluster are torn down while its Machines need them",
+        ),
+        _ => referred_to(stage, key),
+    }
+}
+
+/// An answer without Machines.
+fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
+    Deletion { effect, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
+}
+
+/// An owner goes, with its Machines.
+fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Deletion {
+    let rollout = destroyed(stage, key, old);
+    let count = rollout.machines.unwrap_or(0);
+    let because = format!("{key} is removed, and its {count} Machines are deleted with it; none takes their place");
+    let effect = if key.kind == "MachineSet" && count == 0 { Effect::None } else { Effect::Delete };
+    Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
+}
+
+/// The entry of an owner whose Machines are destroyed.
+fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
+    let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
+    let names = machine_names(stage, key, &cluster);
+    let told = if key.kind == "Machine" { 1 } else { replicas::wanted(old, None) };
+    let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
+    Rollout {
+        owner: key.clone(),
+        cluster,
+        effect: Effect::Delete,
+        replicas: Some(0),
+        machines: Some(machines),
+        machine_names: names,
+        max_surge: None,
+        max_unavailable: None,
+        steps: vec![format!("drains and deletes all {machines} Machines at once; none takes their place")],
+        causes: vec![format!("{key} is removed")],
+    }
+}
+
+/// Names of the Machines of an owner, where they were read.
+fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
+    match key.kind.as_str() {
+        "Machine" => vec![key.name.clone()],
+        "MachineDeployment" => {
+            super::machine_deployment::sets(stage.scene, key).into_iter().flat_map(|set| set.machines).collect()
+        }
+        "MachineSet" => machines::live(stage.scene, "cluster.x-k8s.io", "Machine", key.namespace.as_deref())
+            .filter_map(machines::read)
+            .filter(|machine| owned_by(machine, "MachineSet", &key.name))
+            .filter_map(|machine| text(&machine, "/metadata/name").map(str::to_owned))
+            .collect(),
+        _ => machines::of_control_plane(stage.scene, key, cluster).into_iter().map(|member| member.name).collect(),
+    }
+}
+
+/// A Cluster goes, with everything in it.
+fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
+    let mut rollouts = Vec::new();
+    for object in stage.scene.world.live.objects() {
+        let is_owner = matches!(object.key.kind.as_str(), "MachineDeployment" | "MachinePool")
+            || (object.key.group == "controlplane.cluster.x-k8s.io" && !object.key.kind.ends_with("Template"));
+        if !is_owner || object.key.namespace != key.namespace {
+            continue;
+        }
+        let Some(value) = machines::read(object) else { continue };
+        if stage.cluster_of(&object.key, &value).as_ref().map(|cluster| &cluster.name) == Some(&key.name) {
+            rollouts.push(destroyed(stage, &object.key, &value));
+        }
+    }
+    let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
+    if rollouts.is_empty() {
+        rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
+    }
+    let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
+    Deletion { effect: Effect::Delete, rule: "delete/cluster", because, rollouts, findings: Vec::new() }
+}
+
+/// Something that others may refer to goes.
+fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
+    let referrers = stage.referrers(key);
+    if let Some(first) = referrers.first() {
+        let from = &first.from;
+        let because = match from.kind.as_str() {
+            "MachineDeployment" | "MachineSet" | "MachinePool" => format!(
+                "{from} still refers to it: Machines that run are untouched, but no new one can be made, also not in place of a broken one"
+            ),
+            kind if kind.ends_with("ControlPlane") => format!(
+                "{from} still refers to it: its controller stops with an error, and nothing of the control plane is reconciled until it is back"
+            ),
+            "ClusterClass" => format!("{from} still refers to it: its clusters can no longer be reconciled"),
+            _ => format!("{from} still refers to it"),
+        };
+        let finding = Finding {
+            id: "removed-in-use".to_owned(),
+            object: key.clone(),
+            message: format!("{key} is removed, although {because}"),
+        };
+        let mut out = plain(Effect::Unknown, "delete/in-use", &because);
+        out.findings.push(finding);
+        return out;
+    }
+    let known = stage.rules.about(key).any(|pack| pack.pack != "others");
+    if known || !key.is_capi() || key.kind.ends_with("Template") {
+        return plain(
+            Effect::None,
+            "delete/unused",
+            "nothing refers to it after the write, so no Machine depends on it",
+        );
+    }
+    plain(
+        Effect::Unknown,
+        "unknown/kind",
+        "nothing is known about this kind, so its deletion may do anything to Machines",
+    )
+}

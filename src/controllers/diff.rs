@@ -1,0 +1,138 @@
+//! Values as Go's types hold them: what Go leaves out is not there, and two trees differ at places.
+
+use serde_json::Value;
+
+use crate::object::{Path, Segment};
+
+/// What a family of Go types keeps apart although JSON readers would not.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Fields whose empty list or map differs from an absent one (pointers in Go).
+    pub keep_empty: &'static [&'static str],
+    /// Fields whose `false` or `0` equals an absent one (plain values in Go).
+    pub drop_zero: &'static [&'static str],
+    /// Fields whose empty text differs from an absent one (pointers in Go).
+    pub keep_blank: &'static [&'static str],
+}
+
+/// Takes away what Go would not keep: null, empty lists, maps and texts, and the zeros that the style names.
+pub fn prune(value: &mut Value, style: Style) {
+    match value {
+        Value::Object(map) => {
+            for (_, child) in map.iter_mut() {
+                prune(child, style);
+            }
+            map.retain(|key, child| keeps(key, child, style));
+        }
+        Value::Array(list) => {
+            for child in list {
+                prune(child, style);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a field stays.
+fn keeps(key: &str, value: &Value, style: Style) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Object(map) => !map.is_empty() || style.keep_empty.contains(&key),
+        Value::Array(list) => !list.is_empty() || style.keep_empty.contains(&key),
+        Value::String(text) => !text.is_empty() || style.keep_blank.contains(&key),
+        Value::Bool(false) => !style.drop_zero.contains(&key),
+        Value::Number(number) => number.as_f64() != Some(0.0) || !style.drop_zero.contains(&key),
+        Value::Bool(true) => true,
+    }
+}
+
+/// The places at which two trees differ, as deep as both have the same shape.
+#[must_use]
+pub fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
+    let mut out = Vec::new();
+    collect(before, after, at, &mut out);
+    out
+}
+
+/// Adds the places below `at`.
+fn collect(before: Option<&Value>, after: Option<&Value>, at: &Path, out: &mut Vec<Path>) {
+    match (before, after) {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
+            for (key, value) in left {
+                collect(Some(value), right.get(key), &at.key(key), out);
+            }
+            for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
+                collect(None, Some(value), &at.key(key), out);
+            }
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right))) if left.len() == right.len() => {
+            for (place, (left, right)) in left.iter().zip(right).enumerate() {
+                collect(Some(left), Some(right), &at.index(place), out);
+            }
+        }
+        (Some(left), Some(right)) if same(left, right) => {}
+        (None, None) => {}
+        _ => out.push(at.clone()),
+    }
+}
+
+/// Whether two plain values are the same; numbers by value.
+fn same(left: &Value, right: &Value) -> bool {
+    left == right || (left.is_number() && right.is_number() && left.as_f64() == right.as_f64())
+}
+
+/// The leaves of a value, as paths; an empty map or list is a leaf.
+#[must_use]
+pub fn leaves(value: &Value, at: &Path) -> Vec<Path> {
+    let mut out = Vec::new();
+    leaf(value, at, &mut out);
+    out
+}
+
+/// Adds the leaves below `at`.
+fn leaf(value: &Value, at: &Path, out: &mut Vec<Path>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => map.iter().for_each(|(key, value)| leaf(value, &at.key(key), out)),
+        Value::Array(list) if !list.is_empty() => {
+            list.iter().enumerate().for_each(|(place, value)| leaf(value, &at.index(place), out));
+        }
+        _ => out.push(at.clone()),
+    }
+}
+
+/// The path up to its first list place: lists are compared as wholes, and two readers may count their items differently.
+#[must_use]
+pub fn above_lists(path: &Path) -> Path {
+    let keys = path.segments().iter().take_while(|segment| matches!(segment, Segment::Key(_))).cloned();
+    Path::from(keys.collect::<Vec<_>>())
+}
+
+/// Whether one of two places lies in the other, lists taken as wholes.
+#[must_use]
+pub fn touch(left: &Path, right: &Path) -> bool {
+    let (left, right) = (above_lists(left), above_lists(right));
+    left.covers(&right) || right.covers(&left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_go_leaves_out_goes_and_what_it_keeps_stays() {
+        let style = Style { keep_empty: &["taints"], drop_zero: &["strict"], keep_blank: &["value"] };
+        let mut value = json!({"a": {"b": []}, "taints": [], "strict": false, "append": false, "x": "", "value": ""});
+        prune(&mut value, style);
+        assert_eq!(value, json!({"taints": [], "append": false, "value": ""}));
+    }
+
+    #[test]
+    fn places_are_as_deep_as_they_can_be() {
+        let before = json!({"a": {"b": 1, "c": [1, 2]}, "d": 1, "n": 1});
+        let after = json!({"a": {"b": 2, "c": [1, 3]}, "e": [], "n": 1.0});
+        let found: Vec<String> =
+            places(Some(&before), Some(&after), &Path::root()).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["a.b", "a.c[1]", "d", "e"]);
+    }
+}

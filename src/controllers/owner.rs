@@ -1,0 +1,271 @@
+//! Judges one owner of Machines: which Machines are out of date before the write, and which after it.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::cause::Cause;
+use super::machines::{Member, number, text};
+use super::stage::Stage;
+use super::{kcp, machine_deployment, machines, rke2};
+use crate::compare::Basis;
+use crate::object::Key;
+use crate::rules::Versions;
+
+/// The owners whose controllers are mirrored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mirror {
+    /// KubeadmControlPlane.
+    Kubeadm,
+    /// RKE2ControlPlane.
+    Rke2,
+    /// MachineDeployment.
+    Workers,
+}
+
+impl Mirror {
+    /// The mirror of a kind.
+    #[must_use]
+    pub fn of(key: &Key) -> Option<Self> {
+        match (key.group.as_str(), key.kind.as_str()) {
+            ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => Some(Self::Kubeadm),
+            ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane") => Some(Self::Rke2),
+            ("cluster.x-k8s.io", "MachineDeployment") => Some(Self::Workers),
+            _ => None,
+        }
+    }
+
+    /// First word of the ids of its causes and rules.
+    #[must_use]
+    pub const fn family(self) -> &'static str {
+        match self {
+            Self::Kubeadm => "kcp",
+            Self::Rke2 => "rke2cp",
+            Self::Workers => "md",
+        }
+    }
+
+    /// Fills in what webhooks and controllers fill in.
+    pub fn default(self, owner: &mut Value, versions: &Versions) {
+        match self {
+            Self::Kubeadm => kcp::default(owner),
+            Self::Rke2 => rke2::default(owner, versions),
+            Self::Workers => machine_deployment::default(owner),
+        }
+    }
+}
+
+/// Machines that are judged together: one of a control plane, or all of a MachineSet.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// Names of the Machines, where they could be read.
+    pub names: Vec<String>,
+    /// How many Machines it is.
+    pub count: u64,
+    /// Why they are out of date before the write.
+    pub before: Vec<Cause>,
+    /// Why they are out of date after it.
+    pub after: Vec<Cause>,
+}
+
+/// What was found about one owner.
+#[derive(Debug, Clone)]
+pub struct Assessment {
+    /// Its mirror.
+    pub mirror: Mirror,
+    /// Which comparison was possible.
+    pub basis: Basis,
+    /// Its Machines.
+    pub units: Vec<Unit>,
+    /// What Machines made of the old spec would be out of date for.
+    pub of_specs: Vec<Cause>,
+    /// The Cluster it belongs to.
+    pub cluster: Option<Key>,
+    /// Whether its controller does nothing for it after the write.
+    pub paused: bool,
+    /// Whether that was so before.
+    pub was_paused: bool,
+    /// Whether Machines are only replaced by hand after the write.
+    pub on_delete: bool,
+    /// Whether that was so before.
+    pub was_on_delete: bool,
+    /// What a Machine made by the new spec is out of date for at once.
+    pub perpetual: Vec<Cause>,
+    /// The owner before the write, in the superset form with defaults.
+    pub old: Value,
+    /// The owner after it.
+    pub new: Value,
+}
+
+impl Assessment {
+    /// Judges an owner that is there before and after the write.
+    #[must_use]
+    pub(super) fn of(stage: &Stage<'_>, key: &Key, mirror: Mirror, mut old: Value, mut new: Value) -> Self {
+        let (versions, now) = (&stage.versions, stage.scene.world.now);
+        mirror.default(&mut old, versions);
+        mirror.default(&mut new, versions);
+        let cluster = stage.cluster_of(key, &new);
+        let (before, after) = match &cluster {
+            Some(cluster) => (stage.before(cluster), stage.after(cluster)),
+            None => (None, None),
+        };
+        let (basis, units) = units(stage, key, mirror, &old, &new, cluster.as_ref());
+        let workers_paused =
+            |owner: &Value| mirror == Mirror::Workers && owner.pointer("/spec/paused") == Some(&Value::Bool(true));
+        let on_delete = |owner: &Value| mirror == Mirror::Workers && machine_deployment::is_on_delete(owner);
+        Self {
+            mirror,
+            basis,
+            units,
+            of_specs: by_specs(mirror, &old, &new, versions, now),
+            perpetual: by_specs(mirror, &new, &new, versions, now),
+            paused: Stage::is_paused(&new, after.as_ref()) || workers_paused(&new),
+            was_paused: Stage::is_paused(&old, before.as_ref()) || workers_paused(&old),
+            on_delete: on_delete(&new),
+            was_on_delete: on_delete(&old),
+            cluster,
+            old,
+            new,
+        }
+    }
+
+    /// Every reason why a Machine is out of date after the write.
+    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
+        self.units.iter().filter(|unit| unit.count > 0).flat_map(|unit| &unit.after)
+    }
+
+    /// The Machines that this write makes out of date.
+    pub fn newly(&self) -> impl Iterator<Item = &Unit> {
+        self.units.iter().filter(|unit| unit.count > 0 && unit.before.is_empty() && !unit.after.is_empty())
+    }
+
+    /// The Machines that were out of date already and still are.
+    pub fn pending(&self) -> impl Iterator<Item = &Unit> {
+        self.units.iter().filter(|unit| unit.count > 0 && !unit.before.is_empty() && !unit.after.is_empty())
+    }
+
+    /// The Machines that stop being out of date.
+    pub fn cancelled(&self) -> impl Iterator<Item = &Unit> {
+        self.units.iter().filter(|unit| unit.count > 0 && !unit.before.is_empty() && unit.after.is_empty())
+    }
+
+    /// Whether Machines that are out of date are left alone for now.
+    #[must_use]
+    pub const fn waits(&self) -> bool {
+        self.paused || self.on_delete
+    }
+
+    /// Whether the write lets go what waited before.
+    #[must_use]
+    pub const fn is_released(&self) -> bool {
+        (self.was_paused || self.was_on_delete) && !self.waits()
+    }
+}
+
+/// What Machines made of `old` are out of date for when `new` is wanted.
+fn by_specs(mirror: Mirror, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+    let derived_members = |members: Vec<Member>| -> Vec<Cause> {
+        members.iter().flat_map(|member| member_causes(mirror, member, new, versions, now)).collect()
+    };
+    match mirror {
+        Mirror::Kubeadm => {
+            // One by init and one joined stand for all of them.
+            let mut two = old.clone();
+            if let Some(spec) = two.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.insert("replicas".to_owned(), Value::from(2));
+            }
+            derived_members(kcp::derived(&two, versions, now))
+        }
+        Mirror::Rke2 => derived_members(rke2::derived(old, now)),
+        Mirror::Workers => {
+            let sets = machine_deployment::derived(old, now);
+            machine_deployment::outdated(&sets, new, versions, now).into_iter().flatten().collect()
+        }
+    }
+}
+
+/// The causes of one Machine of a control plane.
+fn member_causes(mirror: Mirror, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+    match mirror {
+        Mirror::Kubeadm => kcp::outdated(member, owner, versions, now),
+        Mirror::Rke2 => rke2::outdated(member, owner, versions),
+        Mirror::Workers => Vec::new(),
+    }
+}
+
+/// The Machines of an owner, real where they were read, derived from the old spec otherwise.
+fn units(
+    stage: &Stage<'_>,
+    key: &Key,
+    mirror: Mirror,
+    old: &Value,
+    new: &Value,
+    cluster: Option<&Key>,
+) -> (Basis, Vec<Unit>) {
+    let (versions, now) = (&stage.versions, stage.scene.world.now);
+    if mirror == Mirror::Workers {
+        let real = machine_deployment::sets(stage.scene, key);
+        let (basis, sets) = match real.is_empty() && !has_no_machines(old) {
+            true => (Basis::Specs, machine_deployment::derived(old, now)),
+            false => (Basis::Machines, real),
+        };
+        let before = machine_deployment::outdated(&sets, old, versions, now);
+        let after = machine_deployment::outdated(&sets, new, versions, now);
+        let units = sets.into_iter().zip(before.into_iter().zip(after)).map(|(set, (before, after))| Unit {
+            names: set.machines,
+            count: set.count,
+            before: if basis == Basis::Specs { Vec::new() } else { before },
+            after,
+        });
+        return (basis, units.collect());
+    }
+    let mut members = machines::of_control_plane(stage.scene, key, cluster.map_or("", |key| key.name.as_str()));
+    members.retain(|member| !member.is_deleting());
+    let derived = || match mirror {
+        Mirror::Rke2 => rke2::derived(old, now),
+        _ => kcp::derived(old, versions, now),
+    };
+    let basis = if members.is_empty() && !has_no_machines(old) { Basis::Specs } else { Basis::Machines };
+    match basis {
+        Basis::Specs => members = derived(),
+        Basis::Machines => fill_unread(stage, &mut members, derived()),
+    }
+    let units = members.iter().map(|member| Unit {
+        names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
+        count: 1,
+        before: match basis {
+            Basis::Specs => Vec::new(),
+            Basis::Machines => member_causes(mirror, member, old, versions, now),
+        },
+        after: member_causes(mirror, member, new, versions, now),
+    });
+    (basis, units.collect())
+}
+
+/// Whether the controller said, for this very spec, that there are no Machines yet.
+fn has_no_machines(owner: &Value) -> bool {
+    let observed = number(owner, "/status/observedGeneration");
+    number(owner, "/status/replicas") == Some(0)
+        && observed.is_some()
+        && observed == number(owner, "/metadata/generation")
+}
+
+/// Where bootstrap configs or infrastructure Machines were not read at all, takes what the old spec would have made:
+/// an object that is known to be missing counts as matching, one that nobody looked for does not.
+fn fill_unread(stage: &Stage<'_>, members: &mut [Member], mut derived: Vec<Member>) {
+    let Some(last) = derived.pop() else { return };
+    let read = |reference: &Value| {
+        let kind = text(reference, "/kind").unwrap_or_default();
+        stage.scene.world.live.objects().iter().any(|object| object.key.kind == kind)
+            || stage.scene.world.absent.iter().any(|absent| absent.what.contains(kind))
+    };
+    for member in members {
+        let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();
+        if member.config.is_none() && !read(&config) {
+            member.config.clone_from(&last.config);
+        }
+        let infra = member.machine.pointer("/spec/infrastructureRef").cloned().unwrap_or_default();
+        if member.infra.is_none() && !read(&infra) {
+            member.infra.clone_from(&last.infra);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Mirror of the RKE2 control plane provider: which Machines are out of date, and why.
+//! Read beside `pkg/rke2/machine_filters.go` (matchesRCPConfiguration) of cluster-api-provider-rke2 0.21 and, from 0.22
+//! on, `pkg/rke2/control_plane.go`. Missing data never makes a Machine out of date there, nor here.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::cause::Cause;
+use super::diff::{self, Style};
+use super::kcp::{clone_of, cloned_from, derived_creation};
+use super::machines::{Member, annotation, number, text};
+use crate::object::{Path, Segment};
+use crate::rules::Versions;
+
+/// Annotation of a Machine that keeps the server configuration it was made with.
+const SERVER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/rke2-server-configuration";
+
+/// The parts of the owner's spec that are the spec of an RKE2Config.
+const CONFIG: &[&str] =
+    &["files", "preRKE2Commands", "postRKE2Commands", "agentConfig", "privateRegistriesConfig", "gzipUserData"];
+
+/// What Rancher Turtles puts into configs on its own.
+const TURTLES_FILES: &[&str] =
+    &["/etc/rancher/agent/connect-info-config.json", "/opt/system-agent-install.sh", "/etc/rancher/agent/config.yaml"];
+
+/// What the Go types keep apart: pointers differ from absent even when empty, plain values do not.
+const STYLE: Style = Style {
+    keep_empty: &[
+        "auditPolicySecret",
+        "cloudControllerManager",
+        "cloudProviderConfigMap",
+        "configMap",
+        "contentFrom",
+        "customConfig",
+        "encryptionKeySecret",
+        "endpointCAsecret",
+        "externalDatastoreSecret",
+        "imageCredentialProviderConfigMap",
+        "kubeAPIServer",
+        "kubeControllerManager",
+        "kubeProxy",
+        "kubeScheduler",
+        "kubelet",
+        "ntp",
+        "resolvConf",
+        "s3",
+        "s3CredentialSecret",
+        "secret",
+        "secretsEncryptionProvider",
+    ],
+    drop_zero: &[
+        "airGapped",
+        "cniMultusEnable",
+        "embeddedRegistry",
+        "enableContainerdSElinux",
+        "enforceSslVerify",
+        "exposeMetrics",
+        "insecureSkipVerify",
+        "loadBalancerPort",
+        "protectKernelDefaults",
+        "strict",
+    ],
+    keep_blank: &[],
+};
+
+/// The reasons why a Machine is out of date, in the controller's order.
+///
+/// `owner` is the RKE2ControlPlane in the superset form, with the webhook's defaults.
+#[must_use]
+pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    causes.extend(version(member, owner, versions));
+    causes.extend(server_config(member, owner));
+    causes.extend(config(member, owner));
+    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "rke2"));
+    causes
+}
+
+/// Whether the versions differ. Up to 0.24 a Machine without `+rke2rN` is compared by its Kubernetes version only.
+fn version(member: &Member, owner: &Value, versions: &Versions) -> Option<Cause> {
+    let want = text(owner, "/spec/version").unwrap_or_default();
+    let Some(have) = text(&member.machine, "/spec/version") else {
+        return Some(Cause::at("rke2cp/version", &["spec", "version"], format!("nothing to {want}")));
+    };
+    let bare = |version: &str| version.trim_start_matches('v').to_owned();
+    let matches = if versions.at_least("rke2", 0, 25) {
+        have == want
+    } else if have.contains("+rke2r") {
+        bare(have) == bare(want)
+    } else {
+        let kubernetes = want.split('+').next().unwrap_or_default();
+        bare(have) == bare(kubernetes)
+    };
+    (!matches).then(|| Cause::at("rke2cp/version", &["spec", "version"], format!("{have} to {want}")))
+}
+
+/// Whether the server configuration differs from the one that the Machine carries in its annotation.
+fn server_config(member: &Member, owner: &Value) -> Vec<Cause> {
+    let Some(stored) = annotation(&member.machine, SERVER_CONFIGURATION) else { return Vec::new() };
+    let at = Path::root().key("spec").key("serverConfig");
+    let cause = |path, detail: &str| Cause { rule: "rke2cp/server-config", path, detail: detail.to_owned() };
+    let Ok(mut have) = serde_json::from_str::<Value>(stored) else {
+        return vec![cause(at, "the annotation of the Machine cannot be read")];
+    };
+    let mut want = owner.pointer("/spec/serverConfig").cloned().unwrap_or_default();
+    if have.is_null() {
+        have = json!({});
+    }
+    if want.is_null() {
+        want = json!({});
+    }
+    diff::prune(&mut have, STYLE);
+    diff::prune(&mut want, STYLE);
+    diff::places(Some(&have), Some(&want), &at).into_iter().map(|path| cause(path, "")).collect()
+}
+
+/// Whether the Machine's RKE2Config differs from the one in the owner.
+fn config(member: &Member, owner: &Value) -> Vec<Cause> {
+    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
+    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let mut have = config.get("spec").cloned().unwrap_or_else(|| json!({}));
+    if annotation(config, "cluster-api.cattle.io/turtles-system-agent").is_some() {
+        without_turtles(&mut have);
+    }
+    let mut want = config_of(owner);
+    diff::prune(&mut have, STYLE);
+    diff::prune(&mut want, STYLE);
+    diff::places(Some(&have), Some(&want), &Path::root())
+        .into_iter()
+        .map(|below| {
+            let rule = match below.segments().first() {
+                Some(Segment::Key(key)) if key == "agentConfig" => "rke2cp/agent-config",
+                Some(Segment::Key(key)) if key == "files" => "rke2cp/files",
+                Some(Segment::Key(key)) if key.ends_with("Commands") => "rke2cp/commands",
+                Some(Segment::Key(key)) if key == "privateRegistriesConfig" => "rke2cp/registries",
+                _ => "rke2cp/user-data",
+            };
+            let mut path = Path::root().key("spec");
+            below.segments().iter().for_each(|segment| path.push(segment.clone()));
+            Cause { rule, path, detail: String::new() }
+        })
+        .collect()
+}
+
+/// The RKE2Config's spec that stands inline in the owner.
+fn config_of(owner: &Value) -> Value {
+    let spec = owner.get("spec");
+    let part = |key: &&str| Some(((*key).to_owned(), spec?.get(*key)?.clone()));
+    Value::Object(CONFIG.iter().filter_map(part).collect())
+}
+
+/// Takes out what Rancher Turtles put in.
+fn without_turtles(spec: &mut Value) {
+    if let Some(files) = spec.get_mut("files").and_then(Value::as_array_mut) {
+        files.retain(|file| text(file, "/path").is_none_or(|path| !TURTLES_FILES.contains(&path)));
+    }
+    if let Some(commands) = spec.get_mut("postRKE2Commands").and_then(Value::as_array_mut) {
+        commands.retain(|command| command.as_str() != Some("sh /opt/system-agent-install.sh"));
+    }
+}
+
+/// The owner with what the webhook and the controller fill in (`rke2controlplane_webhook.go` Default).
+pub fn default(owner: &mut Value, versions: &Versions) {
+    let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if spec.get("replicas").is_none_or(Value::is_null) {
+        spec.insert("replicas".to_owned(), json!(1));
+    }
+    if let Some(agent) = spec.entry("agentConfig").or_insert_with(|| json!({})).as_object_mut()
+        && agent.get("format").and_then(Value::as_str).is_none_or(str::is_empty)
+    {
+        agent.insert("format".to_owned(), json!("cloud-config"));
+    }
+    let old_reference = spec.get("infrastructureRef").filter(|reference| text(reference, "/name").is_some()).cloned();
+    let old_drain = spec.get("nodeDrainTimeout").cloned();
+    let Some(inner) = map_at(spec, "machineTemplate").and_then(|template| map_at(template, "spec")) else { return };
+    if let Some(mut reference) = old_reference.filter(|_| !versions.at_least("rke2", 0, 22))
+        && inner.get("infrastructureRef").is_none_or(|reference| text(reference, "/name").is_none())
+    {
+        let group = text(&reference, "/apiVersion").and_then(|version| version.split_once('/')).map(|(group, _)| group);
+        if let (Some(group), Some(map)) = (group.map(str::to_owned), reference.as_object_mut()) {
+            map.insert("apiGroup".to_owned(), json!(group));
+        }
+        inner.insert("infrastructureRef".to_owned(), reference);
+    }
+    let Some(timeouts) = map_at(inner, "deletion") else { return };
+    for (key, seconds) in
+        [("nodeDrainTimeoutSeconds", 120), ("nodeVolumeDetachTimeoutSeconds", 300), ("nodeDeletionTimeoutSeconds", 10)]
+    {
+        if timeouts.get(key).is_none_or(Value::is_null) {
+            let old = old_drain.clone().filter(|_| key == "nodeDrainTimeoutSeconds");
+            timeouts.insert(key.to_owned(), old.unwrap_or_else(|| json!(seconds)));
+        }
+    }
+}
+
+/// The map at a key, made where there is none; `None` where something else stands there.
+fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
+}
+
+/// The Machines that the owner would have made.
+#[must_use]
+pub fn derived(owner: &Value, now: Timestamp) -> Vec<Member> {
+    let replicas = number(owner, "/spec/replicas").unwrap_or(1);
+    let server = owner.pointer("/spec/serverConfig").cloned().unwrap_or_else(|| json!({}));
+    let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").cloned().unwrap_or_default();
+    let machine = json!({
+        "metadata": {
+            "creationTimestamp": derived_creation(owner, now),
+            "annotations": {SERVER_CONFIGURATION: server.to_string()},
+        },
+        "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "RKE2Config"}}},
+    });
+    (0..replicas)
+        .map(|_| Member {
+            name: String::new(),
+            machine: machine.clone(),
+            config: Some(json!({"spec": config_of(owner)})),
+            infra: Some(clone_of(&reference)),
+        })
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! The packs that are built into the program, and the order in which they are asked.
+
+use super::pack::Pack;
+use crate::yaml;
+
+/// Name and text of each pack, the narrow ones first.
+const TEXTS: &[(&str, &str)] = &[
+    ("kubeadm-control-plane", include_str!("packs/kubeadm-control-plane.yaml")),
+    ("rke2", include_str!("packs/rke2.yaml")),
+    ("workers", include_str!("packs/workers.yaml")),
+    ("machine-set", include_str!("packs/machine-set.yaml")),
+    ("machine-pool", include_str!("packs/machine-pool.yaml")),
+    ("machine-health-check", include_str!("packs/machine-health-check.yaml")),
+    ("cluster", include_str!("packs/cluster.yaml")),
+    ("config-templates", include_str!("packs/config-templates.yaml")),
+    ("openstack", include_str!("packs/openstack.yaml")),
+    ("metal3", include_str!("packs/metal3.yaml")),
+    ("vsphere", include_str!("packs/vsphere.yaml")),
+    ("docker", include_str!("packs/docker.yaml")),
+    ("machine-templates", include_str!("packs/machine-templates.yaml")),
+    ("harmless", include_str!("packs/harmless.yaml")),
+    ("references", include_str!("packs/references.yaml")),
+    ("others", include_str!("packs/others.yaml")),
+];
+
+/// Reads them.
+///
+/// # Panics
+/// Never in a program that was tested: a test reads each pack.
+pub(super) fn packs() -> Vec<Pack> {
+    TEXTS
+        .iter()
+        .map(|(name, text)| {
+            let span = yaml::Span { start: 0, end: text.len() };
+            let value = yaml::read_json(text.as_bytes(), span).expect("a test reads each pack that is built in");
+            Pack::from_value(name, value).expect("a test reads each pack that is built in")
+        })
+        .collect()
+}

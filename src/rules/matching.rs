@@ -1,0 +1,178 @@
+//! Finds the rule that is about a change.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use semver::Version;
+use serde_json::Value;
+
+pub use super::pack::Shift;
+use super::pack::{Pack, Rule};
+use super::versions::Versions;
+use crate::effect::{Effect, Touches};
+use crate::object::{Key, Path};
+
+/// All packs in force for a run.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    packs: Vec<Pack>,
+}
+
+/// What is asked about one leaf of a change.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The object.
+    pub key: &'a Key,
+    /// Place in the superset form.
+    pub path: &'a Path,
+    /// Old value of the leaf.
+    pub before: Option<&'a Value>,
+    /// New value of the leaf.
+    pub after: Option<&'a Value>,
+    /// The object before the write, in the superset form.
+    pub old: &'a Value,
+    /// The object after the write, in the superset form.
+    pub new: &'a Value,
+    /// Kinds that refer to the object after the write.
+    pub used_by: &'a [String],
+    /// The providers' versions.
+    pub versions: &'a Versions,
+    /// Feature gates that were told.
+    pub gates: &'a BTreeMap<String, bool>,
+}
+
+/// The rule that was found, filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Id of the rule.
+    pub rule: String,
+    /// What it does.
+    pub effect: Effect,
+    /// What it moves besides Machines.
+    pub touches: Option<Touches>,
+    /// A finding that it makes.
+    pub finding: Option<String>,
+    /// One sentence.
+    pub because: String,
+    /// Where that behaviour stands.
+    pub source: String,
+}
+
+/// The packs that are built in, in the order in which they are asked.
+static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
+    let packs = super::builtin::packs();
+    Rules { packs }
+});
+
+impl Rules {
+    /// The packs that are built in.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// The packs, in the order in which they are asked.
+    #[must_use]
+    pub fn packs(&self) -> &[Pack] {
+        &self.packs
+    }
+
+    /// The packs that are about a kind.
+    pub fn about<'r>(&'r self, key: &'r Key) -> impl Iterator<Item = &'r Pack> {
+        self.packs.iter().filter(|pack| pack.is_about(&key.group, &key.kind))
+    }
+
+    /// Whether any pack is about this kind.
+    #[must_use]
+    pub fn knows(&self, key: &Key) -> bool {
+        self.about(key).next().is_some()
+    }
+
+    /// The first rule that is about a change.
+    #[must_use]
+    pub fn find(&self, asked: &Asked<'_>) -> Option<Hit> {
+        self.about(asked.key).find_map(|pack| {
+            let version = asked.versions.get(&pack.provider);
+            pack.rules.iter().find(|rule| rule.holds(asked, &version)).map(|rule| hit(rule, pack, asked))
+        })
+    }
+
+    /// The sentence and source of a cause that a mirror gave.
+    #[must_use]
+    pub fn cause(&self, id: &str) -> Option<(&str, &str)> {
+        let mut all = self.packs.iter().flat_map(|pack| &pack.causes);
+        all.find(|cause| cause.id == id).map(|cause| (cause.because.as_str(), cause.source.as_str()))
+    }
+}
+
+impl Pack {
+    /// Whether the pack is about a kind.
+    #[must_use]
+    pub fn is_about(&self, group: &str, kind: &str) -> bool {
+        self.kinds
+            .iter()
+            .any(|name| (name.group == "*" || name.group == group) && (name.kind == "*" || name.kind == kind))
+    }
+}
+
+impl Rule {
+    /// Whether the rule is about this change.
+    fn holds(&self, asked: &Asked<'_>, version: &Version) -> bool {
+        self.in_force(version) && self.paths.iter().any(|pattern| pattern.matches(asked.path)) && self.when_holds(asked)
+    }
+
+    /// Whether the conditions hold.
+    fn when_holds(&self, asked: &Asked<'_>) -> bool {
+        let when = &self.when;
+        let one_of = |value: Option<&Value>, list: &[Value]| list.contains(value.unwrap_or(&Value::Null));
+        let field = |object: &Value, path: &String, list: &[Value]| {
+            Path::parse(path).is_ok_and(|path| one_of(path.get(object), list))
+        };
+        (when.change.is_empty() || when.change.iter().any(|shift| shift.is(asked.before, asked.after)))
+            && when.before.as_ref().is_none_or(|list| one_of(asked.before, list))
+            && when.after.as_ref().is_none_or(|list| one_of(asked.after, list))
+            && when.field.iter().all(|(path, list)| field(asked.new, path, list))
+            && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
+            && when
+                .gate
+                .as_ref()
+                .is_none_or(|gate| asked.gates.get(&gate.name).copied().unwrap_or(gate.default) == gate.state)
+            && (when.used_by.is_empty() || when.used_by.iter().any(|kind| asked.used_by.contains(kind)))
+    }
+}
+
+impl Shift {
+    /// Whether this is what happens.
+    fn is(self, before: Option<&Value>, after: Option<&Value>) -> bool {
+        let numbers = || Some((before?.as_f64()?, after?.as_f64()?));
+        match self {
+            Self::Added => before.is_none() && after.is_some(),
+            Self::Removed => before.is_some() && after.is_none(),
+            Self::Changed => before.is_some() && after.is_some(),
+            Self::Raised => numbers().is_some_and(|(before, after)| after > before),
+            Self::Lowered => numbers().is_some_and(|(before, after)| after < before),
+        }
+    }
+}
+
+/// The rule, filled in for a change.
+fn hit(rule: &Rule, pack: &Pack, asked: &Asked<'_>) -> Hit {
+    let because = if rule.because.contains('{') {
+        let word = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => "nothing".to_owned(),
+        };
+        rule.because.replace("{before}", &word(asked.before)).replace("{after}", &word(asked.after))
+    } else {
+        rule.because.clone()
+    };
+    Hit {
+        rule: rule.id.clone(),
+        effect: rule.effect,
+        touches: rule.touches,
+        finding: rule.finding.clone(),
+        because,
+        source: if rule.source.is_empty() { pack.source.clone() } else { rule.source.clone() },
+    }
+}

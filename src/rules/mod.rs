@@ -1,0 +1,13 @@
+//! Packs: what is known about the fields of a provider's kinds, as data.
+//! First match wins; a spec field of a known kind that nothing names is unknown, never harmless.
+
+mod builtin;
+mod matching;
+mod pack;
+mod pattern;
+mod versions;
+
+pub use matching::{Asked, Hit, Rules, Shift};
+pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
+pub use pattern::Pattern;
+pub use versions::{NEWEST, Versions, parse as parse_version};

@@ -1,0 +1,191 @@
+//! The format of a pack, and how it is read.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Pattern;
+use super::versions::parse as parse_version;
+use crate::effect::{Effect, Touches};
+
+/// Everything that is known about some kinds of one provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pack {
+    /// Its name: that of its file.
+    pub pack: String,
+    /// Provider whose version decides, such as `cluster-api`.
+    pub provider: String,
+    /// Where rules without a source of their own were read.
+    #[serde(default)]
+    pub source: String,
+    /// The kinds it is about.
+    pub kinds: Vec<KindName>,
+    /// The causes that a mirror can give, with their sentences.
+    #[serde(default)]
+    pub causes: Vec<CauseText>,
+    /// The rules around the mirror, in order.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+}
+
+/// A kind in a group.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindName {
+    /// API group; empty for the core group, `*` for any.
+    pub group: String,
+    /// Kind; `*` for any.
+    pub kind: String,
+}
+
+/// The sentence of a cause that a mirror gives.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CauseText {
+    /// Its id, such as `kcp/version`.
+    pub id: String,
+    /// The places it stands for, in the superset form, for people who ask about a field.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// What it does.
+    pub effect: Effect,
+    /// One sentence.
+    pub because: String,
+    /// Where that behaviour stands.
+    pub source: String,
+}
+
+/// One rule.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// Its id, such as `kcp/dns`.
+    pub id: String,
+    /// The places it is about, in the superset form.
+    #[serde(deserialize_with = "patterns")]
+    pub paths: Vec<Pattern>,
+    /// First version that behaves so.
+    #[serde(default, deserialize_with = "minor")]
+    pub since: Option<Version>,
+    /// Last minor version that behaves so.
+    #[serde(default, deserialize_with = "minor")]
+    pub until: Option<Version>,
+    /// What must hold besides.
+    #[serde(default)]
+    pub when: When,
+    /// What it does.
+    pub effect: Effect,
+    /// What it moves besides Machines.
+    #[serde(default)]
+    pub touches: Option<Touches>,
+    /// A finding of its own that a match makes, such as `silent-no-op`.
+    #[serde(default)]
+    pub finding: Option<String>,
+    /// One sentence; `{before}` and `{after}` stand for the values.
+    pub because: String,
+    /// Where that behaviour stands; the pack's source where none is said.
+    #[serde(default)]
+    pub source: String,
+    /// Whether a user's rule may make a verdict milder.
+    #[serde(default, rename = "override")]
+    pub overrides: bool,
+}
+
+/// Conditions of a rule; all that are said must hold.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct When {
+    /// Whether the field is added, removed or changed; any of them where none is said.
+    pub change: Vec<Shift>,
+    /// Values of which the old one must be one; `null` is absence.
+    pub before: Option<Vec<Value>>,
+    /// Values of which the new one must be one; `null` is absence.
+    pub after: Option<Vec<Value>>,
+    /// Fields of the object after the write and the values of which theirs must be one; `null` is absence.
+    pub field: BTreeMap<String, Vec<Value>>,
+    /// Fields of the object before the write, likewise.
+    pub field_before: BTreeMap<String, Vec<Value>>,
+    /// A feature gate of the controllers.
+    pub gate: Option<Gate>,
+    /// Whether an object of one of these kinds refers to this one after the write.
+    pub used_by: Vec<String>,
+}
+
+/// What happens to a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shift {
+    /// It was not there.
+    Added,
+    /// It goes away.
+    Removed,
+    /// Another value.
+    Changed,
+    /// A larger number.
+    Raised,
+    /// A smaller number.
+    Lowered,
+}
+
+/// A feature gate and the state in which a rule holds.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// Its name.
+    pub name: String,
+    /// The state in which the rule holds.
+    pub state: bool,
+    /// The state that counts where nobody told it.
+    pub default: bool,
+}
+
+/// Why a pack cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{pack}: {path}: {message}")]
+pub struct PackError {
+    /// Name of the pack.
+    pub pack: String,
+    /// Place in it.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Pack {
+    /// Makes a pack of its tree.
+    ///
+    /// # Errors
+    /// When a field is unknown, missing or of the wrong type, or a pattern or version cannot be read.
+    pub fn from_value(name: &str, value: Value) -> Result<Self, PackError> {
+        serde_path_to_error::deserialize(value).map_err(|error| PackError {
+            pack: name.to_owned(),
+            path: error.path().to_string(),
+            message: error.inner().to_string(),
+        })
+    }
+}
+
+impl Rule {
+    /// Whether the rule is about this version.
+    #[must_use]
+    pub fn in_force(&self, version: &Version) -> bool {
+        let have = (version.major, version.minor);
+        let begun = self.since.as_ref().is_none_or(|since| version >= since);
+        begun && self.until.as_ref().is_none_or(|until| have <= (until.major, until.minor))
+    }
+}
+
+/// One pattern or a list of them.
+fn patterns<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Pattern>, D::Error> {
+    let texts: Vec<String> = Vec::deserialize(deserializer)?;
+    texts.iter().map(|text| Pattern::parse(text).map_err(serde::de::Error::custom)).collect()
+}
+
+/// A version such as `1.11`.
+fn minor<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Version>, D::Error> {
+    let text: String = String::deserialize(deserializer)?;
+    parse_version(&text).map(Some).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a version")))
+}
