@@ -1,0 +1,19 @@
+# make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
+# make e2e     build them, then run the tests against a real management cluster on this machine
+#
+# What the end-to-end tests read:
+#   ROLLGATE_BENCH_BIN   folder of the bench's programs; without it they ask tests/bench/build.sh --bin-dir
+#   CI                   true: a bench that is not built is a failure, not a skipped test
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+.PHONY: help bench e2e
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+bench:
+	tests/bench/build.sh
+
+e2e: bench
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --test e2e -- --nocapture

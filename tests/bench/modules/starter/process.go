@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardBinDir tells guard where the real programs lie.
+const guardBinDir = "ROLLGATE_BENCH_GUARD_BIN"
+
+// guard turns this process into etcd or kube-apiserver, which dies with the starter even if that is killed. envtest
+// starts those two itself and sets no such bond, so it is given links to the starter under their names.
+func guard(name string) error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("tie %s to the bench: %w", name, err)
+	}
+	program := filepath.Join(os.Getenv(guardBinDir), name)
+	return fmt.Errorf("run %s: %w", program, syscall.Exec(program, os.Args, os.Environ()))
+}
+
+// process is one manager with its log.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	ready string // URL that answers 200 when it is ready
+	log   string
+	ended chan struct{}
+	err   error // how it ended; read after ended is closed
+}
+
+// start must be called from the main thread: the child dies when the thread that started it does.
+func start(name, program, log string, args, env []string, ready string) (*process, error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() // The child has its own copy.
+	p := &process{name: name, cmd: exec.Command(program, args...), ready: ready, log: log, ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// waitReady returns when the manager says that it is ready, or why it will never be.
+func (p *process) waitReady(ctx context.Context) error {
+	for {
+		if request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ready, nil); err != nil {
+			return err
+		} else if answer, err := http.DefaultClient.Do(request); err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-p.ended:
+			return p.failure()
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready in time; its log is %s", p.name, p.log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (p *process) failure() error {
+	reason := "with success"
+	if p.err != nil {
+		reason = p.err.Error()
+	}
+	return fmt.Errorf("%s ended (%s); the end of %s:\n%s", p.name, reason, p.log, tail(p.log, 10))
+}
+
+// stopAll asks all of them to end, waits, and kills the process groups of those that stay.
+func stopAll(processes []*process, patience time.Duration) {
+	for _, p := range processes {
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM)
+	}
+	deadline := time.After(patience)
+	for _, p := range processes {
+		select {
+		case <-p.ended:
+		case <-deadline:
+			deadline = time.After(0)
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+			<-p.ended
+		}
+	}
+}
+
+func tail(file string, lines int) string {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// ports hands out free ports and holds each until it is released just before its user starts, so that benches that
+// start at the same time do not get the same.
+type ports struct{ held map[int]net.Listener }
+
+func (p *ports) take() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	if p.held == nil {
+		p.held = map[int]net.Listener{}
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	p.held[port] = listener
+	return port, nil
+}
+
+// release frees a port for the process that is about to listen on it.
+func (p *ports) release(port int) {
+	if listener, ok := p.held[port]; ok {
+		delete(p.held, port)
+		listener.Close()
+	}
+}
+
+// loopback is an address of this bench alone: 127.64.0.0/10 has room for every process id (22 bits). The in-memory
+// workload clusters listen there at port 20000 and up, so several benches do not meet.
+func loopback(pid int) string {
+	return fmt.Sprintf("127.%d.%d.%d", 64|pid>>16&63, pid>>8&255, pid&255)
+}
