@@ -35,6 +35,7 @@ kustomize         | kustomize         | sigs.k8s.io/kustomize/kustomize/v5    | 
 config-core              | capi              | config:core/config                   | sigs.k8s.io/cluster-api            |
 config-bootstrap         | capi              | config:bootstrap/kubeadm/config      | sigs.k8s.io/cluster-api            |
 config-controlplane      | capi              | config:controlplane/kubeadm/config   | sigs.k8s.io/cluster-api            |
+config-clusterctl        | capi              | config:cmd/clusterctl/config         | sigs.k8s.io/cluster-api            |
 config-capd              | capi              | config:infrastructure/docker/config  | sigs.k8s.io/cluster-api/test       |
 config-rke2-bootstrap    | rke2              | config:bootstrap/config              | github.com/rancher/cluster-api-provider-rke2 |
 config-rke2-controlplane | rke2              | config:controlplane/config           | github.com/rancher/cluster-api-provider-rke2 |
@@ -65,7 +66,7 @@ set_dir() {
   echo "$cache/$all"
 }
 
-# Copies a provider's CRDs, and its webhook manifests where it has any, out of the module cache.
+# Copies a provider's CRDs, and its webhook manifests where it has any, out of the module cache, and notes the version.
 copy_config() { # module of version folder target
   local dir; dir=$(cd "$here/modules/$1" && go mod download -json "$2@$3" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
   local config=$dir/$4
@@ -73,6 +74,7 @@ copy_config() { # module of version folder target
   cp "$config"/crd/bases/*.yaml "$5/"
   [ ! -f "$config/webhook/manifests.yaml" ] || cp "$config/webhook/manifests.yaml" "$5/webhooks/"
   chmod -R u+w "$5"
+  echo "$3" > "$5/version"
 }
 
 compile() { # module package version variable target

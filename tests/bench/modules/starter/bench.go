@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -45,6 +46,7 @@ type bench struct {
 	ports      ports
 	processes  []*process
 	users      sync.Mutex
+	claimed    bool // the out folder is this bench's
 }
 
 // ready is the line on stdout.
@@ -78,7 +80,13 @@ func up(o options) (err error) {
 	if err := b.prepareFolders(); err != nil {
 		return err
 	}
-	line, err := b.start(ctx)
+	control, err := b.claim()
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	b.claimed = true
+	line, err := b.start(ctx, control)
 	if ctx.Err() != nil {
 		return nil // Asked to stop while starting.
 	}
@@ -92,21 +100,19 @@ func up(o options) (err error) {
 	return b.watch(ctx)
 }
 
-func (b *bench) start(ctx context.Context) (*ready, error) {
+func (b *bench) start(ctx context.Context, control net.Listener) (*ready, error) {
 	line := &ready{BinDir: b.bin, Out: b.out, Logs: filepath.Join(b.out, logFolder), Pid: os.Getpid()}
 	if err := b.startAPI(); err != nil {
 		return nil, err
 	}
 	line.Kubeconfig = b.kubeconfig
-	if err := b.serveControl(ctx); err != nil {
-		return nil, err
-	}
+	b.serveControl(ctx, control)
 	if b.apiOnly {
-		return line, b.installAPIOnly()
+		return line, b.installTypes(ctx, providers(""), onlyStorageVersion)
 	}
 	line.WorkloadHost = loopback(os.Getpid())
 	managers := providers(line.WorkloadHost)
-	if err := b.install(managers); err != nil {
+	if err := b.install(ctx, managers); err != nil {
 		return nil, err
 	}
 	for _, manager := range managers {
@@ -200,9 +206,8 @@ func (b *bench) startAPI() error {
 	return b.writeKubeconfig(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, b.kubeconfig)
 }
 
-// install writes webhook configurations and CRDs for managers that are about to start.
-func (b *bench) install(managers []*provider) error {
-	var all []*apiextensionsv1.CustomResourceDefinition
+// install writes the webhook configurations of managers that are about to start, and all CRDs.
+func (b *bench) install(ctx context.Context, managers []*provider) error {
 	for _, manager := range managers {
 		var err error
 		if manager.webhookPort, err = b.ports.take(); err != nil {
@@ -214,59 +219,55 @@ func (b *bench) install(managers []*provider) error {
 		if err := manager.installWebhooks(b.config, b.configDir()); err != nil {
 			return err
 		}
+	}
+	return b.installTypes(ctx, managers, (*provider).convertByWebhook)
+}
+
+// installTypes installs the CRDs of everything, and the inventory of providers. With prepare each CRD of a provider
+// gets what depends on whether its manager runs.
+func (b *bench) installTypes(ctx context.Context, managers []*provider, prepare func(*provider, *apiextensionsv1.CustomResourceDefinition)) error {
+	all, err := readCRDs(filepath.Join(b.configDir(), "clusterctl"))
+	if err != nil {
+		return err
+	}
+	for _, manager := range managers {
 		crds, err := readCRDs(filepath.Join(b.configDir(), manager.name))
 		if err != nil {
 			return err
 		}
 		for _, crd := range crds {
 			manager.mark(crd)
-			manager.convertByWebhook(crd)
+			prepare(manager, crd)
 		}
 		all = append(all, crds...)
 	}
-	flux, err := b.fluxCRDs()
-	if err != nil {
-		return err
+	if !b.withoutFlux {
+		for _, dir := range []string{fluxProgram, "source"} {
+			crds, err := readCRDs(filepath.Join(b.configDir(), dir))
+			if err != nil {
+				return err
+			}
+			all = append(all, crds...)
+		}
 	}
-	if err := b.installCRDs(append(all, flux...)); err != nil {
+	if err := b.installCRDs(all); err != nil {
 		return err
 	}
 	namespace := &corev1.Namespace{}
 	namespace.Name = managerNamespace
-	return b.client.Create(context.Background(), namespace)
-}
-
-// installAPIOnly installs the CRDs of everything with no manager to convert, default or refuse anything.
-func (b *bench) installAPIOnly() error {
-	var all []*apiextensionsv1.CustomResourceDefinition
-	for _, manager := range providers("") {
-		crds, err := readCRDs(filepath.Join(b.configDir(), manager.name))
+	if err := b.client.Create(ctx, namespace); err != nil {
+		return err
+	}
+	for _, manager := range managers {
+		entry, err := manager.inventoryEntry(b.configDir())
 		if err != nil {
 			return err
 		}
-		for _, crd := range crds {
-			manager.mark(crd)
-			onlyStorageVersion(crd)
+		if err := b.client.Create(ctx, entry); err != nil {
+			return err
 		}
-		all = append(all, crds...)
 	}
-	flux, err := b.fluxCRDs()
-	if err != nil {
-		return err
-	}
-	return b.installCRDs(append(all, flux...))
-}
-
-func (b *bench) fluxCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	if b.withoutFlux {
-		return nil, nil
-	}
-	releases, err := readCRDs(filepath.Join(b.configDir(), fluxProgram))
-	if err != nil {
-		return nil, err
-	}
-	sources, err := readCRDs(filepath.Join(b.configDir(), "source"))
-	return append(releases, sources...), err
+	return nil
 }
 
 func (b *bench) installCRDs(crds []*apiextensionsv1.CustomResourceDefinition) error {
@@ -329,11 +330,14 @@ func (b *bench) watch(ctx context.Context) error {
 
 // stop ends everything; logs and kubeconfig stay.
 func (b *bench) stop() error {
-	stopAll(b.processes, stopPatience)
-	if b.env == nil {
+	if !b.claimed {
 		return nil
 	}
-	err := b.env.Stop()
+	stopAll(b.processes, stopPatience)
+	var err error
+	if b.env != nil {
+		err = b.env.Stop()
+	}
 	for _, dir := range []string{"tmp", "guarded", "data"} {
 		_ = os.RemoveAll(filepath.Join(b.out, dir))
 	}

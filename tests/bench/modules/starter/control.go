@@ -30,21 +30,22 @@ type userAnswer struct {
 	Kubeconfig string `json:"kubeconfig"`
 }
 
-// serveControl answers until the context ends.
-func (b *bench) serveControl(ctx context.Context) error {
+// claim makes the out folder this bench's own: it opens the socket, unless another bench answers there.
+func (b *bench) claim() (net.Listener, error) {
 	path := filepath.Join(b.out, socketName)
 	if len(path) > maxSocketPath {
-		return fmt.Errorf("the path of the out folder %s is too long for a socket in it (at most %d bytes)", b.out, maxSocketPath-len(socketName)-1)
+		return nil, fmt.Errorf("the path of the out folder %s is too long for a socket in it (at most %d bytes)", b.out, maxSocketPath-len(socketName)-1)
 	}
 	if other, err := net.Dial("unix", path); err == nil {
 		other.Close()
-		return fmt.Errorf("a bench runs in %s already", b.out)
+		return nil, fmt.Errorf("a bench runs in %s already", b.out)
 	}
 	_ = os.Remove(path) // What a killed bench left.
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		return err
-	}
+	return net.Listen("unix", path)
+}
+
+// serveControl answers until the context ends.
+func (b *bench) serveControl(ctx context.Context, listener net.Listener) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /users", answer(b.addUser))
 	mux.HandleFunc("POST /charts", answer(b.publish))
@@ -54,7 +55,6 @@ func (b *bench) serveControl(ctx context.Context) error {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	return nil
 }
 
 // addUser makes a client certificate, signed by the CA that the API server trusts.

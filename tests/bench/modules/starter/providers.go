@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -21,8 +23,10 @@ import (
 // provider is one Cluster API manager. Its name is that of its program and of its folder under config/.
 type provider struct {
 	name string
-	// label is what clusterctl would put on its CRDs.
+	// label is what clusterctl puts on its CRDs, and the name of its entry in the inventory.
 	label string
+	// kind of provider in the inventory.
+	kind  string
 	gates string
 	// args that only this manager knows.
 	args []string
@@ -34,12 +38,12 @@ type provider struct {
 
 func providers(workloadHost string) []*provider {
 	return []*provider{
-		{name: "core", label: "cluster-api", gates: "ClusterTopology=true,MachinePool=true"},
-		{name: "bootstrap", label: "bootstrap-kubeadm", gates: "MachinePool=true"},
-		{name: "controlplane", label: "control-plane-kubeadm", gates: "ClusterTopology=true"},
-		{name: "capd", label: "infrastructure-docker", args: []string{"--workload-host=" + workloadHost}},
-		{name: "rke2-bootstrap", label: "bootstrap-rke2"},
-		{name: "rke2-controlplane", label: "control-plane-rke2"},
+		{name: "core", label: "cluster-api", kind: "CoreProvider", gates: "ClusterTopology=true,MachinePool=true"},
+		{name: "bootstrap", label: "bootstrap-kubeadm", kind: "BootstrapProvider", gates: "MachinePool=true"},
+		{name: "controlplane", label: "control-plane-kubeadm", kind: "ControlPlaneProvider", gates: "ClusterTopology=true"},
+		{name: "capd", label: "infrastructure-docker", kind: "InfrastructureProvider", args: []string{"--workload-host=" + workloadHost}},
+		{name: "rke2-bootstrap", label: "bootstrap-rke2", kind: "BootstrapProvider"},
+		{name: "rke2-controlplane", label: "control-plane-rke2", kind: "ControlPlaneProvider"},
 	}
 }
 
@@ -157,10 +161,35 @@ func (p *provider) convertByWebhook(crd *apiextensionsv1.CustomResourceDefinitio
 
 // onlyStorageVersion stops a CRD from serving anything that would need a conversion: a request for another version is
 // answered with 404 instead of with an object whose apiVersion was merely rewritten.
-func onlyStorageVersion(crd *apiextensionsv1.CustomResourceDefinition) {
+func onlyStorageVersion(_ *provider, crd *apiextensionsv1.CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		version := &crd.Spec.Versions[i]
 		version.Served = version.Storage
 	}
 	crd.Spec.Conversion = nil
+}
+
+// inventoryEntry is what `clusterctl init` would have written about this provider: the way to its version.
+func (p *provider) inventoryEntry(config string) (*unstructured.Unstructured, error) {
+	version, err := os.ReadFile(filepath.Join(config, p.name, "version"))
+	if err != nil {
+		return nil, err
+	}
+	name := p.label
+	for _, prefix := range []string{"bootstrap-", "control-plane-", "infrastructure-"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	entry := &unstructured.Unstructured{Object: map[string]any{
+		"providerName": name,
+		"type":         p.kind,
+		"version":      strings.TrimSpace(string(version)),
+	}}
+	entry.SetAPIVersion("clusterctl.cluster.x-k8s.io/v1alpha3")
+	entry.SetKind("Provider")
+	entry.SetNamespace(managerNamespace)
+	entry.SetName(p.label)
+	entry.SetLabels(map[string]string{
+		"clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/core": "inventory", "cluster.x-k8s.io/provider": p.label,
+	})
+	return entry, nil
 }
