@@ -56,9 +56,7 @@ type ready struct {
 	Out        string `json:"out"`
 	Logs       string `json:"logs"`
 	Charts     string `json:"charts,omitempty"`
-	// WorkloadHost is where the in-memory workload clusters listen.
-	WorkloadHost string `json:"workloadHost,omitempty"`
-	Pid          int    `json:"pid"`
+	Pid        int    `json:"pid"`
 	// Seconds from the start to this line.
 	Seconds float64 `json:"seconds"`
 }
@@ -108,10 +106,9 @@ func (b *bench) start(ctx context.Context, control net.Listener) (*ready, error)
 	line.Kubeconfig = b.kubeconfig
 	b.serveControl(ctx, control)
 	if b.apiOnly {
-		return line, b.installTypes(ctx, providers(""), onlyStorageVersion)
+		return line, b.installTypes(ctx, providers(), onlyStorageVersion)
 	}
-	line.WorkloadHost = loopback(os.Getpid())
-	managers := providers(line.WorkloadHost)
+	managers := providers()
 	if err := b.install(ctx, managers); err != nil {
 		return nil, err
 	}
@@ -215,6 +212,13 @@ func (b *bench) install(ctx context.Context, managers []*provider) error {
 		}
 		if manager.healthPort, err = b.ports.take(); err != nil {
 			return err
+		}
+		if manager.name == capdProgram {
+			first, last, err := b.ports.takeBlock()
+			if err != nil {
+				return err
+			}
+			manager.args = []string{fmt.Sprintf("--first-workload-port=%d", first), fmt.Sprintf("--last-workload-port=%d", last)}
 		}
 		if err := manager.installWebhooks(b.config, b.configDir()); err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -116,7 +117,10 @@ func tail(file string, lines int) string {
 
 // ports hands out free ports and holds each until it is released just before its user starts, so that benches that
 // start at the same time do not get the same.
-type ports struct{ held map[int]net.Listener }
+type ports struct {
+	held  map[int]net.Listener
+	block net.Listener
+}
 
 func (p *ports) take() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,8 +143,39 @@ func (p *ports) release(port int) {
 	}
 }
 
-// loopback is an address of this bench alone: 127.64.0.0/10 has room for every process id (22 bits). The in-memory
-// workload clusters listen there at port 20000 and up, so several benches do not meet.
-func loopback(pid int) string {
-	return fmt.Sprintf("127.%d.%d.%d", 64|pid>>16&63, pid>>8&255, pid&255)
+// The workload clusters of one bench take consecutive ports, below those that the kernel gives out by itself.
+const (
+	firstBlock = 20000
+	lastBlock  = 32000
+	blockSize  = 200
+)
+
+// takeBlock finds consecutive free ports and makes them this bench's own: the first stays open as the sign for other
+// benches, the others are for the workload clusters.
+func (p *ports) takeBlock() (first, last int, err error) {
+	blocks := (lastBlock - firstBlock) / blockSize
+	for _, block := range rand.Perm(blocks) {
+		base := firstBlock + block*blockSize
+		sign, err := net.Listen("tcp", fmt.Sprintf(":%d", base))
+		if err != nil {
+			continue
+		}
+		if free(base+1, base+blockSize-1) {
+			p.block = sign
+			return base + 1, base + blockSize - 1, nil
+		}
+		sign.Close()
+	}
+	return 0, 0, fmt.Errorf("no %d consecutive free ports between %d and %d", blockSize, firstBlock, lastBlock)
+}
+
+func free(first, last int) bool {
+	for port := first; port <= last; port++ {
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+		if err != nil {
+			return false
+		}
+		listener.Close()
+	}
+	return true
 }

@@ -36,12 +36,15 @@ type provider struct {
 	ca                      []byte
 }
 
-func providers(workloadHost string) []*provider {
+// capdProgram is the development provider under a main of this repository.
+const capdProgram = "capd"
+
+func providers() []*provider {
 	return []*provider{
 		{name: "core", label: "cluster-api", kind: "CoreProvider", gates: "ClusterTopology=true,MachinePool=true"},
 		{name: "bootstrap", label: "bootstrap-kubeadm", kind: "BootstrapProvider", gates: "MachinePool=true"},
 		{name: "controlplane", label: "control-plane-kubeadm", kind: "ControlPlaneProvider", gates: "ClusterTopology=true"},
-		{name: "capd", label: "infrastructure-docker", kind: "InfrastructureProvider", args: []string{"--workload-host=" + workloadHost}},
+		{name: capdProgram, label: "infrastructure-docker", kind: "InfrastructureProvider"},
 		{name: "rke2-bootstrap", label: "bootstrap-rke2", kind: "BootstrapProvider"},
 		{name: "rke2-controlplane", label: "control-plane-rke2", kind: "ControlPlaneProvider"},
 	}
@@ -57,7 +60,7 @@ func (p *provider) arguments(kubeconfig string) []string {
 		"--v=2",
 	}
 	// The one built here serves no metrics and elects no leader; the others must be told.
-	if p.name != "capd" {
+	if p.name != capdProgram {
 		args = append(args, "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--leader-elect=false")
 	}
 	if p.gates != "" {

@@ -1,8 +1,8 @@
 // Command capd runs Cluster API's development infrastructure provider with its in-memory backend only.
 //
 // The reconcilers, the in-memory servers and the webhooks are the provider's own. Its own main always opens debug port
-// 19000 on every address and serves workload clusters from port 20000, so that only one of it can live on a machine;
-// here the host is told and the debug port is free. Docker kinds have their webhooks but no controller.
+// 19000 and serves workload clusters from port 20000, both on every address, so that only one of it can live on a
+// machine; here the ports are told and the debug port is a free one. Docker kinds have their webhooks but no controller.
 package main
 
 import (
@@ -43,13 +43,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// ports of the workload clusters' servers; the host decides whose they are.
-const firstPort, lastPort = 20000, 30000
-
 func main() {
 	var o options
 	// --kubeconfig comes from controller-runtime.
-	flag.StringVar(&o.host, "workload-host", "127.0.0.1", "address on which the API servers of the workload clusters listen")
+	flag.IntVar(&o.firstPort, "first-workload-port", 20000, "first port of the workload clusters' API servers, one a cluster, never used again")
+	flag.IntVar(&o.lastPort, "last-workload-port", 30000, "last port of the workload clusters' API servers")
 	flag.IntVar(&o.webhookPort, "webhook-port", 9443, "port of the webhook server")
 	flag.StringVar(&o.certDir, "webhook-cert-dir", "", "folder with tls.crt and tls.key")
 	flag.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:0", "address of the health endpoint")
@@ -63,8 +61,8 @@ func main() {
 }
 
 type options struct {
-	host, certDir, healthAddr string
-	webhookPort               int
+	certDir, healthAddr              string
+	webhookPort, firstPort, lastPort int
 }
 
 func run(ctx context.Context, o options) error {
@@ -77,7 +75,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := addReconcilers(ctx, mgr, o.host); err != nil {
+	if err := addReconcilers(ctx, mgr, o); err != nil {
 		return err
 	}
 	if err := addWebhooks(mgr); err != nil {
@@ -111,7 +109,7 @@ func newManager(config *rest.Config, o options) (ctrl.Manager, error) {
 	})
 }
 
-func addReconcilers(ctx context.Context, mgr ctrl.Manager, host string) error {
+func addReconcilers(ctx context.Context, mgr ctrl.Manager, o options) error {
 	// The reconcilers refuse to start without a container client; the in-memory backend never calls it.
 	containers, err := container.NewDockerClient()
 	if err != nil {
@@ -121,7 +119,7 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, host string) error {
 	if err != nil {
 		return err
 	}
-	cloud, workloads, err := newCloud(ctx, host)
+	cloud, workloads, err := newCloud(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -161,7 +159,7 @@ func newClusterCache(ctx context.Context, mgr ctrl.Manager) (clustercache.Cluste
 }
 
 // newCloud starts the in-memory machines and the servers that play the workload clusters' API and etcd.
-func newCloud(ctx context.Context, host string) (inmemory.Manager, *server.WorkloadClustersMux, error) {
+func newCloud(ctx context.Context, o options) (inmemory.Manager, *server.WorkloadClustersMux, error) {
 	scheme := runtime.NewScheme()
 	if err := register(scheme, cloudv1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme,
 		storagev1.AddToScheme, apiextensionsv1.AddToScheme, policyv1.AddToScheme); err != nil {
@@ -171,7 +169,9 @@ func newCloud(ctx context.Context, host string) (inmemory.Manager, *server.Workl
 	if err := cloud.Start(ctx); err != nil {
 		return nil, nil, err
 	}
-	workloads, err := server.NewWorkloadClustersMux(cloud, host, server.CustomPorts{MinPort: firstPort, MaxPort: lastPort, DebugPort: 0})
+	workloads, err := server.NewWorkloadClustersMux(cloud, "127.0.0.1", server.CustomPorts{
+		MinPort: int32(o.firstPort), MaxPort: int32(o.lastPort), DebugPort: 0,
+	})
 	return cloud, workloads, err
 }
 
