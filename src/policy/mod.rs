@@ -1,10 +1,18 @@
 //! The policy file: which values come late, where pins live, and what each gate does.
 //! Read by the same reader as manifests, so that a message can name the line.
 
+mod check;
+mod cron;
+mod duration;
+mod file;
+mod message;
 mod read;
 mod schema;
 
+pub use duration::{DurationError, duration};
+pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, Gates, HealthGates, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window,
+    schema_json,
 };

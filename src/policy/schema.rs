@@ -242,3 +242,12 @@ impl Default for HealthGates {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct UserRule(pub serde_json::Value);
+
+/// The JSON Schema of a policy file, for editors; it is generated into `schemas/policy.json`.
+#[must_use]
+pub fn schema_json() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Policy);
+    schema.insert("$id".to_owned(), "https://rollgate.dev/schemas/policy.json".into());
+    schema.insert("title".to_owned(), "rollgate policy".into());
+    schema.to_value()
+}

@@ -1,0 +1,302 @@
+//! What a policy may not say although it is well formed: what could never work is refused before anything is read.
+
+use super::read::Fault;
+use super::{Gates, LateValue, Pins, Policy, Source, ValueType, Window, duration};
+use crate::object::Path;
+
+/// Looks through the whole policy; the first fault is returned.
+pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
+    let root = Path::root();
+    expect(&root.key("apiVersion"), &policy.api_version, "rollgate.dev/v1alpha1")?;
+    expect(&root.key("kind"), &policy.kind, "Policy")?;
+    let list = root.key("lateValues");
+    for (place, value) in policy.late_values.iter().enumerate() {
+        late_value(&list.index(place), value)?;
+        for earlier in &policy.late_values[..place] {
+            apart(&list.index(place), value, earlier)?;
+        }
+    }
+    pins(&root.key("pins"), &policy.pins)?;
+    gates(&root.key("gates"), &policy.gates)
+}
+
+/// A fault at `path`.
+fn fault<T>(path: &Path, message: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault { path: path.clone(), message: message.into() })
+}
+
+/// The field says exactly this word.
+fn expect(path: &Path, found: &str, wanted: &str) -> Result<(), Fault> {
+    if found == wanted { Ok(()) } else { fault(path, format!("found {found:?}; this version reads {wanted}")) }
+}
+
+fn late_value(at: &Path, value: &LateValue) -> Result<(), Fault> {
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let start = value.name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    if !start || value.name.len() > 253 || !value.name.chars().all(named) {
+        return fault(
+            &at.key("name"),
+            "a name is made of letters, digits, _ - and . (it becomes a key of the pin store)",
+        );
+    }
+    for (place, text) in value.placeholders.iter().enumerate() {
+        placeholder(&at.key("placeholders").index(place), text, &value.placeholders[..place])?;
+    }
+    if value.from.is_empty() {
+        return fault(
+            &at.key("from"),
+            format!("{} has no source; name an object, a file or an env variable", value.name),
+        );
+    }
+    for (place, from) in value.from.iter().enumerate() {
+        source(&at.key("from").index(place), from)?;
+    }
+    if let Some(pattern) = &value.pattern
+        && let Err(error) = regex::Regex::new(pattern)
+    {
+        return fault(&at.key("pattern"), format!("not a regular expression: {}", last_line(&error.to_string())));
+    }
+    if let Some(within) = &value.within {
+        if !matches!(value.kind, ValueType::Ip | ValueType::Cidr) {
+            return fault(&at.key("within"), "only a value of type ip or cidr lies within a network; set type: ip");
+        }
+        if within.parse::<ipnet::IpNet>().is_err() {
+            return fault(&at.key("within"), format!("{within:?} is not a network; write it as 10.0.0.0/16"));
+        }
+    }
+    match value.wait.as_deref().map(duration) {
+        Some(Err(error)) => fault(&at.key("wait"), error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+fn placeholder(at: &Path, text: &str, earlier: &[String]) -> Result<(), Fault> {
+    if text.trim() != text || text.chars().any(char::is_control) {
+        return fault(
+            at,
+            format!("{text:?} has white space around it or a line break in it; a placeholder is one token"),
+        );
+    }
+    if !text.chars().any(char::is_alphanumeric) {
+        return fault(
+            at,
+            format!(
+                "{text:?} has no letter and no digit and would match too much; spellings like \"\" belong under equivalent"
+            ),
+        );
+    }
+    match earlier.iter().find(|other| overlaps(text, other)) {
+        Some(other) => {
+            fault(at, format!("{text:?} and {other:?} contain each other, so it is not clear which one is meant"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a text could be found inside the other.
+fn overlaps(left: &str, right: &str) -> bool {
+    left.contains(right) || right.contains(left)
+}
+
+/// Two late values do not share a name or a placeholder.
+fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), Fault> {
+    if value.name == earlier.name {
+        return fault(&at.key("name"), format!("{:?} stands twice", value.name));
+    }
+    for (place, text) in value.placeholders.iter().enumerate() {
+        if let Some(other) = earlier.placeholders.iter().find(|other| overlaps(text, other)) {
+            let message = format!(
+                "{text:?} and {other:?} of {} contain each other, so it is not clear which value is meant",
+                earlier.name
+            );
+            return fault(&at.key("placeholders").index(place), message);
+        }
+    }
+    Ok(())
+}
+
+fn source(at: &Path, source: &Source) -> Result<(), Fault> {
+    let set = [source.object.is_some(), source.file.is_some(), source.env.is_some()];
+    if set.iter().filter(|set| **set).count() != 1 {
+        return fault(at, "a source is exactly one of object, file and env");
+    }
+    if source.file.as_deref() == Some("") {
+        return fault(&at.key("file"), "the file has no name");
+    }
+    if let Some(name) = &source.env
+        && (name.is_empty() || name.contains(['=', '\0']))
+    {
+        return fault(&at.key("env"), format!("{name:?} cannot be the name of an environment variable"));
+    }
+    let Some(object) = &source.object else { return Ok(()) };
+    let at = at.key("object");
+    for (field, text) in [("apiVersion", &object.api_version), ("kind", &object.kind), ("name", &object.name)] {
+        if text.is_empty() {
+            return fault(&at.key(field), format!("{field} is empty"));
+        }
+    }
+    if let Err(error) = jsonpath_rust::parser::parse_json_path(&object.path) {
+        let hint = match object.path.trim_matches(['{', '}']) {
+            kubectl if kubectl.len() < object.path.len() => {
+                format!("write $.{}", kubectl.trim_start_matches(['$', '.']))
+            }
+            _ => "write it as $.data.key or $.status['a.b/c']".to_owned(),
+        };
+        let why = last_line(&error.to_string()).trim_start_matches("= ").to_owned();
+        return fault(&at.key("path"), format!("{:?} is not a JSONPath ({why}); {hint}", object.path));
+    }
+    Ok(())
+}
+
+/// The sentence at the end of a message that draws the text first.
+fn last_line(message: &str) -> &str {
+    message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or(message).trim_start_matches("error: ")
+}
+
+fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
+    if pins.store.is_some() && pins.file.is_some() {
+        return fault(&at.key("file"), "pins live in one place: a store or a file, not both");
+    }
+    if pins.file.as_deref() == Some("") {
+        return fault(&at.key("file"), "the file has no name");
+    }
+    let Some(store) = &pins.store else { return Ok(()) };
+    let name = store.strip_prefix("configmap/").unwrap_or_default();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if name.len() > 253 || !name.chars().all(allowed) || !name.starts_with(edge) || !name.ends_with(edge) {
+        return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME"));
+    }
+    Ok(())
+}
+
+fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
+    for (place, window) in gates.windows.iter().enumerate() {
+        window_faults(&at.key("windows").index(place), window)?;
+    }
+    Ok(())
+}
+
+fn window_faults(at: &Path, window: &Window) -> Result<(), Fault> {
+    if let Err(why) = super::cron::check(&window.cron) {
+        return fault(
+            &at.key("cron"),
+            format!("{:?} is not a cron line: {why}; five fields, such as 0 2 * * 6", window.cron),
+        );
+    }
+    match duration(&window.length) {
+        Err(error) => return fault(&at.key("for"), error.to_string()),
+        Ok(length) if length.is_zero() => return fault(&at.key("for"), "a window of no length never opens"),
+        Ok(_) => {}
+    }
+    match &window.time_zone {
+        Some(zone) if jiff::tz::TimeZone::get(zone).is_err() => {
+            fault(&at.key("timeZone"), format!("{zone:?} is not a time zone; write it as Europe/Paris"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::{PolicyError, parse};
+
+    fn policy(edit: impl FnOnce(&mut Value)) -> Result<super::Policy, PolicyError> {
+        let mut value = json!({
+            "apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy",
+            "lateValues": [{"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "within": "10.0.0.0/8",
+                "from": [{"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.allocated_ip"}},
+                         {"env": "VIP"}], "wait": "10m"}],
+            "pins": {"store": "configmap/rollgate-pins"},
+            "gates": {"windows": [{"cron": "0 2 * * SAT", "for": "3h", "timeZone": "Europe/Paris"}]}
+        });
+        edit(&mut value);
+        parse("rollgate.yaml", value.to_string().as_bytes())
+    }
+
+    /// Sets one place of the policy above, also where nothing stood before.
+    fn set(root: &mut Value, pointer: &str, value: Value) {
+        let (above, last) = pointer.rsplit_once('/').expect("a pointer");
+        match root.pointer_mut(above).expect("a place") {
+            Value::Array(list) => list[last.parse::<usize>().expect("a number")] = value,
+            map => map[last] = value,
+        }
+    }
+
+    #[test]
+    fn a_policy_that_says_what_it_means_is_read() {
+        let policy = policy(|_| {}).expect("a policy");
+        assert_eq!(policy.late_values[0].name, "vip");
+        assert_eq!(policy.gates.windows[0].length, "3h");
+    }
+
+    #[test]
+    fn what_can_never_work_is_named() {
+        let late = "/lateValues/0";
+        for (pointer, value, complaint) in [
+            (
+                "/apiVersion".to_owned(),
+                json!("v1"),
+                "apiVersion: found \"v1\"; this version reads rollgate.dev/v1alpha1",
+            ),
+            ("/kind".to_owned(), json!("Gate"), "kind: found \"Gate\""),
+            (format!("{late}/name"), json!("a b"), "lateValues[0].name: a name is made of"),
+            (format!("{late}/from"), json!([]), "lateValues[0].from: vip has no source"),
+            (format!("{late}/from/1"), json!({"env": "A", "file": "b"}), "exactly one of object, file and env"),
+            (format!("{late}/from/1"), json!({}), "exactly one of object, file and env"),
+            (format!("{late}/from/1/env"), json!("A=B"), "cannot be the name of an environment variable"),
+            (format!("{late}/from/0/object/path"), json!("{.data.ip}"), "is not a JSONPath"),
+            (format!("{late}/from/0/object/path"), json!("{.data.ip}"), "write $.data.ip"),
+            (format!("{late}/from/0/object/name"), json!(""), "from[0].object.name: name is empty"),
+            (format!("{late}/placeholders/0"), json!(""), "belong under equivalent"),
+            (format!("{late}/placeholders/0"), json!("a\nb"), "one token"),
+            (format!("{late}/placeholders"), json!(["5.5.5.5", "5.5.5.5/32"]), "placeholders[1]"),
+            (format!("{late}/pattern"), json!("("), "lateValues[0].pattern: not a regular expression"),
+            (format!("{late}/within"), json!("10.0.0.0"), "is not a network"),
+            (format!("{late}/type"), json!("hostname"), "set type: ip"),
+            (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not a choice here; did you mean `ip`?"),
+            (format!("{late}/wait"), json!("10"), "write it as 10m"),
+            ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
+            ("/pins/store".to_owned(), json!("secret/a"), "write configmap/NAME"),
+            ("/pins/store".to_owned(), json!("configmap/"), "write configmap/NAME"),
+            ("/gates/windows/0/cron".to_owned(), json!("0 25 * * *"), "does not fit in a field of 0 to 23"),
+            ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
+            ("/gates/windows/0/for".to_owned(), json!("0"), "never opens"),
+            ("/gates/windows/0/timeZone".to_owned(), json!("Paris"), "is not a time zone"),
+        ] {
+            let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
+            assert!(error.message.contains(complaint), "{pointer}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn two_values_do_not_share_a_name_or_a_placeholder() {
+        for (name, placeholder, complaint) in
+            [("vip", "6.6.6.6", "stands twice"), ("fip", "55.55.55.55", "contain each other")]
+        {
+            let error = policy(|root| {
+                let twin = json!({"name": name, "placeholders": [placeholder], "from": [{"env": "A"}]});
+                root["lateValues"].as_array_mut().expect("a list").push(twin);
+            });
+            let message = error.expect_err(complaint).message;
+            assert!(message.contains(complaint), "{message}");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_named_with_the_nearest_one() {
+        let error = policy(|root| root["lateValues"][0]["placeholder"] = json!("x")).expect_err("unknown field");
+        assert_eq!(
+            error.message,
+            "lateValues[0].placeholder: there is no such field here; did you mean `placeholders`?"
+        );
+    }
+
+    #[test]
+    fn an_empty_policy_says_how_one_starts() {
+        let error = parse("rollgate.yaml", b"null").expect_err("nothing in it");
+        assert!(error.message.contains("apiVersion: rollgate.dev/v1alpha1"), "{error}");
+    }
+}
