@@ -10,6 +10,7 @@ pub mod exit;
 pub mod gate;
 pub mod host;
 pub mod impact;
+pub mod late;
 pub mod object;
 pub mod pin;
 pub mod policy;

@@ -1,7 +1,16 @@
-//! Pins: the recorded value of a late value, with where it came from.
+//! Pins: the recorded value of a late value, with where it came from, and the places that keep them.
+//! A value of a Secret is never written: its pin holds a stretched hash by which it can be recognised.
+
+mod book;
+mod file;
+mod seal;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+pub use book::{Book, BookError, Entry, Event};
+pub use file::{FileStore, StoreError};
+pub use seal::{recognises, seal};
 
 /// The recorded value of one late value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,8 +18,11 @@ use serde::{Deserialize, Serialize};
 pub struct Pin {
     /// Name of the late value.
     pub name: String,
-    /// The value.
+    /// The value; its seal where it is secret.
     pub value: String,
+    /// Whether `value` is a seal, since the value came from a Secret.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Where it came from: the object, file or variable.
     pub source: String,
     /// Path inside the source.
@@ -27,4 +39,12 @@ pub struct Pin {
     /// Why, where a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl Pin {
+    /// Whether this pin stands for `value`, compared as the type says where the pin is not sealed.
+    #[must_use]
+    pub fn stands_for(&self, kind: crate::policy::ValueType, value: &str) -> bool {
+        if self.secret { recognises(&self.value, value) } else { crate::late::kind::same(kind, &self.value, value) }
+    }
 }

@@ -39,7 +39,7 @@ impl Default for Policy {
 }
 
 /// A named value that is unknown when the chart is written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LateValue {
     /// Its name.

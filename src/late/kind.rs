@@ -1,0 +1,187 @@
+//! What a late value must look like. Messages never hold the value itself, so that they also fit a secret one.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use crate::policy::{LateValue, ValueType};
+
+impl ValueType {
+    /// The word as it stands in the policy.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ip => "ip",
+            Self::Cidr => "cidr",
+            Self::Hostname => "hostname",
+            Self::Url => "url",
+            Self::Uuid => "uuid",
+            Self::Integer => "integer",
+            Self::String => "string",
+        }
+    }
+}
+
+/// Whether `text` may be the value: its type, its pattern, its network.
+///
+/// # Errors
+/// A sentence that goes on after "the value", without the value.
+pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err("holds control characters".to_owned());
+    }
+    if !fits(value.kind, text) {
+        return Err(format!("is not of type {}", value.kind.word()));
+    }
+    if let Some(pattern) = &value.pattern {
+        let whole =
+            regex::Regex::new(&format!(r"\A(?:{pattern})\z")).map_err(|_| "has a pattern that cannot be read")?;
+        if !whole.is_match(text) {
+            return Err(format!("does not match the pattern {pattern}"));
+        }
+    }
+    match value.within.as_deref() {
+        Some(within) if !lies_within(text, within) => Err(format!("does not lie within {within}")),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the text has the form of the type.
+fn fits(kind: ValueType, text: &str) -> bool {
+    match kind {
+        ValueType::Ip => text.parse::<IpAddr>().is_ok(),
+        ValueType::Cidr => text.parse::<IpNet>().is_ok(),
+        ValueType::Hostname => is_hostname(text),
+        ValueType::Url => is_url(text),
+        ValueType::Uuid => is_uuid(text),
+        ValueType::Integer => {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            let padded = digits.len() > 1 && digits.starts_with('0');
+            !digits.is_empty() && !padded && digits.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        ValueType::String => true,
+    }
+}
+
+/// A name by RFC 1123 whose last label is not a number, so that an IPv4 address is none.
+fn is_hostname(text: &str) -> bool {
+    let label = |label: &str| {
+        let edge = |c: char| c.is_ascii_alphanumeric();
+        label.len() <= 63
+            && label.starts_with(edge)
+            && label.ends_with(edge)
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
+    text.len() <= 253 && text.split('.').all(label) && !text.rsplit('.').next().is_some_and(number)
+}
+
+/// `scheme://host...` by RFC 3986, as far as a mix-up with something else can be seen.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && !host.is_empty()
+        && !host.starts_with(':')
+        && !text.chars().any(|c| c.is_whitespace() || matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
+}
+
+/// 8-4-4-4-12 hexadecimal digits, or the 32 of them that OpenStack's Keystone writes without dashes.
+fn is_uuid(text: &str) -> bool {
+    let hex = |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts: Vec<&str> = text.split('-').collect();
+    hex(text, 32) || parts.len() == 5 && parts.iter().zip([8, 4, 4, 4, 12]).all(|(part, length)| hex(part, length))
+}
+
+/// Whether an address or a network lies within a network.
+fn lies_within(text: &str, within: &str) -> bool {
+    let Ok(network) = within.parse::<IpNet>() else { return false };
+    match (text.parse::<IpAddr>(), text.parse::<IpNet>()) {
+        (Ok(address), _) => network.contains(&address),
+        (_, Ok(inner)) => network.contains(&inner),
+        _ => false,
+    }
+}
+
+/// Whether two spellings mean the same value, so that a source that only spells anew has not moved.
+#[must_use]
+pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
+    let parsed = match kind {
+        ValueType::Ip => {
+            left.parse::<IpAddr>().ok().zip(right.parse::<IpAddr>().ok()).map(|(left, right)| left == right)
+        }
+        ValueType::Cidr => {
+            left.parse::<IpNet>().ok().zip(right.parse::<IpNet>().ok()).map(|(left, right)| left == right)
+        }
+        ValueType::Hostname => Some(left.eq_ignore_ascii_case(right)),
+        ValueType::Uuid => Some(left.replace('-', "").eq_ignore_ascii_case(&right.replace('-', ""))),
+        ValueType::Url | ValueType::Integer | ValueType::String => None,
+    };
+    parsed.unwrap_or(left == right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_type_takes_its_own_and_refuses_its_neighbours() {
+        use ValueType::{Cidr, Hostname, Integer, Ip, String, Url, Uuid};
+        for (kind, good, bad) in [
+            (Ip, &["10.0.3.7", "fd00::1"][..], &["10.0.3", "10.0.3.07", "10.0.3.7/32", "vip", "10.0.3.7:6443", ""][..]),
+            (Cidr, &["10.0.0.0/16", "fd00::/64"], &["10.0.0.0", "10.0.0.0/33", "x/8"]),
+            (
+                Hostname,
+                &["api.demo.example.com", "node-1", "3com.com"],
+                &["-a.b", "a..b", "a_b", "10.0.3.7", "a.b:6443", ""],
+            ),
+            (
+                Url,
+                &["https://api:6443", "http://[fd00::1]/x?y"],
+                &["api:6443", "https://", "https:///x", "http://a b", "://a"],
+            ),
+            (
+                Uuid,
+                &["6f1d2c3b-0000-4000-8000-00000000abcd", "6f1d2c3b000040008000000000000abc"],
+                &["6f1d2c3b", "6f1d2c3b-0000-4000-8000-00000000abcg"],
+            ),
+            (Integer, &["0", "-5", "184467440737095516160"], &["", "-", "1.5", "1e3", "007", "+1"]),
+            (String, &["anything at all"], &["bell\u{7}"]),
+        ] {
+            let value = value(kind);
+            for text in good {
+                assert_eq!(check(&value, text), Ok(()), "{} {text}", kind.word());
+            }
+            for text in bad {
+                assert!(check(&value, text).is_err(), "{} {text}", kind.word());
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_the_whole_value_and_a_network_is_kept() {
+        let mut value = value(ValueType::Ip);
+        value.within = Some("10.0.0.0/16".to_owned());
+        assert_eq!(check(&value, "10.0.3.7"), Ok(()));
+        assert_eq!(check(&value, "10.1.3.7"), Err("does not lie within 10.0.0.0/16".to_owned()));
+        let mut value = self::value(ValueType::String);
+        value.pattern = Some("a|b".to_owned());
+        assert_eq!(check(&value, "a"), Ok(()));
+        assert!(check(&value, "ab").is_err());
+        assert!(check(&value, "a\n").is_err());
+    }
+
+    #[test]
+    fn another_spelling_is_not_another_value() {
+        assert!(same(ValueType::Ip, "fd00::1", "FD00:0:0::1"));
+        assert!(!same(ValueType::Ip, "10.0.3.7", "10.0.3.8"));
+        assert!(same(ValueType::Hostname, "API.demo", "api.Demo"));
+        assert!(!same(ValueType::String, "a", "A"));
+    }
+
+    fn value(kind: ValueType) -> LateValue {
+        serde_json::from_value(serde_json::json!({"name": "v", "type": kind})).expect("a late value")
+    }
+}

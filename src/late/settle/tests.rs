@@ -1,0 +1,217 @@
+//! What a late value is, for each thing that its sources and its pin can say.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: &str = "2026-11-21T12:00:00Z";
+
+fn policy(edit: Value) -> Policy {
+    let mut value = json!({"name": "vip", "placeholders": ["55.55.55.55"], "equivalent": ["unset"], "type": "ip",
+        "from": [{"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.ip"}}, {"env": "VIP"}]});
+    for (field, new) in edit.as_object().expect("a map") {
+        value[field] = new.clone();
+    }
+    let other = json!({"name": "other", "placeholders": ["@@OTHER@@"], "from": [{"env": "O"}]});
+    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [value, other]});
+    crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
+}
+
+/// What the ConfigMap gave: the field's text, or nothing.
+fn configmap(found: Option<&str>) -> SourceReading {
+    SourceReading {
+        value: "vip".to_owned(),
+        place: 0,
+        found: found.map(str::to_owned),
+        source: "ConfigMap capo/c at $.data.ip".to_owned(),
+        uid: Some("u1".to_owned()),
+        resource_version: Some("7".to_owned()),
+        unread: None,
+        secret: false,
+    }
+}
+
+fn env(found: Option<&str>) -> SourceReading {
+    SourceReading { place: 1, source: "env VIP".to_owned(), uid: None, resource_version: None, ..configmap(found) }
+}
+
+fn forbidden() -> SourceReading {
+    SourceReading { unread: Some("403 Forbidden".to_owned()), ..configmap(None) }
+}
+
+fn secret(found: &str) -> SourceReading {
+    SourceReading { secret: true, source: "Secret capo/s at $.data.ip".to_owned(), ..configmap(Some(found)) }
+}
+
+fn pin(value: &str) -> Pin {
+    let time = "2026-10-01T08:00:00Z";
+    serde_json::from_value(json!({"name": "vip", "value": value, "source": "ConfigMap capo/c", "time": time}))
+        .expect("a pin")
+}
+
+fn run(policy: &Policy, readings: &[SourceReading], pins: &[Pin], offline: bool) -> Settled {
+    let evidence = Evidence { readings, pins, namespace: Some("capo"), now: NOW.parse().expect("a time"), offline };
+    settle(policy, &policy.late_values[0], evidence)
+}
+
+fn online(readings: &[SourceReading], pins: &[Pin]) -> Settled {
+    run(&policy(json!({})), readings, pins, false)
+}
+
+fn message(settled: &Settled) -> &str {
+    &settled.reason.as_ref().expect("a reason").message
+}
+
+#[test]
+fn the_first_source_that_knows_it_gives_it_and_it_is_pinned_with_its_origin() {
+    let settled = online(&[configmap(Some("10.0.3.7")), env(Some("10.9.9.9"))], &[]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Resolved, Some("10.0.3.7")));
+    assert_eq!(settled.reason, None);
+    let pin = settled.pin.expect("a pin to record");
+    assert_eq!(
+        (pin.value.as_str(), pin.source.as_str(), pin.path.as_str()),
+        ("10.0.3.7", "ConfigMap capo/c", "$.data.ip")
+    );
+    assert_eq!((pin.uid.as_deref(), pin.resource_version.as_deref()), (Some("u1"), Some("7")));
+    assert_eq!(pin.time.to_string(), NOW);
+}
+
+#[test]
+fn empty_placeholder_and_equivalent_are_not_values_and_the_next_source_is_asked() {
+    for text in ["", "55.55.55.55", "unset", "https://55.55.55.55:6443", "x @@OTHER@@"] {
+        let settled = online(&[configmap(Some(text)), env(Some("10.9.9.9"))], &[]);
+        assert_eq!((settled.state, settled.value.as_deref()), (LateState::Resolved, Some("10.9.9.9")), "{text:?}");
+        let settled = online(&[configmap(Some(text)), env(None)], &[]);
+        assert_eq!((settled.state, settled.value), (LateState::Missing, None), "{text:?}");
+    }
+}
+
+#[test]
+fn a_missing_value_is_undecided_and_names_what_lacks_it() {
+    let gone = SourceReading { uid: None, resource_version: None, ..configmap(None) };
+    let settled = online(&[gone, env(None)], &[]);
+    assert_eq!(
+        message(&settled),
+        "late value vip is not known yet: ConfigMap capo/c at $.data.ip: there is no such object yet; env VIP is not there"
+    );
+    let reason = settled.reason.expect("a reason");
+    assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));
+    assert!(reason.next.expect("a next step").contains("rollgate pin set vip VALUE --reason TEXT"));
+    let settled = online(&[configmap(None), env(None)], &[]);
+    assert!(message(&settled).contains("the object is there, the field is not"));
+    let settled = online(&[configmap(Some("55.55.55.55")), env(Some(""))], &[]);
+    assert!(message(&settled).ends_with("ConfigMap capo/c at $.data.ip still holds a placeholder; env VIP is empty"));
+}
+
+#[test]
+fn a_source_that_cannot_be_read_is_not_skipped() {
+    for readings in [vec![forbidden(), env(Some("10.9.9.9"))], vec![env(Some("10.9.9.9"))]] {
+        let settled = online(&readings, &[]);
+        assert_eq!((settled.state, settled.value.as_deref()), (LateState::Unread, None));
+        assert!(message(&settled).starts_with("late value vip cannot be known: ConfigMap capo/c at $.data.ip"));
+    }
+}
+
+#[test]
+fn a_value_of_another_type_is_undecided_and_shown_unless_secret() {
+    let settled = online(&[configmap(Some("10.0.3.777")), env(Some("10.9.9.9"))], &[]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Invalid, None));
+    assert_eq!(
+        message(&settled),
+        "late value vip cannot be used: ConfigMap capo/c at $.data.ip holds \"10.0.3.777\", which is not of type ip"
+    );
+    let settled = online(&[secret("hunter2"), env(None)], &[]);
+    assert_eq!(settled.state, LateState::Invalid);
+    assert!(!format!("{settled:?}").contains("hunter2"), "{settled:?}");
+}
+
+#[test]
+fn a_pin_that_its_source_confirms_is_written() {
+    let settled = online(&[configmap(Some("10.0.3.7")), env(None)], &[pin("10.0.3.7")]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Pinned, Some("10.0.3.7")));
+    assert_eq!((settled.reason, settled.pin, settled.warning), (None, None, None));
+}
+
+#[test]
+fn a_source_that_moved_holds_and_names_both_and_the_way_out() {
+    let settled = online(&[configmap(Some("10.0.9.9")), env(None)], &[pin("10.0.3.7")]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Differs, Some("10.0.3.7")));
+    let reason = settled.reason.expect("a reason");
+    assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Hold, "pin"));
+    assert_eq!(
+        reason.message,
+        "late value vip is pinned to 10.0.3.7 since 2026-10-01 and ConfigMap capo/c at $.data.ip now says 10.0.9.9"
+    );
+    assert_eq!(
+        reason.next.as_deref(),
+        Some("put 10.0.3.7 back, or rollgate pin set vip 10.0.9.9 --reason TEXT to take the new value")
+    );
+}
+
+#[test]
+fn another_spelling_keeps_the_pinned_bytes() {
+    let settled = online(&[configmap(Some("FD00:0::1")), env(None)], &[pin("fd00::1")]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Pinned, Some("fd00::1")));
+}
+
+#[test]
+fn a_pin_outlives_its_source() {
+    for readings in
+        [vec![configmap(None), env(None)], vec![forbidden(), env(None)], vec![configmap(Some("vip")), env(None)]]
+    {
+        let settled = online(&readings, &[pin("10.0.3.7")]);
+        assert_eq!((settled.state, settled.value.as_deref()), (LateState::Pinned, Some("10.0.3.7")));
+        assert_eq!(settled.reason, None);
+        assert!(settled.warning.expect("a warning").starts_with("late value vip comes from its pin"));
+    }
+}
+
+#[test]
+fn a_pin_that_breaks_the_type_is_never_written() {
+    let settled = online(&[configmap(Some("10.0.3.7")), env(None)], &[pin("changeme")]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Invalid, None));
+    assert!(message(&settled).contains("the pinned value \"changeme\" is not of type ip"));
+}
+
+#[test]
+fn a_value_that_follows_ignores_pins() {
+    let policy = policy(json!({"pin": "follow"}));
+    let settled = run(&policy, &[configmap(Some("10.0.9.9"))], &[pin("10.0.3.7")], false);
+    assert_eq!((settled.state, settled.value.as_deref(), settled.pin), (LateState::Resolved, Some("10.0.9.9"), None));
+}
+
+#[test]
+fn offline_a_value_is_pinned_read_or_symbolic_and_never_missing() {
+    let policy = policy(json!({}));
+    let state = |readings: &[SourceReading], pins: &[Pin]| {
+        let settled = run(&policy, readings, pins, true);
+        assert_eq!(settled.reason, None);
+        (settled.state, settled.value)
+    };
+    assert_eq!(state(&[], &[pin("10.0.3.7")]), (LateState::Pinned, Some("10.0.3.7".to_owned())));
+    assert_eq!(state(&[configmap(Some("10.0.3.7"))], &[]), (LateState::Resolved, Some("10.0.3.7".to_owned())));
+    assert_eq!(state(&[], &[]), (LateState::Symbolic, None));
+    assert_eq!(state(&[forbidden()], &[]), (LateState::Symbolic, None));
+}
+
+#[test]
+fn a_secret_is_pinned_by_its_seal_and_nowhere_shown() {
+    let policy = policy(json!({"type": "string"}));
+    let first = run(&policy, &[secret("hunter2")], &[], false);
+    assert_eq!((first.state, first.value.as_deref(), first.secret), (LateState::Resolved, Some("hunter2"), true));
+    assert_eq!(first.secrets, ["hunter2"]);
+    assert!(!format!("{first:?}").contains("hunter2"), "{first:?}");
+    let pin = first.pin.expect("a pin");
+    assert!(pin.secret && !pin.value.contains("hunter2"));
+
+    let again = run(&policy, &[secret("hunter2")], std::slice::from_ref(&pin), false);
+    assert_eq!((again.state, again.value.as_deref()), (LateState::Pinned, Some("hunter2")));
+
+    let moved = run(&policy, &[secret("correct horse")], std::slice::from_ref(&pin), false);
+    assert_eq!((moved.state, moved.value.as_deref()), (LateState::Differs, None));
+    let text = format!("{moved:?} {:?}", moved.reason);
+    assert!(!text.contains("correct horse") && !text.contains("hunter2") && !text.contains(&pin.value), "{text}");
+
+    let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), false);
+    assert_eq!((gone.state, gone.value), (LateState::Missing, None));
+}

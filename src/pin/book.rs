@@ -1,0 +1,367 @@
+//! All pins of one place with their history, and how they are written down: deterministic, so that Git shows only what changed.
+//! A pin never changes silently: recording keeps what stands, only `set` and `unset` move it, and both leave a trace.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Pin;
+use crate::yaml;
+
+/// The pins of one place, ordered by name, and what happened to them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Book {
+    /// Comment lines at the top of the file, kept as they are.
+    header: String,
+    /// The pins, ordered by name.
+    pins: Vec<Pin>,
+    /// What happened, oldest first.
+    history: Vec<Event>,
+}
+
+/// What happened to a pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entry {
+    /// An allowed run recorded the first value.
+    Recorded,
+    /// A person set it.
+    Set,
+    /// A person took it away.
+    Unset,
+}
+
+impl Entry {
+    /// The word as it stands in the file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Set => "set",
+            Self::Unset => "unset",
+        }
+    }
+}
+
+/// One line of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Event {
+    /// When.
+    pub time: Timestamp,
+    /// Name of the late value.
+    pub name: String,
+    /// What happened.
+    pub action: Entry,
+    /// Value before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Value after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Why, where a person did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Why pins could not be read or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    /// The text is not a list of pins.
+    #[error("{file}:{line}:{column}: {message}")]
+    Unreadable {
+        /// File or key, as it was given.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// Somebody else pinned another value in the meantime.
+    #[error("{name} was pinned to another value in the meantime; run again, it will be compared with the source")]
+    Moved {
+        /// Name of the late value.
+        name: String,
+    },
+    /// There is no such pin.
+    #[error("{name} is not pinned; rollgate pin list shows what is")]
+    NotPinned {
+        /// Name of the late value.
+        name: String,
+    },
+}
+
+/// The file as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Page {
+    api_version: String,
+    kind: String,
+    #[serde(default)]
+    pins: Vec<Pin>,
+    #[serde(default)]
+    history: Vec<Event>,
+}
+
+impl Book {
+    /// A book of these pins and this history.
+    #[must_use]
+    pub fn new(mut pins: Vec<Pin>, history: Vec<Event>) -> Self {
+        pins.sort_by(|left, right| left.name.cmp(&right.name));
+        Self { header: String::new(), pins, history }
+    }
+
+    /// The pins, ordered by name.
+    #[must_use]
+    pub fn pins(&self) -> &[Pin] {
+        &self.pins
+    }
+
+    /// What happened, oldest first.
+    #[must_use]
+    pub fn history(&self) -> &[Event] {
+        &self.history
+    }
+
+    /// The pin of one late value.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Pin> {
+        self.pins.iter().find(|pin| pin.name == name)
+    }
+
+    /// Writes down what a run resolved first. What is pinned already stays. Says whether anything was added.
+    ///
+    /// # Errors
+    /// When one of them is pinned to another value: then nothing is added.
+    pub fn record(&mut self, pins: &[Pin]) -> Result<bool, BookError> {
+        let clash = |pin: &&Pin| self.get(&pin.name).is_some_and(|old| old.value != pin.value && !old.secret);
+        if let Some(pin) = pins.iter().find(clash) {
+            return Err(BookError::Moved { name: pin.name.clone() });
+        }
+        let fresh: Vec<Pin> = pins.iter().filter(|pin| self.get(&pin.name).is_none()).cloned().collect();
+        for pin in &fresh {
+            self.history.push(Event {
+                time: pin.time,
+                name: pin.name.clone(),
+                action: Entry::Recorded,
+                before: None,
+                after: Some(pin.value.clone()),
+                reason: pin.reason.clone(),
+            });
+        }
+        self.pins.extend(fresh.iter().cloned());
+        self.pins.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(!fresh.is_empty())
+    }
+
+    /// Sets a pin because a person wants it, and notes what it was before.
+    pub fn set(&mut self, pin: Pin) {
+        let before = self.get(&pin.name).map(|old| old.value.clone());
+        self.history.push(Event {
+            time: pin.time,
+            name: pin.name.clone(),
+            action: Entry::Set,
+            before,
+            after: Some(pin.value.clone()),
+            reason: pin.reason.clone(),
+        });
+        self.pins.retain(|old| old.name != pin.name);
+        self.pins.push(pin);
+        self.pins.sort_by(|left, right| left.name.cmp(&right.name));
+    }
+
+    /// Takes a pin away because a person wants it.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn unset(&mut self, name: &str, reason: &str, time: Timestamp) -> Result<Pin, BookError> {
+        let at = self.pins.iter().position(|pin| pin.name == name);
+        let pin = self.pins.remove(at.ok_or_else(|| BookError::NotPinned { name: name.to_owned() })?);
+        self.history.push(Event {
+            time,
+            name: name.to_owned(),
+            action: Entry::Unset,
+            before: Some(pin.value.clone()),
+            after: None,
+            reason: Some(reason.to_owned()),
+        });
+        Ok(pin)
+    }
+
+    /// Reads the text of a pin file; an empty one holds no pins.
+    ///
+    /// # Errors
+    /// When it is not YAML, or not a list of pins.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, BookError> {
+        let fail =
+            |line, column, message: String| BookError::Unreadable { file: file.to_owned(), line, column, message };
+        let span = yaml::Span { start: 0, end: bytes.len() };
+        let value = yaml::read_json(bytes, span).map_err(|error| fail(error.line, error.column, error.message))?;
+        let header = header(bytes);
+        if value.is_null() {
+            return Ok(Self { header, ..Self::default() });
+        }
+        let page: Page = serde_path_to_error::deserialize(value)
+            .map_err(|error| fail(1, 1, format!("{}: {}", error.path(), error.inner())))?;
+        if page.api_version != API_VERSION || page.kind != KIND {
+            return Err(fail(1, 1, format!("expected apiVersion {API_VERSION} and kind {KIND}")));
+        }
+        let book = Self { header, ..Self::new(page.pins, page.history) };
+        match book.pins.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            Some(pair) => Err(fail(1, 1, format!("{} is pinned twice; keep one of the two", pair[0].name))),
+            None => Ok(book),
+        }
+    }
+
+    /// The text of the pin file: the same pins always give the same bytes.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut text = if self.header.is_empty() { DEFAULT_HEADER.to_owned() } else { self.header.clone() };
+        line(&mut text, "", "apiVersion", API_VERSION);
+        line(&mut text, "", "kind", KIND);
+        list(&mut text, "pins", &self.pins, |text, pin| {
+            line(text, "  - ", "name", &quoted(&pin.name));
+            line(text, "    ", "value", &quoted(&pin.value));
+            if pin.secret {
+                line(text, "    ", "secret", "true");
+            }
+            line(text, "    ", "source", &quoted(&pin.source));
+            optional(text, "path", Some(&pin.path).filter(|path| !path.is_empty()));
+            optional(text, "uid", pin.uid.as_ref());
+            optional(text, "resourceVersion", pin.resource_version.as_ref());
+            line(text, "    ", "time", &quoted(&pin.time.to_string()));
+            optional(text, "reason", pin.reason.as_ref());
+        });
+        list(&mut text, "history", &self.history, |text, event| {
+            line(text, "  - ", "time", &quoted(&event.time.to_string()));
+            line(text, "    ", "name", &quoted(&event.name));
+            line(text, "    ", "action", event.action.word());
+            optional(text, "before", event.before.as_ref());
+            optional(text, "after", event.after.as_ref());
+            optional(text, "reason", event.reason.as_ref());
+        });
+        text
+    }
+}
+
+const API_VERSION: &str = "rollgate.dev/v1alpha1";
+const KIND: &str = "Pins";
+const DEFAULT_HEADER: &str =
+    "# Written by rollgate: the late values as they were first resolved. Change one with `rollgate pin set`.\n";
+
+/// The comment lines before anything else.
+fn header(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.split_inclusive('\n').take_while(|line| line.starts_with('#')).collect()
+}
+
+fn list<T>(text: &mut String, name: &str, items: &[T], write: impl Fn(&mut String, &T)) {
+    let empty = if items.is_empty() { " []" } else { "" };
+    writeln!(text, "{name}:{empty}").expect("writing to a string cannot fail");
+    for item in items {
+        write(text, item);
+    }
+}
+
+fn line(text: &mut String, indent: &str, name: &str, value: &str) {
+    writeln!(text, "{indent}{name}: {value}").expect("writing to a string cannot fail");
+}
+
+fn optional(text: &mut String, name: &str, value: Option<&String>) {
+    if let Some(value) = value {
+        line(text, "    ", name, &quoted(value));
+    }
+}
+
+/// Double-quoted YAML that every reader takes for the same text: all but printable ASCII is escaped.
+fn quoted(value: &str) -> String {
+    let mut text = "\"".to_owned();
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            ' '..='~' => text.push(c),
+            c if u32::from(c) <= 0xFFFF => {
+                write!(text, "\\u{:04X}", u32::from(c)).expect("writing to a string cannot fail");
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pin(name: &str, value: &str) -> Pin {
+        Pin {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            secret: false,
+            source: "ConfigMap capo/capo-cluster-resources".to_owned(),
+            path: "$.data.allocated_ip".to_owned(),
+            uid: Some("u1".to_owned()),
+            resource_version: Some("7".to_owned()),
+            time: "2026-11-21T10:00:00Z".parse().expect("a time"),
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn recording_keeps_what_stands_and_refuses_what_moved() {
+        let mut book = Book::default();
+        assert_eq!(book.record(&[pin("vip", "10.0.3.7"), pin("fip", "1.2.3.4")]), Ok(true));
+        assert_eq!(book.record(&[pin("vip", "10.0.3.7")]), Ok(false));
+        let moved = BookError::Moved { name: "vip".to_owned() };
+        assert_eq!(book.record(&[pin("new", "1"), pin("vip", "10.0.3.8")]), Err(moved));
+        assert_eq!(book.get("new"), None, "nothing is added when one is refused");
+        assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));
+        assert_eq!(book.history().len(), 2);
+    }
+
+    #[test]
+    fn every_move_by_hand_leaves_a_trace() {
+        let mut book = Book::new(vec![pin("vip", "10.0.3.7")], Vec::new());
+        book.set(Pin { reason: Some("VIP moved by ticket 4".to_owned()), ..pin("vip", "10.0.3.8") });
+        let time = "2026-11-22T10:00:00Z".parse().expect("a time");
+        book.unset("vip", "cluster is gone", time).expect("it was pinned");
+        let trace: Vec<_> = book
+            .history()
+            .iter()
+            .map(|event| (event.action, event.before.as_deref(), event.after.as_deref()))
+            .collect();
+        assert_eq!(trace, [(Entry::Set, Some("10.0.3.7"), Some("10.0.3.8")), (Entry::Unset, Some("10.0.3.8"), None)]);
+        assert_eq!(book.history()[1].reason.as_deref(), Some("cluster is gone"));
+        assert_eq!(book.unset("vip", "again", time), Err(BookError::NotPinned { name: "vip".to_owned() }));
+    }
+
+    #[test]
+    fn the_file_reads_well() {
+        let mut book = Book::default();
+        book.record(&[pin("vip", "10.0.3.7")]).expect("nothing stands yet");
+        insta::assert_snapshot!(book.render(), @r#"
+        # Written by rollgate: the late values as they were first resolved. Change one with `rollgate pin set`.
+        apiVersion: rollgate.dev/v1alpha1
+        kind: Pins
+        pins:
+          - name: "vip"
+            value: "10.0.3.7"
+            source: "ConfigMap capo/capo-cluster-resources"
+            path: "$.data.allocated_ip"
+            uid: "u1"
+            resourceVersion: "7"
+            time: "2026-11-21T10:00:00Z"
+        history:
+          - time: "2026-11-21T10:00:00Z"
+            name: "vip"
+            action: recorded
+            after: "10.0.3.7"
+        "#);
+    }
+}
