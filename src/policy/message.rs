@@ -56,6 +56,7 @@ fn wish(wanted: &str) -> String {
     match wanted {
         "a sequence" => "a list (lines that start with -)".to_owned(),
         "a string" => "text (put it in quotes)".to_owned(),
+        "string or map" => "a word (unquoted yes, no, on and off are true or false in YAML)".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "u64" | "u32" | "usize" => "a whole number that is not negative".to_owned(),
         other => match other.strip_prefix("struct ") {

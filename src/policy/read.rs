@@ -75,6 +75,112 @@ fn steps(path: &serde_path_to_error::Path) -> Path {
 }
 
 /// Line and column of a field; of what holds it where it is not there.
-fn place(_bytes: &[u8], _path: &Path) -> (usize, usize) {
-    (1, 1)
+fn place(bytes: &[u8], path: &Path) -> (usize, usize) {
+    let Ok(tree) = yaml::read(bytes) else { return (1, 1) };
+    let Some(mut node) = tree.root() else { return (1, 1) };
+    let mut offset = tree.span(node).start;
+    for segment in path.segments() {
+        let next = match segment {
+            Segment::Key(key) => tree.entries(node).filter(|(name, _)| tree.key_is(*name, key)).last(),
+            Segment::Index(index) => tree.items(node).nth(*index).map(|item| (item, item)),
+        };
+        let Some((name, value)) = next else { break };
+        offset = tree.span(name).start;
+        node = value;
+    }
+    let position = tree.position(offset);
+    (position.line, position.column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message for a policy with these lines below its head.
+    fn complaint(lines: &str) -> String {
+        let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{lines}");
+        parse("rollgate.yaml", text.as_bytes()).expect_err(lines).to_string()
+    }
+
+    #[test]
+    fn the_policy_of_the_design_is_read() {
+        let text = r#"
+apiVersion: rollgate.dev/v1alpha1
+kind: Policy
+lateValues:
+  - name: cluster_virtual_ip
+    placeholders: ["55.55.55.55"]        # what the chart prints while unknown
+    equivalent: [""]
+    type: ip
+    from:
+      - object: {apiVersion: v1, kind: ConfigMap, name: capo-cluster-resources, path: "$.data.allocated_ip"}
+      - env: CLUSTER_VIP
+    pin: once
+    wait: 10m
+pins: {store: configmap/rollgate-pins}
+gates:
+  rollout: hold
+  delete: hold
+  latent: warn
+  infrastructure: warn
+  maxMachines: 3
+  windows: [{cron: "0 2 * * 6", for: 3h, timeZone: Europe/Paris}]
+  health: {etcd: hold, machines: hold, remediation: hold, vip: warn, hosts: hold}
+rules: []
+"#;
+        let policy = parse("rollgate.yaml", text.as_bytes()).expect("a policy");
+        assert_eq!(policy.late_values[0].from.len(), 2);
+        assert_eq!(policy.gates.max_machines, Some(3));
+    }
+
+    #[test]
+    fn a_complaint_names_the_line_and_column_of_the_field() {
+        for (lines, message) in [
+            (
+                "lateValues:\n  - name: vip\n    placeholder: x\n",
+                "rollgate.yaml:5:5: lateValues[0].placeholder: there is no such field here; did you mean `placeholders`?",
+            ),
+            (
+                "lateValues:\n  - name: vip\n    placeholders: x\n",
+                "rollgate.yaml:5:5: lateValues[0].placeholders: expected a list (lines that start with -), found \"x\"",
+            ),
+            (
+                "lateValues:\n  - name: vip\n    wait: 10\n",
+                "rollgate.yaml:5:5: lateValues[0].wait: expected text (put it in quotes), found 10",
+            ),
+            ("lateValues:\n- placeholders: []\n", "rollgate.yaml:4:3: lateValues[0]: the field `name` is missing"),
+            (
+                "gates:\n  rollout: no\n",
+                "rollgate.yaml:4:3: gates.rollout: expected a word (unquoted yes, no, on and off are true or false in YAML), found false",
+            ),
+            (
+                "gates: {rollout: halt}\n",
+                "rollgate.yaml:3:9: gates.rollout: \"halt\" is not a choice here; did you mean `hold`?",
+            ),
+            (
+                "gates:\n  windows:\n  - {cron: \"* * * * *\", for: 3h, timeZone: Mars}\n",
+                "rollgate.yaml:5:34: gates.windows[0].timeZone: \"Mars\" is not a time zone; write it as Europe/Paris",
+            ),
+            (
+                "gates: {maxMachines: -1}\n",
+                "rollgate.yaml:3:9: gates.maxMachines: expected a whole number that is not negative, found -1",
+            ),
+            (
+                "lateValues:\n  - name: vip\n",
+                "rollgate.yaml:4:5: lateValues[0].from: vip has no source; name an object, a file or an env variable",
+            ),
+        ] {
+            assert_eq!(complaint(lines), message);
+        }
+    }
+
+    #[test]
+    fn text_that_kubernetes_would_refuse_is_refused_at_its_place() {
+        assert!(complaint("gates: {").starts_with("rollgate.yaml:3:"), "{}", complaint("gates: {"));
+    }
+
+    #[test]
+    fn a_second_document_is_not_silently_dropped() {
+        assert!(complaint("---\nkind: Policy\n").starts_with("rollgate.yaml:3:"));
+    }
 }
