@@ -2,6 +2,7 @@
 //! Everything but reading files and waiting is pure. A value of a Secret never reaches a message, a report or a `Debug` text.
 
 pub mod kind;
+mod layers;
 mod settle;
 mod sources;
 pub mod token;

@@ -1,0 +1,259 @@
+//! Placeholders inside a text, also inside the base64 and gzip that Secrets, cloud-init and kubeadm files are wrapped in.
+//! A layer is opened only to look; it is closed again, with new content, only where its content held a placeholder.
+
+use std::borrow::Cow;
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::token;
+
+/// Layers that are opened inside each other; deeper ones are left alone.
+const MOST_LAYERS: usize = 4;
+/// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Shortest run of base64 characters that is opened: no placeholder fits into less.
+const SHORTEST_RUN: usize = 8;
+
+/// A placeholder that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'p> {
+    /// Place of its late value in the policy.
+    pub(super) value: usize,
+    /// The placeholder.
+    pub(super) placeholder: &'p str,
+    /// What is written in its place; `None` where it is only looked for.
+    pub(super) with: Option<&'p str>,
+}
+
+/// A stretch of a text that holds placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// Its bytes in the text.
+    pub(super) range: Range<usize>,
+    /// The late values whose placeholders it holds, one entry for each place.
+    pub(super) values: Vec<usize>,
+    /// The text that takes its place; `None` where nothing in it is replaced.
+    pub(super) new: Option<String>,
+}
+
+/// Finds every placeholder in a text and in the layers inside it, in order, without overlap.
+pub(super) fn spots(text: &str, targets: &[Target<'_>]) -> Vec<Spot> {
+    at_depth(text, targets, 0)
+}
+
+/// The text with every spot replaced that has something to take its place.
+pub(super) fn apply(text: &str, spots: &[Spot]) -> String {
+    let mut new = String::with_capacity(text.len());
+    let mut done = 0;
+    for spot in spots {
+        if let Some(with) = &spot.new {
+            new.push_str(&text[done..spot.range.start]);
+            new.push_str(with);
+            done = spot.range.end;
+        }
+    }
+    new.push_str(&text[done..]);
+    new
+}
+
+fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
+    let mut found = Vec::new();
+    for target in targets {
+        for range in token::places(text.as_bytes(), target.placeholder) {
+            found.push(Spot { range, values: vec![target.value], new: target.with.map(str::to_owned) });
+        }
+    }
+    if depth < MOST_LAYERS {
+        match wrapped(text, targets, depth) {
+            Some(spot) => found.push(spot),
+            None => found
+                .extend(runs(text.as_bytes()).filter_map(|range| opened(&text[range.clone()], range, targets, depth))),
+        }
+    }
+    found.sort_by_key(|spot| (spot.range.start, std::cmp::Reverse(spot.range.end)));
+    // A placeholder made of base64 letters may itself look like a layer: the outermost finding counts.
+    let mut end = 0;
+    found.retain(|spot| {
+        let free = spot.range.start >= end;
+        if free {
+            end = spot.range.end;
+        }
+        free
+    });
+    found
+}
+
+/// Opens one run of base64 characters.
+fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
+    let layer = STANDARD.decode(run).ok()?;
+    let (values, new) = inside(&layer, targets, depth)?;
+    Some(Spot { range, values, new: new.map(|bytes| STANDARD.encode(bytes)) })
+}
+
+/// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
+fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
+    let body = text.trim_end();
+    let width = body.find(['\n', '\r'])?;
+    let broken = body.bytes().all(|byte| is_base64(byte) || matches!(byte, b'=' | b'\n' | b'\r' | b' '));
+    if !broken || width == 0 {
+        return None;
+    }
+    let joined: String = body.split_ascii_whitespace().collect();
+    let layer = STANDARD.decode(joined).ok()?;
+    let (values, new) = inside(&layer, targets, depth)?;
+    let mark = if body[width..].starts_with("\r\n") { "\r\n" } else { "\n" };
+    let new = new.map(|bytes| {
+        let letters = STANDARD.encode(bytes);
+        let lines: Vec<&str> =
+            (0..letters.len()).step_by(width).map(|at| &letters[at..letters.len().min(at + width)]).collect();
+        lines.join(mark)
+    });
+    Some(Spot { range: 0..body.len(), values, new })
+}
+
+/// Looks into unpacked bytes, through gzip where they are that; `None` where no placeholder is in them.
+fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<(Vec<usize>, Option<Vec<u8>>)> {
+    let zipped = layer.starts_with(&[0x1F, 0x8B, 0x08]);
+    let content = if zipped { Cow::Owned(unzip(layer)?) } else { Cow::Borrowed(layer) };
+    let text = std::str::from_utf8(&content).ok()?;
+    let spots = at_depth(text, targets, depth + 1);
+    if spots.is_empty() {
+        return None;
+    }
+    let values = spots.iter().flat_map(|spot| spot.values.iter().copied()).collect();
+    let changed = spots.iter().any(|spot| spot.new.is_some());
+    let new = changed.then(|| apply(text, &spots).into_bytes());
+    Some((values, new.map(|bytes| if zipped { zip(&bytes) } else { bytes })))
+}
+
+fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    let read = flate2::read::MultiGzDecoder::new(bytes).take(MOST_BYTES + 1).read_to_end(&mut content).ok()?;
+    (read as u64 <= MOST_BYTES).then_some(content)
+}
+
+/// Packs without a time or a name, so that the same content always gives the same bytes: they are part of a Machine's spec.
+fn zip(bytes: &[u8]) -> Vec<u8> {
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    writer.write_all(bytes).and_then(|()| writer.finish()).expect("writing to memory cannot fail")
+}
+
+/// The longest runs of base64 characters with their padding.
+fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at + text[at..].iter().position(|byte| is_base64(*byte))?;
+            let mut end = start + text[start..].iter().position(|byte| !is_base64(*byte)).unwrap_or(text.len() - start);
+            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            at = end + padding;
+            // `name=value` is no padding: a run that is whole without it ends before it.
+            if !(end - start).is_multiple_of(4) {
+                end += padding;
+            }
+            if end - start >= SHORTEST_RUN && (end - start).is_multiple_of(4) {
+                return Some(start..end);
+            }
+        }
+        None
+    })
+}
+
+const fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VIP: &str = "55.55.55.55";
+    const TRUE_VIP: &str = "10.0.3.7";
+
+    fn replaced(text: &str) -> (String, usize) {
+        let found = spots(text, &[Target { value: 0, placeholder: VIP, with: Some(TRUE_VIP) }]);
+        (apply(text, &found), found.iter().map(|spot| spot.values.len()).sum())
+    }
+
+    #[test]
+    fn raw_text_is_replaced_in_place() {
+        assert_eq!(replaced("a 55.55.55.55:6443, b=55.55.55.55"), ("a 10.0.3.7:6443, b=10.0.3.7".to_owned(), 2));
+        assert_eq!(replaced("155.55.55.55"), ("155.55.55.55".to_owned(), 0));
+    }
+
+    #[test]
+    fn base64_is_opened_and_closed_again() {
+        for before in ["canReach: 55.55.55.55\n", "55.55.55.55", "55.55.55.55 55.55.55.55"] {
+            let after = before.replace(VIP, TRUE_VIP);
+            let (text, places) = replaced(&format!("data: {} end", STANDARD.encode(before)));
+            assert_eq!(text, format!("data: {} end", STANDARD.encode(after)));
+            assert_eq!(places, before.matches(VIP).count());
+        }
+    }
+
+    #[test]
+    fn base64_within_base64_is_opened_too() {
+        let wrap = |text: &str| STANDARD.encode(format!("content: {}", STANDARD.encode(text)));
+        assert_eq!(replaced(&wrap("vip 55.55.55.55")), (wrap("vip 10.0.3.7"), 1));
+    }
+
+    #[test]
+    fn broken_lines_keep_their_width() {
+        let break_at = |text: &str, mark: &str| {
+            let letters = STANDARD.encode(text);
+            letters.as_bytes().chunks(20).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>().join(mark)
+        };
+        let before = "one line of text\nserver: https://55.55.55.55:6443 and more text after it";
+        for (mark, end) in [("\n", "\n"), ("\r\n", ""), ("\n", "")] {
+            let (text, places) = replaced(&format!("{}{end}", break_at(before, mark)));
+            assert_eq!((text, places), (format!("{}{end}", break_at(&before.replace(VIP, TRUE_VIP), mark)), 1));
+        }
+    }
+
+    #[test]
+    fn gzip_inside_base64_is_opened_and_packed_the_same_way_each_time() {
+        let content = "apiVersion: helm.cattle.io/v1\ncanReach: 55.55.55.55\n".repeat(20);
+        let (text, places) = replaced(&STANDARD.encode(zip(content.as_bytes())));
+        let unpacked = unzip(&STANDARD.decode(&text).expect("base64")).expect("gzip");
+        assert_eq!(String::from_utf8(unpacked).expect("text"), content.replace(VIP, TRUE_VIP));
+        assert_eq!(places, 20);
+        assert_eq!(replaced(&STANDARD.encode(zip(content.as_bytes()))).0, text);
+    }
+
+    /// These bytes end up in the spec of Machines: if a new version of the packer makes others, an update of rollgate replaces
+    /// Machines. Do not renew the expectation without saying so in the changelog.
+    #[test]
+    fn the_packer_makes_the_bytes_that_it_always_made() {
+        let content = "#cloud-config\nwrite_files:\n- path: /etc/vip\n  content: 10.0.3.7\n".repeat(3);
+        let packed = "H4sIAAAAAAAC/8XLywmAMAwA0HumCPTcj3gQsoxITDVQ2qJR19ctvL/nuLRr9dxq1g2eQ03mrEVOAo99sZ0winG8tQPix0yqEQ4ppDCGCdzP/wU5p5nbwAAAAA==";
+        assert_eq!(STANDARD.encode(zip(content.as_bytes())), packed);
+    }
+
+    #[test]
+    fn what_is_not_a_layer_stays_as_it_is() {
+        for text in ["", "abcdefgh", "AAAA AAAA", "====", "H4sIAAAAAAAA", "key=dmFsdWU=", "QUJD\nQUJD\n"] {
+            assert_eq!(replaced(text), (text.to_owned(), 0), "{text}");
+        }
+        assert_eq!(replaced("x\n55.55.55.55"), ("x\n10.0.3.7".to_owned(), 1));
+    }
+
+    #[test]
+    fn a_bomb_is_left_alone() {
+        let bomb = STANDARD.encode(zip(&vec![b'5'; usize::try_from(MOST_BYTES).expect("fits") + 1]));
+        assert_eq!(replaced(&bomb).1, 0);
+    }
+
+    #[test]
+    fn looking_alone_replaces_nothing() {
+        let text = format!("55.55.55.55 {}", STANDARD.encode("ip 55.55.55.55!"));
+        let found = spots(&text, &[Target { value: 3, placeholder: VIP, with: None }]);
+        assert_eq!(
+            found.iter().map(|spot| (spot.values.as_slice(), &spot.new)).collect::<Vec<_>>(),
+            [(&[3][..], &None); 2]
+        );
+        assert_eq!(apply(&text, &found), text);
+    }
+}
