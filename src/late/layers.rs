@@ -14,8 +14,6 @@ use super::token;
 const MOST_LAYERS: usize = 4;
 /// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
-/// Shortest run of base64 characters that is opened: no placeholder fits into less.
-const SHORTEST_RUN: usize = 8;
 
 /// A placeholder that is looked for.
 #[derive(Clone, Copy)]
@@ -69,8 +67,10 @@ fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
     if depth < MOST_LAYERS {
         match wrapped(text, targets, depth) {
             Some(spot) => found.push(spot),
-            None => found
-                .extend(runs(text.as_bytes()).filter_map(|range| opened(&text[range.clone()], range, targets, depth))),
+            None => found.extend(
+                runs(text.as_bytes(), shortest(targets))
+                    .filter_map(|range| opened(&text[range.clone()], range, targets, depth)),
+            ),
         }
     }
     found.sort_by_key(|spot| (spot.range.start, std::cmp::Reverse(spot.range.end)));
@@ -96,15 +96,17 @@ fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize) 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
 fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
     let body = text.trim_end();
-    let width = body.find(['\n', '\r'])?;
-    let broken = body.bytes().all(|byte| is_base64(byte) || matches!(byte, b'=' | b'\n' | b'\r' | b' '));
-    if !broken || width == 0 {
+    let width = body.find(['\n', '\r', ' '])?;
+    let pieces: Vec<&str> = body.split_ascii_whitespace().collect();
+    let (last, full) = pieces.split_last()?;
+    let even = full.iter().all(|piece| piece.len() == width) && last.len() <= width;
+    if !even || !pieces.iter().all(|piece| piece.bytes().all(|byte| is_base64(byte) || byte == b'=')) {
         return None;
     }
-    let joined: String = body.split_ascii_whitespace().collect();
+    let joined = pieces.concat();
     let layer = STANDARD.decode(joined).ok()?;
     let (values, new) = inside(&layer, targets, depth)?;
-    let mark = if body[width..].starts_with("\r\n") { "\r\n" } else { "\n" };
+    let mark = ["\r\n", "\n", " "].into_iter().find(|mark| body[width..].starts_with(mark))?;
     let new = new.map(|bytes| {
         let letters = STANDARD.encode(bytes);
         let lines: Vec<&str> =
@@ -141,8 +143,24 @@ fn zip(bytes: &[u8]) -> Vec<u8> {
     writer.write_all(bytes).and_then(|()| writer.finish()).expect("writing to memory cannot fail")
 }
 
+/// Fewest base64 characters that a placeholder can hide in.
+fn shortest(targets: &[Target<'_>]) -> usize {
+    targets.iter().map(|target| target.placeholder.len().div_ceil(3) * 4).min().unwrap_or(usize::MAX)
+}
+
+/// Whether raw bytes of a document hold a layer with a placeholder in it, or one that only a reader can put together.
+pub(super) fn suspect(document: &[u8], targets: &[Target<'_>]) -> bool {
+    let letters = |line: &[u8]| line.len() >= 16 && line.iter().all(|byte| is_base64(*byte) || *byte == b'=');
+    let looked = |range: Range<usize>| {
+        let run = std::str::from_utf8(&document[range.clone()]).unwrap_or_default();
+        opened(run, range, targets, 0).is_some()
+    };
+    document.split(|byte| *byte == b'\n').any(|line| letters(line.trim_ascii()))
+        || runs(document, shortest(targets)).any(looked)
+}
+
 /// The longest runs of base64 characters with their padding.
-fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+fn runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < text.len() {
@@ -154,7 +172,7 @@ fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
             if !(end - start).is_multiple_of(4) {
                 end += padding;
             }
-            if end - start >= SHORTEST_RUN && (end - start).is_multiple_of(4) {
+            if end - start >= shortest && (end - start).is_multiple_of(4) {
                 return Some(start..end);
             }
         }
@@ -207,7 +225,7 @@ mod tests {
             letters.as_bytes().chunks(20).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>().join(mark)
         };
         let before = "one line of text\nserver: https://55.55.55.55:6443 and more text after it";
-        for (mark, end) in [("\n", "\n"), ("\r\n", ""), ("\n", "")] {
+        for (mark, end) in [("\n", "\n"), ("\r\n", ""), ("\n", ""), (" ", "")] {
             let (text, places) = replaced(&format!("{}{end}", break_at(before, mark)));
             assert_eq!((text, places), (format!("{}{end}", break_at(&before.replace(VIP, TRUE_VIP), mark)), 1));
         }

@@ -1,11 +1,19 @@
 //! Late values: what a policy names, where it comes from, whether it may be used, and where it goes in the stream.
 //! Everything but reading files and waiting is pure. A value of a Secret never reaches a message, a report or a `Debug` text.
 
+mod document;
 pub mod kind;
 mod layers;
+mod quote;
+mod resolve;
 mod settle;
 mod sources;
+mod splice;
+mod stream;
 pub mod token;
 
+pub(crate) use quote::quoted;
+pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
 pub use settle::{Evidence, Settled, settle};
 pub use sources::{Wanted, describe, extract, local, reading, wanted, within};
+pub use stream::needed;

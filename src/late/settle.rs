@@ -89,7 +89,7 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
         PinMode::Follow => None,
     };
     let mut settled = match pin {
-        Some(pin) => against_pin(value, pin, &found, evidence),
+        Some(pin) => against_pin(policy, value, pin, &found, evidence),
         None => from_source(value, &found, evidence),
     };
     settled.secrets = evidence
@@ -166,9 +166,13 @@ fn shown(reading: &SourceReading, text: &str) -> String {
 }
 
 /// A pinned value is what the pin says; the source may only agree.
-fn against_pin(value: &LateValue, pin: &Pin, found: &Found<'_>, evidence: Evidence<'_>) -> Settled {
-    if !pin.secret
-        && let Err(why) = kind::check(value, &pin.value)
+fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>, evidence: Evidence<'_>) -> Settled {
+    let fits = match unknown(policy, value, &pin.value) {
+        true => Err("is a placeholder".to_owned()),
+        false => kind::check(value, &pin.value),
+    };
+    if let Err(why) = fits
+        && !pin.secret
     {
         let message = format!("late value {}: the pinned value {:?} {why}", value.name, pin.value);
         let next = format!("rollgate pin set {} VALUE --reason TEXT, or correct its type in the policy", value.name);

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Pin;
+use crate::late::quoted;
 use crate::yaml;
 
 /// The pins of one place, ordered by name, and what happened to them.
@@ -274,25 +275,6 @@ fn optional(text: &mut String, name: &str, value: Option<&String>) {
     if let Some(value) = value {
         line(text, "    ", name, &quoted(value));
     }
-}
-
-/// Double-quoted YAML that every reader takes for the same text: all but printable ASCII is escaped.
-fn quoted(value: &str) -> String {
-    let mut text = "\"".to_owned();
-    for c in value.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            '\t' => text.push_str("\\t"),
-            ' '..='~' => text.push(c),
-            c if u32::from(c) <= 0xFFFF => {
-                write!(text, "\\u{:04X}", u32::from(c)).expect("writing to a string cannot fail");
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
-    text
 }
 
 #[cfg(test)]

@@ -1,0 +1,199 @@
+//! The late values of one stream: needed, settled, filled in. Pure: a stream, a policy and a World go in.
+//! What goes out holds no placeholder of a value that is known, or there is a reason that says where it still stands.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::settle::{Evidence, LATE, Settled, reason, settle};
+use super::stream::{self, Left};
+use super::token;
+use crate::effect::Decision;
+use crate::pin::Pin;
+use crate::policy::Policy;
+use crate::report::{LateState, LateValueReport, Reason};
+use crate::world::World;
+
+/// What became of the late values of a stream.
+#[derive(Clone)]
+pub struct Resolution<'s> {
+    /// The stream with the values in it; borrowed where nothing was filled in.
+    pub bytes: Cow<'s, [u8]>,
+    /// Each late value of the policy and its state, in the policy's order.
+    pub reports: Vec<LateValueReport>,
+    /// Why the install cannot go on, where it cannot.
+    pub reasons: Vec<Reason>,
+    /// What a person should know although nobody is held for it.
+    pub warnings: Vec<String>,
+    /// Pins to record after an allowed run.
+    pub pins: Vec<Pin>,
+    /// Values of Secrets, which must be kept out of every output but the stream itself.
+    pub secrets: Vec<String>,
+    /// Values that are not known offline: equal to themselves and to nothing else.
+    pub symbolic: Vec<Symbolic>,
+}
+
+impl fmt::Debug for Resolution<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The stream and the secrets stay out: a log is no place for either.
+        f.debug_struct("Resolution")
+            .field("bytes", &self.bytes.len())
+            .field("reports", &self.reports)
+            .field("reasons", &self.reasons)
+            .field("warnings", &self.warnings)
+            .field("pins", &self.pins)
+            .field("secrets", &self.secrets.len())
+            .field("symbolic", &self.symbolic)
+            .finish()
+    }
+}
+
+/// A value that is not known offline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbolic {
+    /// Name of the late value.
+    pub name: String,
+    /// The placeholders that stand for it in the stream.
+    pub placeholders: Vec<String>,
+    /// Other spellings of "not known yet".
+    pub equivalent: Vec<String>,
+}
+
+impl Symbolic {
+    /// Whether a text depends on the value: what it is cannot be known offline.
+    #[must_use]
+    pub fn reaches(&self, text: &str) -> bool {
+        let targets =
+            self.placeholders.iter().map(|placeholder| super::layers::Target { value: 0, placeholder, with: None });
+        !super::layers::spots(text, &targets.collect::<Vec<_>>()).is_empty()
+    }
+
+    /// Whether two texts differ only in how they say that the value is not known yet, so that neither is a change to the other.
+    #[must_use]
+    pub fn equates(&self, before: &str, after: &str) -> bool {
+        let unknown = |text: &str| self.equivalent.iter().chain(&self.placeholders).any(|other| other == text);
+        let known_as = |text: &str| {
+            let first = self.placeholders.first()?;
+            let rest = self.placeholders.iter().map(|placeholder| super::layers::Target {
+                value: 0,
+                placeholder,
+                with: Some(first),
+            });
+            Some(super::layers::apply(text, &super::layers::spots(text, &rest.collect::<Vec<_>>())))
+        };
+        before == after
+            || unknown(before) && unknown(after)
+            || self.reaches(before) && known_as(before) == known_as(after)
+    }
+}
+
+/// Resolves the late values of a stream. `offline` says that there is no cluster to ask: what is missing is symbolic then.
+#[must_use]
+pub fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, offline: bool) -> Resolution<'s> {
+    let found = stream::search(stream, &stream::targets(policy, &[]));
+    let evidence = Evidence {
+        readings: &world.readings,
+        pins: &world.pins,
+        namespace: world.host.namespace.as_deref(),
+        now: world.now,
+        offline,
+    };
+    let needed = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
+    let settled: Vec<Option<Settled>> = policy
+        .late_values
+        .iter()
+        .enumerate()
+        .map(|(place, value)| needed(place).then(|| settle(policy, value, evidence)))
+        .collect();
+    let with: Vec<Option<String>> =
+        settled.iter().map(|settled| settled.as_ref().and_then(|settled| settled.value.clone())).collect();
+    let mut resolution = told(policy, settled, &found);
+    let targets = stream::targets(policy, &with);
+    let mut out = Vec::new();
+    let mut done = 0;
+    for marked in &found.marked {
+        let (span, bytes, left) = stream::fill(stream, marked, &targets, policy);
+        if let Some(bytes) = bytes {
+            out.extend_from_slice(&stream[done..span.start]);
+            out.extend_from_slice(&bytes);
+            done = span.end;
+        }
+        resolution.reasons.extend(left.iter().map(|left| left_over(policy, left)));
+    }
+    if done > 0 {
+        out.extend_from_slice(&stream[done..]);
+        resolution.bytes = Cow::Owned(out);
+    } else {
+        resolution.bytes = Cow::Borrowed(stream);
+    }
+    resolution
+}
+
+/// What was settled, as it is reported.
+fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Found<'_>) -> Resolution<'s> {
+    let mut resolution = Resolution {
+        bytes: Cow::Borrowed(&[]),
+        reports: Vec::new(),
+        reasons: Vec::new(),
+        warnings: Vec::new(),
+        pins: Vec::new(),
+        secrets: Vec::new(),
+        symbolic: Vec::new(),
+    };
+    for (place, (value, settled)) in policy.late_values.iter().zip(settled).enumerate() {
+        let name = value.name.clone();
+        let Some(settled) = settled else {
+            resolution.reports.push(LateValueReport {
+                name,
+                state: LateState::Unused,
+                value: None,
+                source: None,
+                places: 0,
+            });
+            continue;
+        };
+        let places = found.marked.iter().map(|marked| marked.places(place)).sum();
+        if settled.state == LateState::Symbolic {
+            let (placeholders, equivalent) = (value.placeholders.clone(), value.equivalent.clone());
+            resolution.symbolic.push(Symbolic { name: name.clone(), placeholders, equivalent });
+        }
+        resolution.reports.push(LateValueReport {
+            name,
+            state: settled.state,
+            places: if settled.value.is_some() { places } else { 0 },
+            value: settled.value.filter(|_| !settled.secret),
+            source: Some(settled.source).filter(|source| !source.is_empty()),
+        });
+        resolution.reasons.extend(settled.reason);
+        resolution.warnings.extend(settled.warning);
+        resolution.pins.extend(settled.pin);
+        resolution.secrets.extend(settled.secrets);
+    }
+    for error in &found.unreadable {
+        let message =
+            format!("line {}: a document that may hold placeholders cannot be read: {}", error.line, error.message);
+        resolution.reasons.push(reason(LATE, Decision::Undecided, message, None));
+    }
+    resolution
+}
+
+/// A placeholder that could not be filled in.
+fn left_over(policy: &Policy, left: &Left) -> Reason {
+    let value = &policy.late_values[left.value];
+    let place = if left.key { "the key of a field" } else { "a place that cannot be filled in" };
+    let message = format!(
+        "a placeholder of late value {} is left in document {} ({}), line {}, column {}: {place}",
+        value.name, left.document, left.object, left.line, left.column
+    );
+    let next = "let the chart take the value before it renders (rollgate values), or write it elsewhere".to_owned();
+    reason("placeholder", Decision::Hold, message, Some(next))
+}
+
+/// Whether a text holds any placeholder of the policy as a whole token.
+#[must_use]
+pub fn is_unresolved(policy: &Policy, text: &str) -> bool {
+    let placeholders = policy.late_values.iter().flat_map(|value| &value.placeholders);
+    placeholders.into_iter().any(|placeholder| token::occurs(text.as_bytes(), placeholder))
+}
+
+#[cfg(test)]
+mod tests;

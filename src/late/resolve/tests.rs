@@ -1,0 +1,351 @@
+//! What goes into a stream and what comes out, for each way in which a placeholder can be written.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::host::Host;
+use crate::world::{Base, LiveKind, LiveSource, SourceReading};
+
+const VIP: &str = "10.0.3.7";
+
+fn policy(values: Value) -> Policy {
+    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": values});
+    crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
+}
+
+fn vip_policy() -> Policy {
+    policy(json!([{"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "from": [{"env": "VIP"}]}]))
+}
+
+fn reading(name: &str, found: Option<&str>) -> SourceReading {
+    SourceReading {
+        value: name.to_owned(),
+        place: 0,
+        found: found.map(str::to_owned),
+        source: format!("env {name}"),
+        uid: None,
+        resource_version: None,
+        unread: None,
+        secret: false,
+    }
+}
+
+fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
+    let now = "2026-11-21T12:00:00Z".parse().expect("a time");
+    World {
+        taken: now,
+        now,
+        source: LiveSource { kind: LiveKind::None, name: "none".to_owned() },
+        live: Default::default(),
+        base: Base::default(),
+        release: None,
+        host: Host::default(),
+        readings,
+        pins,
+        providers: Default::default(),
+        feature_gates: Default::default(),
+        unread: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+fn known() -> World {
+    world(vec![reading("vip", Some(VIP))], Vec::new())
+}
+
+/// Resolves with the VIP known; no reason may be left.
+fn filled(stream: &str) -> String {
+    let world = known();
+    let policy = vip_policy();
+    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    assert_eq!(resolution.reasons, [], "{stream}");
+    String::from_utf8(resolution.bytes.into_owned()).expect("text")
+}
+
+#[test]
+fn every_style_of_scalar_is_filled_in_and_nothing_else_changes() {
+    for before in [
+        "a: 55.55.55.55\n",
+        "a: 55.55.55.55",
+        "a:   55.55.55.55   # was 1.2.3.4\nb: 'x'\n",
+        "a: \"55.55.55.55\"\nb: '55.55.55.55'\n",
+        "a: https://55.55.55.55:6443/x\n",
+        "a: [55.55.55.55, \"https://55.55.55.55\", {b: 55.55.55.55/32}]\n",
+        "a: |\n  canReach: 55.55.55.55\n  other: x\nb: 1\n",
+        "a: |-\n  one 55.55.55.55\n\n  two 55.55.55.55\n",
+        "a: >\n  folded 55.55.55.55\n  text\n",
+        "a: one 55.55.55.55\n  goes on 55.55.55.55\n",
+        "a: \"tab\\t55.55.55.55 \\u00e9\"\n",
+        "a: 'it''s 55.55.55.55'\n",
+        "a: &vip 55.55.55.55\nb: *vip\n",
+        "a: !!str 55.55.55.55\n",
+        "\u{feff}a: 55.55.55.55\r\nb: |\r\n  55.55.55.55\r\n",
+        "{\"a\": \"55.55.55.55\", \"b\": [\"x-55.55.55.55\"]}\n",
+        "# head\n---\n# Source: x\na: 55.55.55.55\n---\nb: 1\n---\n# tail\n",
+        "- 55.55.55.55\n- a: 55.55.55.55-55.55.55.55\n",
+        "a: é 55.55.55.55 ü\n",
+    ] {
+        assert_eq!(filled(before), before.replace("55.55.55.55", VIP));
+    }
+}
+
+#[test]
+fn comments_are_not_values() {
+    let stream = "# 55.55.55.55\na: 1 # 55.55.55.55\n";
+    let (policy, world) = (vip_policy(), known());
+    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    assert!(matches!(resolution.bytes, Cow::Borrowed(_)));
+    assert_eq!(resolution.reasons, []);
+    assert_eq!(resolution.reports[0].state, LateState::Unused);
+    assert!(needed(stream.as_bytes()).is_empty());
+}
+
+#[test]
+fn a_stream_without_placeholders_is_handed_on_as_it_is() {
+    let stream = b"a: 155.55.55.55\n---\n{broken";
+    let (policy, world) = (vip_policy(), known());
+    let resolution = resolve(stream, &policy, &world, false);
+    assert!(matches!(resolution.bytes, Cow::Borrowed(bytes) if std::ptr::eq(bytes, stream.as_slice())));
+}
+
+#[test]
+fn packed_content_is_filled_in() {
+    let inner = "#cloud-config\nvip: 55.55.55.55\n";
+    let after = inner.replace("55.55.55.55", VIP);
+    let document = |text: &str| format!("kind: Secret\ndata:\n  value: {}\n", STANDARD.encode(text));
+    assert_eq!(filled(&document(inner)), document(&after));
+    let long = "a line of text before it\n".repeat(4) + inner;
+    let wrapped = |text: &str| {
+        let letters = STANDARD.encode(text);
+        let lines: Vec<_> = letters.as_bytes().chunks(60).map(String::from_utf8_lossy).collect();
+        format!("data:\n  value: |\n    {}\nnext: 1\n", lines.join("\n    "))
+    };
+    assert_eq!(filled(&wrapped(&long)), wrapped(&long.replace("55.55.55.55", VIP)));
+}
+
+#[test]
+fn text_stays_text_and_an_integer_stays_an_integer() {
+    let policy = policy(json!([
+        {"name": "port", "placeholders": ["PORT"], "type": "integer", "from": [{"env": "P"}]},
+        {"name": "word", "placeholders": ["WORD"], "from": [{"env": "W"}]},
+        {"name": "number", "placeholders": ["99999"], "type": "integer", "from": [{"env": "N"}]}]));
+    let world = world(
+        vec![reading("port", Some("6443")), reading("word", Some("yes")), reading("number", Some("7"))],
+        Vec::new(),
+    );
+    let stream =
+        "a: PORT\nb: \"PORT\"\nc: x-PORT\nd: WORD\ne: 'WORD'\nf: [WORD]\ng: 99999\nh: \"99999\"\ni: |\n  WORD\n";
+    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    assert_eq!(resolution.reasons, []);
+    assert_eq!(
+        String::from_utf8_lossy(&resolution.bytes),
+        "a: 6443\nb: \"6443\"\nc: x-6443\nd: \"yes\"\ne: 'yes'\nf: [\"yes\"]\ng: 7\nh: \"7\"\ni: |\n  yes\n"
+    );
+    assert_eq!(resolution.reports[0].places, 3);
+}
+
+#[test]
+fn a_value_with_marks_of_yaml_in_it_is_quoted_where_it_must_be() {
+    let policy = policy(json!([{"name": "v", "placeholders": ["@V@"], "from": [{"env": "V"}]}]));
+    for value in [
+        "a: b",
+        "x #y",
+        "it's",
+        "say \"x\"",
+        "{a}",
+        "- x",
+        "*x",
+        "two\nlines",
+        "tab\tbed",
+        "é",
+        "C:\\x",
+        "key:",
+        "a,b]",
+    ] {
+        for (stream, read) in [
+            ("k: pre-@V@-post\n", "/k"),
+            ("k: '@V@'\n", "/k"),
+            ("k: \"@V@\"\n", "/k"),
+            ("k: [a, x@V@]\n", "/k/1"),
+            ("k: |\n  @V@\n", "/k"),
+            ("k: >-\n  @V@\n", "/k"),
+        ] {
+            let world = world(vec![reading("v", Some(value))], Vec::new());
+            let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+            let json = |bytes: &[u8]| crate::yaml::read(bytes).expect("readable").to_json().expect("json");
+            let before = json(stream.as_bytes());
+            let expected = before.pointer(read).and_then(Value::as_str).expect("text").replace("@V@", value);
+            assert_eq!(resolution.reasons, [], "{value:?} in {stream:?}");
+            assert_eq!(json(&resolution.bytes).pointer(read), Some(&json!(expected)), "{value:?} in {stream:?}");
+        }
+    }
+}
+
+#[test]
+fn a_placeholder_in_a_key_is_left_and_holds_with_its_place() {
+    let stream = "kind: A\nmetadata: {name: one}\n---\nkind: ConfigMap\nmetadata:\n  name: two\n  namespace: ns\ndata:\n  55.55.55.55: x\n  a: 55.55.55.55\n";
+    let (policy, world) = (vip_policy(), known());
+    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    assert_eq!(resolution.reasons.len(), 1);
+    let reason = &resolution.reasons[0];
+    assert_eq!((reason.gate.as_str(), reason.decision), ("placeholder", Decision::Hold));
+    assert_eq!(
+        reason.message,
+        "a placeholder of late value vip is left in document 2 (ConfigMap ns/two), line 9, column 3: the key of a field"
+    );
+    assert_eq!(String::from_utf8_lossy(&resolution.bytes), stream.replace("a: 55.55.55.55", "a: 10.0.3.7"));
+    assert_eq!(resolution.reports[0].places, 1);
+}
+
+#[test]
+fn a_missing_value_leaves_the_stream_alone_and_gives_one_reason() {
+    let stream = "a: 55.55.55.55\nb: 55.55.55.55\n";
+    let (policy, world) = (vip_policy(), world(vec![reading("vip", None)], Vec::new()));
+    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    assert!(matches!(resolution.bytes, Cow::Borrowed(_)));
+    assert_eq!(resolution.reasons.len(), 1);
+    assert_eq!(resolution.reasons[0].decision, Decision::Undecided);
+    assert_eq!((resolution.reports[0].state, resolution.reports[0].places), (LateState::Missing, 0));
+    assert_eq!(resolution.pins, []);
+}
+
+#[test]
+fn offline_an_unknown_value_is_a_symbol() {
+    let (policy, world) = (vip_policy(), world(Vec::new(), Vec::new()));
+    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, true);
+    assert_eq!((resolution.reasons.as_slice(), resolution.reports[0].state), (&[][..], LateState::Symbolic));
+    let symbol = &resolution.symbolic[0];
+    assert!(symbol.reaches("https://55.55.55.55:6443") && symbol.reaches(&STANDARD.encode("vip 55.55.55.55")));
+    assert!(!symbol.reaches("10.0.3.7"));
+}
+
+#[test]
+fn two_ways_to_say_unknown_are_no_change_offline() {
+    let symbol = Symbolic {
+        name: "vip".to_owned(),
+        placeholders: vec!["55.55.55.55".to_owned(), "@@VIP@@".to_owned()],
+        equivalent: vec![String::new()],
+    };
+    for (before, after, same) in [
+        ("55.55.55.55", "", true),
+        ("", "55.55.55.55", true),
+        ("https://55.55.55.55:6443", "https://@@VIP@@:6443", true),
+        ("https://55.55.55.55:6443", "", false),
+        ("55.55.55.55", "10.0.3.7", false),
+        ("https://55.55.55.55:6443", "https://55.55.55.55:8443", false),
+    ] {
+        assert_eq!(symbol.equates(before, after), same, "{before} {after}");
+    }
+}
+
+#[test]
+fn the_first_value_is_to_be_pinned_and_a_pin_is_written() {
+    let policy = vip_policy();
+    let world = known();
+    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, false);
+    assert_eq!(resolution.pins.len(), 1);
+    let again = super::tests::world(vec![reading("vip", Some("10.0.9.9"))], resolution.pins);
+    let moved = resolve(b"a: 55.55.55.55\n", &policy, &again, false);
+    assert_eq!(&*moved.bytes, b"a: 10.0.3.7\n");
+    assert_eq!(moved.reasons[0].decision, Decision::Hold);
+    assert_eq!(moved.pins, []);
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_undecided_only_where_it_may_hold_a_placeholder() {
+    let (policy, world) = (vip_policy(), known());
+    let resolution = resolve(b"a: 1\n---\na: {55.55.55.55\n", &policy, &world, false);
+    assert_eq!(resolution.reasons[0].decision, Decision::Undecided);
+    assert!(resolution.reasons[0].message.starts_with("line "), "{:?}", resolution.reasons);
+    assert_eq!(needed(b"a: 1\n---\na: {55.55.55.55\n"), ["vip"]);
+}
+
+#[test]
+fn a_secret_is_written_to_the_stream_and_nowhere_else() {
+    let policy = policy(json!([{"name": "token", "placeholders": ["@@TOKEN@@"],
+        "from": [{"object": {"apiVersion": "v1", "kind": "Secret", "name": "s", "path": "$.data.t"}}]}]));
+    let secret = SourceReading { secret: true, ..reading("token", Some("hunter2hunter2")) };
+    let world = world(vec![secret], Vec::new());
+    let resolution = resolve(b"a: '@@TOKEN@@'\nb: \"@@TOKEN@@\"\n", &policy, &world, false);
+    assert_eq!(resolution.secrets, ["hunter2hunter2"]);
+    assert!(String::from_utf8_lossy(&resolution.bytes).contains("hunter2hunter2"));
+    let told = format!("{resolution:?} {:?} {:?}", resolution.reports, resolution.reasons);
+    assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn only_what_the_stream_needs_is_needed() {
+    let policy = policy(json!([
+        {"name": "vip", "placeholders": ["55.55.55.55"], "from": [{"env": "A"}]},
+        {"name": "fip", "placeholders": ["66.66.66.66"], "from": [{"env": "B"}]},
+        {"name": "packed", "placeholders": ["77.77.77.77"], "from": [{"env": "C"}]},
+        {"name": "hidden", "placeholders": ["to be done"], "from": [{"env": "D"}]}]));
+    let stream = format!(
+        "a: 55.55.55.55\n# 66.66.66.66\nb: {}\nc: it is to\n  be\n  done\n",
+        STANDARD.encode("ip: 77.77.77.77")
+    );
+    let names: Vec<String> = crate::late::needed(stream.as_bytes(), &policy).into_iter().collect();
+    assert_eq!(names, ["hidden", "packed", "vip"]);
+}
+
+fn needed(stream: &[u8]) -> Vec<String> {
+    crate::late::needed(stream, &vip_policy()).into_iter().collect()
+}
+
+/// One line of a document with a placeholder in some style, or without one.
+fn lines() -> impl Strategy<Value = String> {
+    let text = "[a-z #:'\"{}*&!|>-]{0,12}";
+    prop_oneof![
+        text.prop_map(|text| format!("# {text} 55.55.55.55")),
+        "[a-z]{1,8}".prop_map(|text| format!("k: {text} 55.55.55.55 {text}")),
+        text.prop_map(|text| format!("k: '{} 55.55.55.55'", text.replace('\'', "''"))),
+        text.prop_map(|text| format!("k: {}", Value::String(format!("{text} 55.55.55.55:1 {text}")))),
+        "[a-z]{1,8}".prop_map(|text| format!("k: |\n    {text} 55.55.55.55\n\n    {text}")),
+        "[a-z]{1,8}".prop_map(|text| format!("k: >-\n    {text}\n    55.55.55.55")),
+        text.prop_map(|text| format!("k: {}", STANDARD.encode(format!("{text}\n 55.55.55.55 {text}")))),
+        text.prop_map(|text| format!("k: {}", Value::String(text))),
+    ]
+}
+
+/// Replaces the placeholder in every text of a tree, packed ones included.
+fn intended(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let packed = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            match packed.filter(|packed| packed.contains("55.55.55.55")) {
+                Some(packed) => json!(STANDARD.encode(packed.replace("55.55.55.55", VIP))),
+                None => json!(text.replace("55.55.55.55", VIP)),
+            }
+        }
+        Value::Array(items) => items.iter().map(intended).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), intended(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+proptest! {
+    /// Whatever the style, the document reads as intended afterwards, comments stay, and nothing is left or held.
+    #[test]
+    fn a_filled_stream_reads_as_intended(lines in proptest::collection::vec(lines(), 1..8)) {
+        let stream: String = lines.iter().enumerate()
+            .map(|(place, line)| if line.starts_with('#') { format!("{line}\n") } else { format!("k{place}{}\n", &line[1..]) })
+            .collect();
+        let before = crate::yaml::read(stream.as_bytes()).expect("readable").to_json().expect("json");
+        let after = filled(&stream);
+        let read = crate::yaml::read(after.as_bytes()).expect("readable").to_json().expect("json");
+        prop_assert_eq!(read, intended(&before));
+        let comments = |text: &str| text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
+        prop_assert_eq!(comments(&after), comments(&stream));
+    }
+
+    /// Arbitrary bytes never panic, and without a placeholder nothing is touched.
+    #[test]
+    fn any_bytes_are_handed_on(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let (policy, world) = (vip_policy(), known());
+        let resolution = resolve(&bytes, &policy, &world, false);
+        prop_assert_eq!(&*resolution.bytes, bytes.as_slice());
+    }
+}

@@ -1,0 +1,182 @@
+//! A whole stream: which documents may hold placeholders, which late values they need, and the stream with the values in it.
+//! A document that holds none is never parsed, and its bytes are never touched.
+
+use std::collections::BTreeSet;
+
+use memchr::memmem;
+
+use super::document::{self, Hit};
+use super::layers::{Target, suspect};
+use crate::policy::{Policy, ValueType};
+use crate::yaml::{self, Section, Span, Tree};
+
+/// A document that holds placeholders in its values or keys.
+pub(super) struct Marked<'s> {
+    /// Its place among the documents of the stream, from 1, blank ones not counted.
+    pub(super) number: usize,
+    section: Section,
+    tree: Tree<'s>,
+    hits: Vec<Hit>,
+}
+
+/// What was found in a stream.
+pub(super) struct Found<'s> {
+    /// The documents with placeholders.
+    pub(super) marked: Vec<Marked<'s>>,
+    /// Documents that may hold some and cannot be read, with why.
+    pub(super) unreadable: Vec<yaml::Error>,
+}
+
+/// A placeholder that is still there after filling in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Place of the late value in the policy.
+    pub(super) value: usize,
+    /// Place of the document in the stream, from 1.
+    pub(super) document: usize,
+    /// How a person calls the object.
+    pub(super) object: String,
+    /// Whether it stands in a key.
+    pub(super) key: bool,
+    /// Line of the stream, from 1.
+    pub(super) line: usize,
+    /// Column, from 1.
+    pub(super) column: usize,
+}
+
+/// The names of the late values whose placeholders stand in the stream, so that only their sources are read.
+/// Comments do not count. A document that cannot be read counts with whatever its bytes hold.
+#[must_use]
+pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
+    let targets = targets(policy, &[]);
+    let found = search(stream, &targets);
+    let hits = found.marked.iter().flat_map(|marked| &marked.hits);
+    let mut values: BTreeSet<usize> =
+        hits.flat_map(|hit| &hit.spots).flat_map(|spot| spot.values.iter().copied()).collect();
+    if !found.unreadable.is_empty() {
+        let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
+        values.extend(raw.map(|target| target.value));
+    }
+    values.into_iter().filter_map(|value| policy.late_values.get(value)).map(|value| value.name.clone()).collect()
+}
+
+/// Every placeholder of the policy with what is written in its place; `with` goes by the places of the late values.
+pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Vec<Target<'p>> {
+    let mut targets = Vec::new();
+    for (value, late) in policy.late_values.iter().enumerate() {
+        let with = with.get(value).and_then(Option::as_deref);
+        targets.extend(late.placeholders.iter().map(|placeholder| Target { value, placeholder, with }));
+    }
+    targets
+}
+
+/// Looks for placeholders.
+pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> {
+    let mut found = Found { marked: Vec::new(), unreadable: Vec::new() };
+    if targets.is_empty() {
+        return found;
+    }
+    let sections = match yaml::split(stream) {
+        Ok(sections) => sections,
+        Err(error) => {
+            found.unreadable.push(error);
+            return found;
+        }
+    };
+    let filled = sections.into_iter().filter(|section| !section.is_blank(stream));
+    for (place, section) in filled.enumerate() {
+        if !may_hold(section.document.of(stream), targets) {
+            continue;
+        }
+        match yaml::read_section(stream, &section) {
+            Err(error) => found.unreadable.push(error),
+            Ok(tree) => {
+                let hits = document::hits(&tree, targets);
+                if !hits.is_empty() {
+                    found.marked.push(Marked { number: place + 1, section, tree, hits });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Fills in one document and looks what is left of the targets that have a value.
+pub(super) fn fill(
+    stream: &[u8],
+    marked: &Marked<'_>,
+    targets: &[Target<'_>],
+    policy: &Policy,
+) -> (Span, Option<Vec<u8>>, Vec<Left>) {
+    let span = marked.section.document;
+    let hits = document::hits(&marked.tree, targets);
+    let integer: Vec<bool> = policy.late_values.iter().map(|value| value.kind == ValueType::Integer).collect();
+    let bytes = document::fill(stream, &marked.section, &marked.tree, &hits, &integer);
+    let left = match &bytes {
+        None => left(&marked.tree, marked, targets, &hits),
+        Some(bytes) => match yaml::read_at(bytes, span.start, marked.section.line) {
+            Ok(tree) => left(&tree, marked, targets, &document::hits(&tree, targets)),
+            Err(_) => left(&marked.tree, marked, targets, &hits),
+        },
+    };
+    (span, bytes, left)
+}
+
+/// The placeholders of values that are known and that still stand there.
+fn left(tree: &Tree<'_>, marked: &Marked<'_>, targets: &[Target<'_>], hits: &[Hit]) -> Vec<Left> {
+    let known = |value: usize| targets.iter().any(|target| target.value == value && target.with.is_some());
+    let mut list = Vec::new();
+    for hit in hits {
+        let position = tree.position(tree.span(hit.node).start);
+        let values: BTreeSet<usize> = hit.spots.iter().flat_map(|spot| spot.values.iter().copied()).collect();
+        list.extend(values.into_iter().filter(|value| known(*value)).map(|value| Left {
+            value,
+            document: marked.number,
+            object: object(tree),
+            key: hit.key,
+            line: position.line,
+            column: position.column,
+        }));
+    }
+    list
+}
+
+/// Kind and name of a document, as far as it has them.
+fn object(tree: &Tree<'_>) -> String {
+    let text = |path: &[&str]| {
+        let path: Vec<yaml::Segment> = path.iter().map(|key| yaml::Segment::from(*key)).collect();
+        tree.at(&path).and_then(|node| tree.string(node))
+    };
+    let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
+    match (kind, text(&["metadata", "namespace"]), name) {
+        (Some(kind), Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (Some(kind), None, Some(name)) => format!("{kind} {name}"),
+        (Some(kind), _, None) => kind.to_owned(),
+        _ => "no object".to_owned(),
+    }
+}
+
+impl Marked<'_> {
+    /// How many places each late value has in the values of the document, keys not counted.
+    pub(super) fn places(&self, value: usize) -> usize {
+        let spots = self.hits.iter().filter(|hit| !hit.key).flat_map(|hit| &hit.spots);
+        spots.flat_map(|spot| &spot.values).filter(|other| **other == value).count()
+    }
+
+    /// The late values that stand anywhere in the document.
+    pub(super) fn values(&self) -> impl Iterator<Item = usize> + '_ {
+        self.hits.iter().flat_map(|hit| &hit.spots).flat_map(|spot| spot.values.iter().copied())
+    }
+}
+
+/// Whether a document may hold a placeholder, told from its bytes: cheap, never wrongly no.
+fn may_hold(document: &[u8], targets: &[Target<'_>]) -> bool {
+    // A text with blanks may be folded over lines, so its longest word is looked for.
+    let word = |text: &str| text.split(' ').max_by_key(|word| word.len()).unwrap_or_default().to_owned();
+    // A backslash may hide any character of a double-quoted text.
+    memchr::memchr(b'\\', document).is_some()
+        || targets.iter().any(|target| memmem::find(document, word(target.placeholder).as_bytes()).is_some())
+        || document.starts_with(&[0xFF, 0xFE])
+        || document.starts_with(&[0xFE, 0xFF])
+        || suspect(document, targets)
+}
