@@ -3,6 +3,7 @@
 //! The data flow: a rendered stream and a policy say what must be known; one read makes a [`world::World`];
 //! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
 
+pub mod cli;
 pub mod compare;
 pub mod controllers;
 pub mod effect;
@@ -13,6 +14,7 @@ pub mod impact;
 pub mod late;
 pub mod object;
 pub mod pin;
+pub mod pipeline;
 pub mod policy;
 pub mod report;
 pub mod rules;

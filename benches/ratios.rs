@@ -1,0 +1,156 @@
+//! Ratios against a peer or a limit, in one run: `cargo bench --bench ratios`.
+//!
+//! `post-render` of a stream without Cluster API objects against `cat`; `plan` of two renders against `dyff between` (where `dyff`
+//! is on PATH or named by DYFF); growth with the input; start-up. Each figure is the median of several whole processes; memory is
+//! the high-water mark that Linux keeps for the process.
+
+#![expect(clippy::print_stdout, reason = "a bench is its output.")]
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Median time and highest memory of one command.
+#[derive(Clone, Copy)]
+struct Cost {
+    time: Duration,
+    kib: u64,
+}
+
+/// Runs a command `runs` times, standard output thrown away.
+fn cost(runs: usize, program: &Path, args: &[&str], stdin: Option<&Path>) -> Cost {
+    let mut times = Vec::with_capacity(runs);
+    let mut kib = 0;
+    for _ in 0..runs {
+        let mut command = Command::new(program);
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).env("XDG_STATE_HOME", std::env::temp_dir());
+        command.stdin(stdin.map_or_else(Stdio::null, |file| Stdio::from(std::fs::File::open(file).expect("input"))));
+        let start = Instant::now();
+        let mut child = command.spawn().expect("the program starts");
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        while child.try_wait().expect("the program runs").is_none() {
+            kib = kib.max(high_water(&status));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Cost { time: times[times.len() / 2], kib }
+}
+
+fn high_water(status: &Path) -> u64 {
+    let text = std::fs::read_to_string(status).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let rollgate = PathBuf::from(env!("CARGO_BIN_EXE_rollgate"));
+    let write = |name: &str, text: &str| -> PathBuf {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("the temporary folder can be written");
+        file
+    };
+    println!("{:<44} {:>9} {:>9} {:>8}", "what", "ms", "MiB", "ratio");
+
+    let start = cost(20, &rollgate, &["--version"], None);
+    row("start-up (--version)", start, None);
+
+    let plain = write("plain.yaml", &plain_stream(10 << 20));
+    let cat = cost(15, Path::new("cat"), &[], Some(&plain));
+    row("cat, 10 MB", cat, None);
+    let pass = cost(15, &rollgate, &["post-render", "--policy", "none", "--live", "none"], Some(&plain));
+    row("post-render, 10 MB without CAPI objects", pass, Some(pass.time.as_secs_f64() / cat.time.as_secs_f64()));
+
+    for megabytes in [1, 10, 100] {
+        let (old, new) = (capi_stream(megabytes << 20, "55.55.55.55"), capi_stream(megabytes << 20, "10.0.3.7"));
+        let (old, new) = (write("old.yaml", &old), write("new.yaml", &new));
+        let (old, new) = (old.display().to_string(), new.display().to_string());
+        let runs = if megabytes == 100 { 3 } else { 9 };
+        let plan = cost(runs, &rollgate, &["plan", &new, "--live", &old, "--policy", "none", "-o", "json"], None);
+        row(&format!("plan, two renders of {megabytes} MB"), plan, None);
+        if megabytes == 10
+            && let Some(dyff) = dyff()
+        {
+            let peer = cost(3, &dyff, &["between", &old, &new], None);
+            row("dyff between, the same files", peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
+        }
+    }
+}
+
+fn row(what: &str, cost: Cost, ratio: Option<f64>) {
+    let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}x"));
+    let milliseconds = cost.time.as_secs_f64() * 1000.0;
+    println!("{what:<44} {milliseconds:>9.1} {:>9.1} {ratio:>8}", cost.kib as f64 / 1024.0);
+}
+
+/// The peer, if it is here.
+fn dyff() -> Option<PathBuf> {
+    let named = std::env::var_os("DYFF").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_else(OsString::new);
+    named.or_else(|| std::env::split_paths(&path).map(|folder| folder.join("dyff")).find(|file| file.is_file()))
+}
+
+/// ConfigMaps and Deployments, about `size` bytes.
+fn plain_stream(size: usize) -> String {
+    let mut text = String::with_capacity(size + 4096);
+    for number in 0.. {
+        if text.len() >= size {
+            break;
+        }
+        write!(text, "---\n# Source: app/templates/{number}.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app-{number}\ndata:\n  run.sh: |\n")
+            .expect("a string can be written");
+        for line in 0..40 {
+            writeln!(text, "    echo \"step {line} of {number}\" >> /var/log/app.log")
+                .expect("a string can be written");
+        }
+    }
+    text
+}
+
+/// Clusters with a control plane, three worker groups and their templates, about `size` bytes; the address stands once in each.
+fn capi_stream(size: usize, address: &str) -> String {
+    let mut text = String::with_capacity(size + 32_768);
+    for number in 0.. {
+        if text.len() >= size {
+            break;
+        }
+        cluster(&mut text, number, address);
+    }
+    text
+}
+
+fn cluster(text: &mut String, number: usize, address: &str) {
+    let name = format!("c{number}");
+    write!(
+        text,
+        "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: {name}\n  namespace: {name}\nspec:\n  controlPlaneRef:\n    \
+         apiVersion: controlplane.cluster.x-k8s.io/v1beta1\n    kind: KubeadmControlPlane\n    name: {name}-cp\n---\napiVersion: \
+         controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata:\n  name: {name}-cp\n  namespace: {name}\nspec:\n  replicas: 3\n  \
+         version: v1.33.4\n  machineTemplate:\n    infrastructureRef:\n      apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\n      kind: \
+         OpenStackMachineTemplate\n      name: {name}-cp\n  kubeadmConfigSpec:\n    files:\n    - path: /etc/calico.conf\n      owner: root:root\n      \
+         content: |\n        canReach: {address}\n"
+    )
+    .expect("a string can be written");
+    for line in 0..90 {
+        writeln!(text, "        setting-{line} = value of {name} number {line}").expect("a string can be written");
+    }
+    for pool in 0..3 {
+        write!(
+            text,
+            "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: {name}-md{pool}\n  namespace: {name}\nspec:\n  \
+             clusterName: {name}\n  replicas: 3\n  template:\n    spec:\n      clusterName: {name}\n      version: v1.33.4\n      bootstrap:\n        \
+             configRef:\n          apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\n          kind: KubeadmConfigTemplate\n          name: {name}-md{pool}\n      \
+             infrastructureRef:\n        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\n        kind: OpenStackMachineTemplate\n        name: \
+             {name}-md{pool}\n---\napiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\nmetadata:\n  name: {name}-md{pool}\n  \
+             namespace: {name}\nspec:\n  template:\n    spec:\n      preKubeadmCommands:\n"
+        )
+        .expect("a string can be written");
+        for line in 0..40 {
+            writeln!(text, "      - echo step {line} on {name} pool {pool}").expect("a string can be written");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Every option of every command, in one place, so that the same word means the same everywhere.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
+
+use crate::host::HostKind;
+
+/// Says what an install will do to Cluster API Machines, and holds it when nobody asked for that.
+///
+/// Exit codes: 0 allow, 1 internal error, 2 usage, policy or unreadable stream, 3 hold, 4 undecided.
+#[derive(Debug, Parser)]
+#[command(name = "rollgate", version, propagate_version = true, max_term_width = 110)]
+pub struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say what a rendered stream would do, and commit nothing.
+    Plan(PlanArgs),
+    /// The Helm post-renderer: stream on standard input, stream on standard output, the exit code decides.
+    PostRender(PostRenderArgs),
+    /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
+    Explain(ExplainArgs),
+    /// Link the Helm plugins.
+    Helm(HelmArgs),
+    /// Print a JSON Schema.
+    Schema(SchemaArgs),
+    /// Look inside the program.
+    Debug(DebugArgs),
+}
+
+/// Options of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Of what.
+    #[arg(value_enum)]
+    pub what: SchemaOf,
+}
+
+/// What there is a schema of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// The report of `-o json`.
+    Report,
+    /// The policy file.
+    Policy,
+}
+
+/// Options of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Rendered streams; `-` or nothing for standard input.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Options that every judging command has.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Print what would be read from the cluster and for what, and read nothing.
+    #[arg(long)]
+    pub explain_reads: bool,
+}
+
+/// Options of `post-render`.
+#[derive(Debug, Args)]
+pub struct PostRenderArgs {
+    /// Options that every judging command has.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Whether pins are recorded: auto = yes, unless the parent is known not to write.
+    #[arg(long, value_enum, default_value_t = Commit::Auto)]
+    pub commit: Commit,
+}
+
+/// Whether an allowed run records what it found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Commit {
+    /// Unless the parent is known not to write (`helm template`, a dry run).
+    Auto,
+    /// In any case.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// Options that every judging command has.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// The policy: a file, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` wants to be told.
+    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|none")]
+    pub policy: Option<String>,
+    /// What the API server holds: `cluster`, a World, a manifest file or folder, or `none`.
+    #[arg(long, value_name = "cluster|PATH|none", default_value = "cluster")]
+    pub live: String,
+    /// What the host wrote last time: a manifest file, `release` for the release record, or `none`.
+    #[arg(long, value_name = "PATH|release|none")]
+    pub base: Option<String>,
+    /// Name of the release.
+    #[arg(long, env = "ROLLGATE_RELEASE")]
+    pub release: Option<String>,
+    /// Namespace of the release.
+    #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig.
+    #[arg(long, value_name = "NAME")]
+    pub kube_context: Option<String>,
+    /// Who writes; detected where nothing is said.
+    #[arg(long, value_enum)]
+    pub host: Option<HostKind>,
+    /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
+    #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
+    pub output: Vec<String>,
+    /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.
+    #[arg(long, value_name = "NAME=VERSION")]
+    pub provider: Vec<String>,
+    /// A feature gate of the controllers, such as InPlaceUpdates=true.
+    #[arg(long, value_name = "NAME=BOOL")]
+    pub feature_gate: Vec<String>,
+    /// The clock, for runs that can be repeated.
+    #[arg(long, value_name = "RFC3339")]
+    pub now: Option<Timestamp>,
+    /// Longest time for reading.
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub deadline: String,
+    /// Longest time to wait for late values; overrides the policy's.
+    #[arg(long, value_name = "DURATION")]
+    pub wait: Option<String>,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A rule id, a field, or `last`.
+    pub what: String,
+}
+
+/// Options of `helm`.
+#[derive(Debug, Args)]
+pub struct HelmArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: HelmCommand,
+}
+
+/// What `helm` can do.
+#[derive(Debug, Subcommand)]
+pub enum HelmCommand {
+    /// Link the plugins that fit the Helm that runs this, each where it does no harm.
+    Setup {
+        /// The Helm to ask for its version.
+        #[arg(long, env = "HELM_BIN", default_value = "helm")]
+        helm: PathBuf,
+        /// Say what would be linked, and link nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// `install`, `upgrade` or `template` with Helm's own arguments: runs Helm behind the gate.
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Options of `debug`.
+#[derive(Debug, Args)]
+pub struct DebugArgs {
+    /// What to look at.
+    #[command(subcommand)]
+    pub command: DebugCommand,
+}
+
+/// What `debug` can show.
+#[derive(Debug, Subcommand)]
+pub enum DebugCommand {
+    /// Each document of a stream as one line of JSON, exactly as Kubernetes would read it.
+    Yaml {
+        /// The stream; `-` or nothing for standard input.
+        file: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,57 @@
+//! `rollgate helm`: links the plugins, and runs Helm behind the gate with readable reasons and our exit codes.
+
+mod behind;
+mod setup;
+
+use super::args::{HelmArgs, HelmCommand};
+use super::{Outside, Stop};
+use crate::exit::Exit;
+
+pub(super) fn run(args: HelmArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    match args.command {
+        HelmCommand::Setup { helm, dry_run } => setup::run(&helm, dry_run, outside),
+        HelmCommand::Other(words) => behind::run(&words, outside),
+    }
+}
+
+/// Which Helm a binary is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Helm {
+    /// The binary.
+    binary: std::path::PathBuf,
+    /// 3 or 4.
+    major: u64,
+    /// Its whole version, such as `v4.3.1`.
+    version: String,
+    /// The folder that it loads plugins from.
+    plugins: std::path::PathBuf,
+}
+
+impl Helm {
+    /// Asks a Helm binary for its version and plugin folder.
+    fn ask(binary: &std::path::Path) -> anyhow::Result<Self> {
+        use anyhow::Context as _;
+        let version = output(binary, &["version", "--template", "{{.Version}}"])?;
+        let major = version.trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
+        let major = major.with_context(|| format!("{} says version {version:?}", binary.display()))?;
+        let plugins = output(binary, &["env", "HELM_PLUGINS"])?;
+        Ok(Self { binary: binary.to_owned(), major, version, plugins: plugins.into() })
+    }
+}
+
+/// Standard output of a Helm command, trimmed.
+fn output(binary: &std::path::Path, args: &[&str]) -> anyhow::Result<String> {
+    use anyhow::Context as _;
+    let run = std::process::Command::new(binary)
+        .args(args)
+        .output()
+        .with_context(|| format!("cannot run {}; give the path with --helm", binary.display()))?;
+    anyhow::ensure!(
+        run.status.success(),
+        "{} {} failed: {}",
+        binary.display(),
+        args.join(" "),
+        String::from_utf8_lossy(&run.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&run.stdout).trim().to_owned())
+}

@@ -1,0 +1,60 @@
+//! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use super::args::{Colour, PlanArgs};
+use super::output::Output;
+use super::run::{self, Look, Setup, Untold};
+use super::{Outside, Stop, debug};
+use crate::exit::Exit;
+use crate::pipeline::{self, Fault};
+use crate::verdict;
+
+pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let mut setup = Setup::new(&args.common, Untold::Look)?;
+    if setup.outputs.is_empty() {
+        setup.outputs.push(Output::HUMAN);
+    }
+    let (name, stream) = streams(args)?;
+    let look = Look { setup: &setup, args: &args.common, stream, piped: false };
+    let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
+    if args.explain_reads {
+        let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
+        outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
+        return Ok(Exit::Allow);
+    }
+    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(&name))?;
+    judgement.report.warnings.extend(seen.warnings);
+    for output in &setup.outputs {
+        let paint = run::paint(colour, outside.out_is_terminal);
+        output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
+    }
+    Ok(verdict::exit(judgement.report.decision))
+}
+
+/// A stream that cannot be read is the user's; lost documents are our defect.
+pub(super) fn fault_stop(fault: Fault) -> Stop {
+    match fault {
+        Fault::Stream(_) => Stop::usage(fault),
+        Fault::Lost { .. } => Stop::internal(fault),
+    }
+}
+
+/// The named streams as one, and how it is called in messages.
+fn streams(args: &PlanArgs) -> Result<(String, Arc<[u8]>), Stop> {
+    if let [] | [_] = args.files.as_slice() {
+        let (name, bytes) = debug::input(args.files.first().map(std::path::PathBuf::as_path))?;
+        return Ok((name, bytes.into()));
+    }
+    let mut all = Vec::new();
+    for file in &args.files {
+        let (_, bytes) = debug::input(Some(file))?;
+        if !all.is_empty() {
+            all.extend_from_slice(b"\n---\n");
+        }
+        all.extend_from_slice(&bytes);
+    }
+    Ok((format!("{} files together", args.files.len()), all.into()))
+}

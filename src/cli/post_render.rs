@@ -1,0 +1,93 @@
+//! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+
+use super::args::{Colour, Commit, PostRenderArgs};
+use super::output::Output;
+use super::run::{self, Look, Seen, Setup, Untold};
+use super::{Outside, Stop, plan};
+use crate::exit::Exit;
+use crate::host::say;
+use crate::pipeline::{self, Judgement};
+use crate::report::{Report, human};
+use crate::verdict;
+use crate::yaml;
+
+pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let setup = Setup::new(&args.common, Untold::Refuse)?;
+    let mut stream = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut stream).context("cannot read standard input").map_err(Stop::usage)?;
+    let stream: Arc<[u8]> = stream.into();
+    refuse_empty(&stream)?;
+    let look = Look { setup: &setup, args: &args.common, stream, piped: true };
+    let seen = look.read(outside)?;
+    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
+    judgement.report.warnings.extend(seen.warnings.iter().cloned());
+    say(&setup, &judgement.report, &seen, colour, outside)?;
+    let exit = verdict::exit(judgement.report.decision);
+    if exit == Exit::Allow {
+        commit(args.commit, &setup, &seen, &judgement)?;
+        outside
+            .out
+            .write_all(&judgement.stream)
+            .and_then(|()| outside.out.flush())
+            .map_err(|error| Stop::internal(anyhow!(error).context("cannot write the stream to standard output")))?;
+    }
+    Ok(exit)
+}
+
+/// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one.
+fn refuse_empty(stream: &[u8]) -> Result<(), Stop> {
+    let sections = yaml::split(stream).map_err(|error| Stop::usage(anyhow!("<stdin>:{error}")))?;
+    if sections.iter().any(|section| !section.is_blank(stream)) {
+        return Ok(());
+    }
+    Err(Stop::usage(anyhow!(
+        "the stream holds no object; handing it on would make Helm delete every object of the release. \
+         Helm 3 sends nothing when it runs `template --output-dir`: drop --output-dir, or the post-renderer"
+    )))
+}
+
+/// Puts the report where the host's user can read it: standard error, the files that were asked for, the well-known
+/// place, and past a host that throws standard error away.
+fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mut Outside<'_>) -> Result<(), Stop> {
+    let outputs: &[Output] = if setup.outputs.is_empty() { &[Output::HUMAN] } else { &setup.outputs };
+    let paint = run::paint(colour, outside.err_is_terminal);
+    let mut text = Vec::new();
+    human::write(report, human::Paint(false), &mut text).map_err(Stop::internal)?;
+    if let Some(path) = say::report_path(&setup.env) {
+        let bytes = serde_json::to_vec_pretty(report).map_err(Stop::internal)?;
+        if let Err(error) = say::write_report(&path, &bytes) {
+            // The well-known place is a service; that it is out of reach changes no decision.
+            drop(writeln!(outside.err, "rollgate: cannot write {}: {error}", path.display()));
+        }
+    }
+    for output in outputs {
+        output.write(report, paint, outside.err).map_err(Stop::internal)?;
+    }
+    if verdict::exit(report.decision) != Exit::Allow {
+        let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };
+        // Wherever it went, standard error and the report file have it too.
+        let _: say::Spoken = say::past_host(&String::from_utf8_lossy(&text), seen.world.host.kind, &places);
+    }
+    Ok(())
+}
+
+/// Records the pins of an allowed run, before anything goes out: a value that is used is a value that is kept.
+fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Result<(), Stop> {
+    let writes = match wish {
+        Commit::Always => true,
+        Commit::Never => false,
+        Commit::Auto => !seen.world.host.writes_nothing,
+    };
+    if !writes || judgement.pins.is_empty() {
+        return Ok(());
+    }
+    if let Some(store) = setup.pin_file() {
+        store.update(|book| book.record(&judgement.pins)).map_err(Stop::undecided)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,315 @@
+//! What every judging command does before and after the judgement: options, policy, the one read, the reports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use jiff::Timestamp;
+
+use super::args::{Colour, CommonArgs};
+use super::output::Output;
+use super::{Outside, Stop};
+use crate::host::{self, Detected, Signs, Told, parent};
+use crate::late;
+use crate::object::Stream;
+use crate::pin::{FileStore, Pin};
+use crate::pipeline::Question;
+use crate::policy::{self, Loaded, Policy};
+use crate::report::{PolicyReport, human};
+use crate::world::cluster::{self, Answer, Online, Outcome};
+use crate::world::{Base, BaseKind, LiveKind, Provider, Unread, World, files};
+
+/// The environment as text; a variable that is not text is not there.
+pub(super) fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?))).collect()
+}
+
+/// Whether a stream is painted.
+pub(super) fn paint(colour: Colour, terminal: bool) -> human::Paint {
+    human::Paint(match colour {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|text| text.is_empty()),
+    })
+}
+
+/// Which policy is in force where none is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Untold {
+    /// Look upward for rollgate.yaml, else the safe defaults.
+    Look,
+    /// Refuse: a post-renderer must not change its mind with the folder that it is run from.
+    Refuse,
+}
+
+/// Options, read and checked.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub(super) outputs: Vec<Output>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) policy: Policy,
+    policy_report: PolicyReport,
+    policy_folder: PathBuf,
+    providers: BTreeMap<String, Provider>,
+    feature_gates: BTreeMap<String, bool>,
+    now: Timestamp,
+    deadline: Duration,
+    pub(super) wait: Option<Duration>,
+}
+
+impl Setup {
+    /// Reads the options and the policy.
+    pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
+        let (policy, policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
+        let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
+        let duration = |text: &str, option: &str| {
+            policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
+        };
+        Ok(Self {
+            outputs: outputs.map_err(Stop::usage)?,
+            env: environment(),
+            policy,
+            policy_report,
+            policy_folder,
+            providers: providers(&args.provider).map_err(Stop::usage)?,
+            feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
+            now: args.now.unwrap_or_else(Timestamp::now),
+            deadline: duration(&args.deadline, "--deadline")?,
+            wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
+        })
+    }
+
+    /// The store of the pins, where the policy names a file.
+    pub(super) fn pin_file(&self) -> Option<FileStore> {
+        Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
+    }
+
+    fn question(&self, stream: Arc<[u8]>, offline: bool) -> Question {
+        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), offline }
+    }
+}
+
+fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
+    let here = PathBuf::from(".");
+    let built_in = || {
+        let report = PolicyReport { source: "built-in".to_owned(), digest: policy::digest(b"") };
+        (Policy::default(), report, here.clone())
+    };
+    let file = match (told, untold) {
+        (Some("none"), _) => return Ok(built_in()),
+        (Some(file), _) => PathBuf::from(file),
+        (None, Untold::Look) => match policy::find(&here) {
+            Some(file) => file,
+            None => return Ok(built_in()),
+        },
+        (None, Untold::Refuse) => {
+            return Err(Stop::usage(anyhow!(
+                "no policy was told; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
+            )));
+        }
+    };
+    let loaded = Loaded::from_file(&file).map_err(Stop::usage)?;
+    let report = PolicyReport { source: file.display().to_string(), digest: loaded.digest.clone() };
+    let folder = loaded.folder().to_owned();
+    Ok((loaded.policy, report, folder))
+}
+
+fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
+    told.iter()
+        .map(|text| {
+            let (name, version) =
+                text.split_once('=').with_context(|| format!("--provider {text}: write NAME=VERSION"))?;
+            semver::Version::parse(version.trim_start_matches('v'))
+                .with_context(|| format!("--provider {text}: {version} is no version such as v1.11.3"))?;
+            Ok((name.to_owned(), Provider { version: version.to_owned(), evidence: "told".to_owned() }))
+        })
+        .collect()
+}
+
+fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
+    told.iter()
+        .map(|text| {
+            let (name, on) = text.split_once('=').with_context(|| format!("--feature-gate {text}: write NAME=true"))?;
+            let on = on.parse().with_context(|| format!("--feature-gate {text}: {on} is neither true nor false"))?;
+            Ok((name.to_owned(), on))
+        })
+        .collect()
+}
+
+/// What one read gave, ready to be judged.
+pub(super) struct Seen {
+    pub(super) question: Question,
+    pub(super) world: World,
+    pub(super) detected: Detected,
+    /// The cluster, where it answered.
+    pub(super) cluster: Option<cluster::Cluster>,
+    /// What a person should know.
+    pub(super) warnings: Vec<String>,
+    /// Kinds and requests, for `--explain-reads`.
+    pub(super) reads: Vec<String>,
+}
+
+/// Everything that one look needs.
+pub(super) struct Look<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) args: &'a CommonArgs,
+    /// The stream.
+    pub(super) stream: Arc<[u8]>,
+    /// Whether the stream came on the standard input of a post-renderer.
+    pub(super) piped: bool,
+}
+
+impl Look<'_> {
+    /// Who writes.
+    fn detect(&self) -> Detected {
+        let args = self.args;
+        let told = Told {
+            kind: args.host,
+            release: args.release.clone(),
+            namespace: args.namespace.clone(),
+            context: args.kube_context.clone(),
+        };
+        let parents = parent::chain(Path::new("/proc"), std::os::unix::process::parent_id());
+        host::detect(&Signs {
+            stdin: self.piped.then_some(&*self.stream),
+            env: &self.setup.env,
+            parents: &parents,
+            told: &told,
+        })
+    }
+
+    /// Reads everything that the judgement needs.
+    pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let setup = self.setup;
+        let detected = self.detect();
+        let names = late::needed(&self.stream, &setup.policy);
+        let mut seen = match self.args.live.as_str() {
+            "cluster" => self.online(detected, &names, outside)?,
+            "none" => self.offline(detected, &names, None)?,
+            path => self.offline(detected, &names, Some(Path::new(path)))?,
+        };
+        let folder = &setup.policy_folder;
+        seen.world.readings.extend(late::local(&setup.policy, &names, folder, &setup.env));
+        seen.world.readings.sort_by_key(|reading| reading.place);
+        if let Some(store) = setup.pin_file() {
+            match store.read() {
+                Ok(book) => seen.world.pins.extend_from_slice(book.pins()),
+                Err(error) => return Err(Stop::undecided(error)),
+            }
+        }
+        seen.world.providers.extend(setup.providers.clone());
+        seen.world.feature_gates.extend(setup.feature_gates.clone());
+        Ok(seen)
+    }
+
+    /// The base that was told; `None` where it is to be found out.
+    fn base(&self, detected: &Detected) -> Result<Option<Base>, Stop> {
+        match self.args.base.as_deref() {
+            None | Some("release") => Ok(None),
+            Some("none") => Ok(Some(Base { kind: BaseKind::Unknown, ..Base::default() })),
+            Some(path) => {
+                let world = files::load(Path::new(path), &detected.host, self.setup.now).map_err(Stop::usage)?;
+                Ok(Some(Base { kind: BaseKind::File, objects: world.live }))
+            }
+        }
+    }
+
+    fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
+        let setup = self.setup;
+        let mut world = match path {
+            Some(path) => files::load(path, &detected.host, setup.now).map_err(Stop::usage)?,
+            None => files::nothing(&detected.host, setup.now),
+        };
+        if setup.now != world.now && self.args.now.is_some() {
+            world.now = setup.now;
+        }
+        if let Some(base) = self.base(&detected)? {
+            world.base = base;
+        }
+        let namespace = detected.host.namespace.as_deref();
+        world.readings = late::within(&setup.policy, names, namespace, &world.live);
+        let offline = world.source.kind != LiveKind::Cluster;
+        let question = setup.question(Arc::clone(&self.stream), offline);
+        let warnings = detected.warnings.clone();
+        Ok(Seen { question, world, detected, cluster: None, warnings, reads: Vec::new() })
+    }
+
+    fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let setup = self.setup;
+        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let online = Online {
+            rendered: &rendered.objects,
+            policy: &setup.policy,
+            late: names,
+            base: self.base(&detected)?,
+            detected: detected.clone(),
+            env: &setup.env,
+            storage_namespace: None,
+            deadline: setup.deadline,
+            now: setup.now,
+        };
+        let runtime = runtime()?;
+        let mut progress = std::io::stderr();
+        let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
+        let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
+        let Outcome { mut world, sources, pins, warnings, plan, cluster, .. } = outcome;
+        world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
+        world.pins = pins_of(pins, &mut world.unread);
+        let question = setup.question(Arc::clone(&self.stream), false);
+        let mut all = detected.warnings.clone();
+        all.extend(warnings);
+        Ok(Seen { question, world, detected, cluster, warnings: all, reads: plan.lines() })
+    }
+
+    /// A stream that Kubernetes would refuse.
+    pub(super) fn unreadable(&self, error: &dyn std::fmt::Display) -> Stop {
+        Stop::usage(anyhow!("{error}"))
+    }
+}
+
+/// The answers of the cluster as readings.
+fn readings(
+    policy: &Policy,
+    names: &BTreeSet<String>,
+    namespace: Option<&str>,
+    sources: &[cluster::SourceObject],
+) -> Vec<crate::world::SourceReading> {
+    late::wanted(policy, names, namespace)
+        .iter()
+        .map(|wanted| {
+            let source = sources.iter().find(|one| one.value == wanted.value.name && one.place == wanted.place);
+            match source.map(|source| &source.answer) {
+                Some(Answer::Found(value)) => late::reading(wanted, Ok(Some(value))),
+                Some(Answer::Absent) => late::reading(wanted, Ok(None)),
+                Some(Answer::Unread(unread)) => {
+                    late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy)))
+                }
+                None => late::reading(wanted, Err("it was not read".to_owned())),
+            }
+        })
+        .collect()
+}
+
+/// The pins of a ConfigMap store; one that could not be read is a doubt.
+fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+    match answer {
+        None | Some(Answer::Absent) => Vec::new(),
+        Some(Answer::Unread(why)) => {
+            unread.push(why);
+            Vec::new()
+        }
+        Some(Answer::Found(_)) => Vec::new(),
+    }
+}
+
+/// The runtime that the two ends need.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Stop> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .map_err(Stop::internal)
+}

@@ -1,0 +1,136 @@
+//! The data flow, written once: a question and a World become a judgement.
+//! Everything here is pure; reading comes before it and committing after it.
+
+use std::sync::Arc;
+
+use crate::compare::Pair;
+use crate::controllers::{self, Classified, Scene};
+use crate::effect::{Decision, Effect};
+use crate::gate::{self, Judged};
+use crate::host::{self, Prediction};
+use crate::late;
+use crate::object::{LoadError, Stream};
+use crate::pin::Pin;
+use crate::policy::Policy;
+use crate::report::{self, Parts, PolicyReport, Report};
+use crate::world::World;
+
+/// What is asked: may this stream be written under this policy?
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The rendered stream, as it came.
+    pub stream: Arc<[u8]>,
+    /// The policy in force.
+    pub policy: Policy,
+    /// How the policy is called in the report.
+    pub policy_report: PolicyReport,
+    /// Whether the sources of late values are out of reach, so that an unknown value is only a symbol.
+    pub offline: bool,
+}
+
+/// The answer, and what is to be done if it is yes.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// What is said.
+    pub report: Report,
+    /// The stream with late values filled in.
+    pub stream: Arc<[u8]>,
+    /// Pins to record after an allowed run.
+    pub pins: Vec<Pin>,
+}
+
+/// Why there is no judgement.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The stream is not what Kubernetes reads.
+    #[error(transparent)]
+    Stream(#[from] LoadError),
+    /// Filling in values changed more than values: a defect of this program.
+    #[error("filling in late values changed the number of documents from {before} to {after}; nothing was written")]
+    Lost {
+        /// Documents that came in.
+        before: usize,
+        /// Documents that would go out.
+        after: usize,
+    },
+}
+
+/// Judges a question. Depends on nothing but its arguments and the clock in the World.
+///
+/// # Errors
+/// When the stream cannot be read.
+pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
+    let before = Stream::load(&question.stream)?;
+    let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
+    let (stream, rendered) = match &resolution.bytes {
+        std::borrow::Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
+        std::borrow::Cow::Owned(bytes) => {
+            let bytes: Arc<[u8]> = Arc::from(bytes.as_slice());
+            let after = Stream::load(&bytes)?;
+            if after.documents != before.documents || after.objects.len() != before.objects.len() {
+                return Err(Fault::Lost { before: before.documents, after: after.documents });
+            }
+            (bytes, after)
+        }
+    };
+    let prediction = host::predict(&rendered.objects, world)?;
+    let report = judge_prediction(question, world, &rendered, &resolution, prediction);
+    Ok(Judgement { report, stream, pins: resolution.pins })
+}
+
+/// Judges a prediction; where there are two because the host is not known, the worse one counts.
+fn judge_prediction(
+    question: &Question,
+    world: &World,
+    rendered: &Stream,
+    resolution: &late::Resolution<'_>,
+    mut prediction: Prediction,
+) -> Report {
+    let other = prediction.other.take();
+    let report = judge_one(question, world, rendered, resolution, prediction);
+    let Some(other) = other else { return report };
+    let mut second = judge_one(question, world, rendered, resolution, *other);
+    if severity(&second) > severity(&report) {
+        second.warnings.extend(report.warnings);
+        second.warnings.dedup();
+        return second;
+    }
+    report
+}
+
+/// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.
+fn severity(report: &Report) -> (Decision, Effect, u64) {
+    let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
+    (report.decision, report.effect, machines)
+}
+
+fn judge_one(
+    question: &Question,
+    world: &World,
+    rendered: &Stream,
+    resolution: &late::Resolution<'_>,
+    prediction: Prediction,
+) -> Report {
+    let mut pairs: Vec<Pair> = prediction.pairs;
+    let scene = Scene { world, rendered: &rendered.objects };
+    let mut classified: Classified = controllers::classify(&mut pairs, &scene);
+    let judged =
+        Judged { pairs: &pairs, classified: &classified, world, doubts: &prediction.doubts, policy: &question.policy };
+    let mut reasons = resolution.reasons.clone();
+    reasons.extend(gate::ask(&judged));
+    gate::rank(&mut reasons);
+    if prediction.compared == 0 {
+        classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
+    }
+    report::build(Parts {
+        pairs: &pairs,
+        classified,
+        findings: prediction.findings,
+        warnings: prediction.warnings,
+        reasons,
+        late_values: resolution.reports.clone(),
+        policy: question.policy_report.clone(),
+        world,
+        counts: (prediction.compared, prediction.not_compared + rendered.nameless),
+    })
+}

@@ -1,0 +1,67 @@
+//! The command line as a user meets it: one binary, a scrubbed environment, real files.
+
+mod helm_setup;
+mod post_render;
+mod schemas;
+mod usage;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program with nothing of this machine in its environment, and a home of its own.
+struct Program {
+    home: tempfile::TempDir,
+}
+
+/// What a run gave.
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Program {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.home().join(name);
+        std::fs::write(&file, text).expect("the temporary folder can be written");
+        file
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollgate"));
+        command.env_clear().env("HOME", self.home()).env("TZ", "UTC").current_dir(self.home());
+        command
+    }
+
+    fn run(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        let mut command = self.command();
+        command.args(args);
+        ran(command, stdin)
+    }
+}
+
+fn ran(mut command: Command, stdin: &[u8]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // A program that refuses before it reads closes its end; that is not a fault of the test.
+    drop(child.stdin.take().expect("a pipe").write_all(stdin));
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("the program ends");
+    Ran {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).expect("text"),
+        stderr: String::from_utf8(stderr).expect("text"),
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,41 @@
+//! The JSON Schemas are generated, committed, and describe real reports.
+
+use serde_json::Value;
+
+use super::{Program, root};
+
+/// Compares a committed schema with the one of this build; `ROLLGATE_BLESS=1` writes it.
+fn fresh(name: &str) -> Value {
+    let ran = Program::new().run(&["schema", name], b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = root().join("schemas").join(format!("{name}.json"));
+    if std::env::var_os("ROLLGATE_BLESS").is_some() {
+        std::fs::create_dir_all(root().join("schemas")).expect("the folder can be made");
+        std::fs::write(&file, &ran.stdout).expect("the schema can be written");
+    }
+    let committed = std::fs::read_to_string(&file).expect("a committed schema");
+    assert_eq!(committed, ran.stdout, "{} is stale: ROLLGATE_BLESS=1 cargo test --test cli", file.display());
+    serde_json::from_str(&committed).expect("a schema is JSON")
+}
+
+#[test]
+fn real_reports_fit_the_report_schema() {
+    let schema = fresh("report");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let examples = root().join("examples/vip-moved");
+    let (old, new) = (examples.join("before.yaml"), examples.join("after.yaml"));
+    let (old, new) = (old.display().to_string(), new.display().to_string());
+    for (one, other) in [(&old, &new), (&new, &old), (&old, &old)] {
+        let ran = Program::new().run(&["plan", other, "--live", one, "-o", "json"], b"");
+        let report: Value = serde_json::from_str(&ran.stdout).expect("the report is JSON");
+        let faults: Vec<String> = validator.iter_errors(&report).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"kind": "Report"})), "the schema asks for nothing");
+}
+
+#[test]
+fn the_policy_schema_is_fresh() {
+    let schema = fresh("policy");
+    assert!(jsonschema::validator_for(&schema).is_ok());
+}

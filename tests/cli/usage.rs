@@ -1,0 +1,53 @@
+//! Wrong command lines, and what the other exit codes look like.
+
+use super::Program;
+
+#[test]
+fn a_wrong_option_is_exit_2_and_says_so() {
+    let ran = Program::new().run(&["plan", "--nonsense"], b"");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stdout.is_empty());
+    assert!(ran.stderr.contains("--nonsense"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_missing_file_is_exit_2_and_named() {
+    let ran = Program::new().run(&["plan", "gone.yaml", "--live", "none"], b"");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("gone.yaml"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_stream_that_kubernetes_refuses_is_exit_2_with_its_line() {
+    let program = Program::new();
+    program.file("broken.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n\tdata: x\n");
+    let ran = program.run(&["plan", "broken.yaml", "--live", "none"], b"");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("broken.yaml:5"), "{}", ran.stderr);
+    assert!(ran.stdout.is_empty());
+}
+
+#[test]
+fn no_cluster_to_read_is_undecided() {
+    let program = Program::new();
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: b}\nspec: {}\n";
+    program.file("new.yaml", cluster);
+    let ran = program.run(&["plan", "new.yaml"], b"");
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn debug_yaml_reads_as_kubernetes_does() {
+    let ran = Program::new().run(&["debug", "yaml"], b"a: yes\n---\n# nothing\n---\nb: 0777\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"a\":true}\nnull\n{\"b\":511}\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn debug_yaml_names_file_line_and_column() {
+    let program = Program::new();
+    program.file("bad.yaml", "a: 1\n---\nb: [\n");
+    let ran = program.run(&["debug", "yaml", "bad.yaml"], b"");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stdout.is_empty());
+    assert!(ran.stderr.contains("bad.yaml:4:1: "), "{}", ran.stderr);
+}

@@ -1,0 +1,118 @@
+//! Runs every folder of `testdata/scenarios/` and compares the report with the one that lies there.
+//!
+//! A folder holds `scenario.yaml` (what it shows, `command`, `options`, `env`, `exit`), `rendered.yaml`, and where they matter
+//! `live.yaml`, `base.yaml`, `policy.yaml`. `expected.json` is the report; for `post-render`, `expected.yaml` is the stream that
+//! comes out. `ROLLGATE_BLESS=1` writes both: read them before you commit them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scenario {
+    /// What it shows, for people.
+    #[expect(dead_code, reason = "a scenario without it cannot be read; the field makes it mandatory.")]
+    shows: String,
+    command: String,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    env: std::collections::BTreeMap<String, String>,
+    exit: i32,
+}
+
+/// The clock of every scenario that does not say another one.
+const NOW: &str = "2026-11-21T12:00:00Z";
+
+fn scenario(folder: &Path) -> Scenario {
+    let bytes = std::fs::read(folder.join("scenario.yaml")).expect("every scenario has a scenario.yaml");
+    let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
+    let value = rollgate::yaml::read_json(&bytes, span).expect("scenario.yaml is YAML");
+    serde_json::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+}
+
+/// The program with nothing of this machine in its environment.
+fn program(state: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollgate"));
+    command.env_clear().env("HOME", state).env("XDG_STATE_HOME", state).env("TZ", "UTC");
+    command
+}
+
+fn run(folder: &Path) -> Result<(), String> {
+    let scenario = scenario(folder);
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let report = temporary.path().join("report.json");
+    let mut command = program(temporary.path());
+    command.current_dir(folder).arg(&scenario.command);
+    for (option, file) in [("--live", "live.yaml"), ("--base", "base.yaml"), ("--policy", "policy.yaml")] {
+        if folder.join(file).exists() {
+            command.args([option, file]);
+        } else if option == "--live" {
+            command.args(["--live", "none"]);
+        } else if option == "--policy" {
+            command.args(["--policy", "none"]);
+        }
+    }
+    if !scenario.options.iter().any(|option| option.starts_with("--now")) {
+        command.args(["--now", NOW]);
+    }
+    command.arg("-o").arg(format!("json={}", report.display())).args(&scenario.options).envs(&scenario.env);
+    if scenario.command == "plan" {
+        command.arg("rendered.yaml");
+    }
+    let stdin = std::fs::File::open(folder.join("rendered.yaml")).expect("every scenario has a rendered.yaml");
+    let output = command.stdin(stdin).output().expect("the program runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(scenario.exit) {
+        return Err(format!("exit {:?}, expected {}\n{stderr}", output.status.code(), scenario.exit));
+    }
+    if scenario.command == "post-render" {
+        if scenario.exit != 0 && !output.stdout.is_empty() {
+            return Err("something on standard output although the install is not allowed".to_owned());
+        }
+        if scenario.exit == 0 {
+            compare(&folder.join("expected.yaml"), &output.stdout)?;
+        }
+    }
+    if scenario.exit == 0 || scenario.exit >= 3 {
+        let bytes = std::fs::read(&report).map_err(|error| format!("no report: {error}\n{stderr}"))?;
+        let value: Value = serde_json::from_slice(&bytes).expect("the report is JSON");
+        let pretty = format!("{:#}\n", value);
+        compare(&folder.join("expected.json"), pretty.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Compares with a file of the scenario, or writes it when asked to.
+fn compare(file: &Path, found: &[u8]) -> Result<(), String> {
+    if std::env::var_os("ROLLGATE_BLESS").is_some() {
+        std::fs::write(file, found).expect("the scenario folder can be written");
+        return Ok(());
+    }
+    let expected = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    if expected == found {
+        return Ok(());
+    }
+    let (old, new) = (String::from_utf8_lossy(&expected), String::from_utf8_lossy(found));
+    let diff = similar::TextDiff::from_lines(&*old, &*new);
+    Err(format!("{} differs:\n{}", file.display(), diff.unified_diff().context_radius(2)))
+}
+
+#[test]
+fn every_scenario_gives_its_report() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios");
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(&root)
+        .expect("testdata/scenarios")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    assert!(!folders.is_empty(), "no scenario in {}", root.display());
+    let faults: Vec<String> = folders
+        .iter()
+        .filter_map(|folder| run(folder).err().map(|fault| format!("{}: {fault}", folder.display())))
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
