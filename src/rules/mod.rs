@@ -2,11 +2,13 @@
 //! First match wins; a spec field of a known kind that nothing names is unknown, never harmless.
 
 mod builtin;
+mod explain;
 mod matching;
 mod pack;
 mod pattern;
 mod versions;
 
+pub use explain::explain;
 pub use matching::{Asked, Hit, Rules, Shift};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pattern::Pattern;
