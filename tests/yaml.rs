@@ -6,6 +6,7 @@ mod splice;
 use base64::Engine as _;
 use rollgate::yaml;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 #[derive(Deserialize)]
 struct Case {
@@ -55,6 +56,51 @@ fn compare(text: &str, read: fn(&[u8]) -> Result<String, String>) -> (usize, Vec
         }
     }
     (count, different)
+}
+
+fn recordings() -> impl Iterator<Item = (String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/yaml");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")).map(|file| {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(file).expect("a recording"))
+    })
+}
+
+#[test]
+fn every_recorded_case_reads_as_in_go() {
+    let mut total = 0;
+    let mut different = Vec::new();
+    for (name, text) in recordings() {
+        let (_, cases) = text.split_once('\n').expect("a header");
+        let (count, found) = compare(cases, if name == "streams" { stream } else { document });
+        total += count;
+        different.extend(found.into_iter().map(|difference| format!("{name}: {difference}")));
+    }
+    assert!(different.is_empty(), "{} of {total} differ:\n{}", different.len(), different.join("\n"));
+    assert!(total >= 6000, "only {total} cases");
+}
+
+/// A recording names the program that made it; when the program changes, it has to be recorded anew (`make oracle`).
+#[test]
+fn recordings_fit_their_program() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/yaml");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "go") || file.ends_with("go.mod"));
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        hash.update(format!("{}\n", file.file_name().expect("a name").to_string_lossy()));
+        hash.update(std::fs::read(file).expect("a source"));
+    }
+    let program = hash.finalize().iter().fold(String::from("sha256:"), |text, byte| format!("{text}{byte:02x}"));
+    for (name, text) in recordings() {
+        let header: serde_json::Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
+        assert_eq!(header["program"], program.as_str(), "{name} was recorded by another version of tests/oracle/yaml");
+    }
 }
 
 /// Compares a file outside of the repository, for bulk runs: `ROLLGATE_YAML_CASES=/tmp/x.jsonl cargo test --test yaml -- --ignored bulk`.

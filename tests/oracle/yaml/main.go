@@ -4,6 +4,9 @@
 // {"in": text, "out": JSON as text} or {"in": text, "error": message}. A text that reads differently
 // from run to run (Go's map order decides between keys such as 1 and "1") is left out.
 //
+// With -write FOLDER the categories of cases.go are recorded instead, one file each, with a header line that
+// names the versions and a hash of this program.
+//
 // -mode document reads one document with sigs.k8s.io/yaml YAMLToJSON.
 // -mode stream cuts the text first, as kubectl does, and joins the documents' JSON with line breaks.
 // -base64 takes base64 instead of JSON strings, for texts that are not UTF-8; "in" becomes "base64".
@@ -34,7 +37,13 @@ func main() {
 	mode := flag.String("mode", "document", "document or stream")
 	encoded := flag.Bool("base64", false, "input lines are base64")
 	times := flag.Int("times", 12, "how often each text is read")
+	write := flag.String("write", "", "folder to write the recordings of all categories to, instead of reading standard input")
+	sources := flag.String("sources", ".", "with -write: folder of this program, for the hash in the header")
 	flag.Parse()
+	if *write != "" {
+		fatal(recordAll(*write, *sources, *times))
+		return
+	}
 	read := document
 	if *mode == "stream" {
 		read = stream
@@ -57,17 +66,18 @@ func main() {
 }
 
 func one(line []byte, encoded bool, times int, read func([]byte) (string, error), encoder *json.Encoder) {
-	var r record
-	var text []byte
 	if encoded {
-		decoded, err := base64.StdEncoding.DecodeString(string(line))
+		text, err := base64.StdEncoding.DecodeString(string(line))
 		fatal(err)
-		text, r.Base64 = decoded, string(line)
-	} else {
-		var s string
-		fatal(json.Unmarshal(line, &s))
-		text, r.In = []byte(s), &s
+		answer(record{Base64: string(line)}, text, times, read, encoder)
+		return
 	}
+	var text string
+	fatal(json.Unmarshal(line, &text))
+	answer(record{In: &text}, []byte(text), times, read, encoder)
+}
+
+func answer(r record, text []byte, times int, read func([]byte) (string, error), encoder *json.Encoder) {
 	first, firstErr := read(text)
 	for i := 1; i < times; i++ {
 		again, err := read(text)
