@@ -7,6 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::pair::Change;
+use super::within;
 use crate::object::{Path, Segment};
 
 /// Every place where `after` differs from `before`, in the order of `after`; nobody has judged them yet.
@@ -103,6 +104,12 @@ impl Walk {
             (Value::Object(old), Value::Object(new)) => self.keys(old, new, |walk, _, old, new| walk.values(old, new)),
             (Value::Array(old), Value::Array(new)) => self.lists(old, new),
             _ if super::same(before, after) => {}
+            (Value::String(old), Value::String(new)) => {
+                match within::changes(&self.path, self.item.as_deref(), old, new) {
+                    Some(inside) => self.found.extend(inside),
+                    None => self.note(Some(before), Some(after)),
+                }
+            }
             _ => self.note(Some(before), Some(after)),
         }
     }

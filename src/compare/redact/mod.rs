@@ -97,8 +97,10 @@ impl Redactor {
             }
         }
         let item = change.item.clone();
+        // A secret file stays secret when it is read as a document.
+        let whole = self.is_secret(key, &change.path, item.as_deref());
         for side in [&mut change.before, &mut change.after].into_iter().flatten() {
-            *side = self.value(key, &path, item.as_deref(), side);
+            *side = if whole { self.hidden(side) } else { self.value(key, &path, item.as_deref(), side) };
         }
         change.because = self.text(&change.because);
     }

@@ -38,7 +38,11 @@ pub(super) fn is_secret(key: &Key, path: &Path, item: Option<&str>) -> bool {
         return false;
     };
     match (field, item) {
-        ("value" | "content", Some(item)) if is_secret_word(item) || is_secret_file(item) => true,
+        ("value" | "content", Some(item))
+            if item.split(" > ").any(|item| is_secret_word(item) || is_secret_file(item)) =>
+        {
+            true
+        }
         // A reference to a Secret only names it.
         ("secret", _) => false,
         _ => is_secret_word(field),
