@@ -4,7 +4,6 @@
 mod document;
 pub mod kind;
 mod layers;
-mod quote;
 mod resolve;
 mod settle;
 mod sources;
@@ -12,7 +11,6 @@ mod splice;
 mod stream;
 pub mod token;
 
-pub(crate) use quote::quoted;
 pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
 pub use settle::{Evidence, Settled, settle};
 pub use sources::{Wanted, describe, extract, local, reading, wanted, within};

@@ -4,8 +4,7 @@
 use memchr::memmem;
 
 use super::layers::{Spot, apply};
-use super::quote::{escaped, quoted};
-use crate::yaml::{Scalar, Style};
+use crate::yaml::{Scalar, Style, double_quoted};
 
 /// One scalar and what is to change in it.
 pub(super) struct Change<'t> {
@@ -38,7 +37,7 @@ impl Change<'_> {
 
     /// The whole scalar in double quotes, with the line break that a block scalar brings along.
     pub(super) fn quoted(&self) -> Vec<u8> {
-        let mut bytes = quoted(&apply(self.text, self.spots)).into_bytes();
+        let mut bytes = double_quoted(&apply(self.text, self.spots)).into_bytes();
         if matches!(self.style, Style::Literal | Style::Folded) {
             bytes.extend_from_slice(line_break(self.raw));
         }
@@ -118,6 +117,12 @@ impl Change<'_> {
         bytes.extend_from_slice(end);
         Some(bytes)
     }
+}
+
+/// A text as it stands between double quotes.
+fn escaped(text: &str) -> String {
+    let quoted = double_quoted(text);
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// Every place of `needle`, also where two of them overlap.

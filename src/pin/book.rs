@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Pin;
-use crate::late::quoted;
-use crate::yaml;
+use crate::yaml::{self, double_quoted as quoted};
 
 /// The pins of one place, ordered by name, and what happened to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
