@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::helm_args::{self, HelmArgs};
 use super::parent::{self, Process};
 use super::{Host, HostKind};
-use crate::object::Inventory;
+use crate::object::{Inventory, Key};
 use crate::world::{Unread, WriteMethod};
 
 /// Annotation that Helm 4 puts on each object before it calls a post-renderer (helm `pkg/action/action.go`).
@@ -258,13 +258,21 @@ pub struct ReleaseName {
 }
 
 /// The releases that live objects say they belong to (`meta.helm.sh/release-name`), for the keys in `rendered`.
+/// A key without a namespace is looked for in `home`.
 #[must_use]
-pub fn releases_of(live: &Inventory, rendered: &Inventory) -> Vec<ReleaseName> {
-    let of = |object: &crate::object::Object| release_of(live.get(&object.key)?.value().ok()?.as_ref());
+pub fn releases_of(live: &Inventory, rendered: &Inventory, home: Option<&str>) -> Vec<ReleaseName> {
+    let of = |object: &crate::object::Object| release_of(in_live(live, &object.key, home)?.value().ok()?.as_ref());
     let mut found: Vec<ReleaseName> = rendered.objects().iter().filter_map(of).collect();
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The live object of a rendered key, which may leave the namespace of the release out.
+#[must_use]
+pub fn in_live<'o>(live: &'o Inventory, key: &Key, home: Option<&str>) -> Option<&'o crate::object::Object> {
+    let homed = || Key { namespace: home.map(str::to_owned), ..key.clone() };
+    live.get(key).or_else(|| live.get(&homed()).filter(|_| key.namespace.is_none()))
 }
 
 /// The release that one live object says it belongs to.

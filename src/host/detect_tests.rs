@@ -139,6 +139,10 @@ fn live_objects_name_their_release() {
     };
     let live = Inventory::from(vec![object("a", "demo"), object("b", "demo"), object("c", "other")]);
     let rendered = Inventory::from(vec![object("a", ""), object("b", ""), object("z", "")]);
-    let found = releases_of(&live, &rendered);
+    let found = releases_of(&live, &rendered, None);
     assert_eq!(found, [ReleaseName { name: "demo".to_owned(), namespace: "n".to_owned() }]);
+    let homeless = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let homeless = Inventory::from(vec![crate::object::Object::from_value(homeless, 0).expect("an object")]);
+    assert_eq!(releases_of(&live, &homeless, Some("n")), found);
+    assert!(releases_of(&live, &homeless, None).is_empty());
 }

@@ -31,7 +31,7 @@ const CLUSTER_WIDE: [&str; 9] = [
 const OWNERS: [&str; 5] = ["MachineDeployment", "MachineSet", "MachinePool", "Cluster", "ClusterClass"];
 
 /// Whether objects of this kind are compared whatever refers to them.
-pub(super) fn is_compared(key: &Key) -> bool {
+pub(crate) fn is_compared(key: &Key) -> bool {
     key.is_capi() || GROUPS.contains(&key.group.as_str())
 }
 
@@ -41,7 +41,7 @@ pub(super) fn is_compared_when_referred(key: &Key) -> bool {
 }
 
 /// Whether objects of this kind live outside namespaces.
-pub(super) fn is_cluster_wide(key: &Key) -> bool {
+pub(crate) fn is_cluster_wide(key: &Key) -> bool {
     CLUSTER_WIDE.contains(&key.kind.as_str())
 }
 

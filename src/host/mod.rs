@@ -5,7 +5,7 @@ mod apply;
 pub mod detect;
 mod fields;
 pub mod helm_args;
-mod kinds;
+pub(crate) mod kinds;
 mod locate;
 mod merge;
 mod method;

@@ -7,6 +7,7 @@ mod follow;
 mod model;
 pub mod needs;
 pub mod plan;
+pub mod providers;
 pub mod release;
 pub mod rights;
 

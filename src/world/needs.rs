@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::host::{Detected, HostKind, ReleaseName};
+use crate::host::{Detected, HostKind, ReleaseName, kinds};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
 
@@ -50,9 +50,10 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     let home = asked.host.host.namespace.as_deref();
     let mut namespaces = BTreeSet::new();
     kinds_of(asked.rendered, asked.policy, &mut plan);
-    for object in asked.rendered.objects().iter().filter(|object| object.key.is_capi()) {
+    for object in asked.rendered.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
         match object.key.namespace.as_deref().or(home) {
             Some(namespace) => drop(namespaces.insert(namespace.to_owned())),
+            None if kinds::is_cluster_wide(&object.key) => {}
             None => plan.homeless.push(object.key.clone()),
         }
     }
@@ -80,7 +81,7 @@ pub(super) fn scope(namespaces: BTreeSet<String>, everywhere: bool) -> Scope {
 pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan) {
     let versions = versions(objects);
     let mut seen = BTreeSet::new();
-    for object in objects.objects().iter().filter(|object| object.key.is_capi()) {
+    for object in objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
         let kind = GroupKind::new(&object.key.group, &object.key.kind);
         if !seen.insert(kind.clone()) {
             continue;
@@ -128,7 +129,8 @@ fn around(kind: &GroupKind) -> &'static [(&'static str, &'static str, &'static s
     const MACHINE: (&str, &str, &str) = (CORE, "Machine", "Machines of");
     const SET: (&str, &str, &str) = (CORE, "MachineSet", "revisions of");
     const DEPLOYMENT: (&str, &str, &str) = (CORE, "MachineDeployment", "owners that refer to");
-    match (kind.group.as_str(), kind.kind.as_str()) {
+    let group = if kind.group.ends_with(INFRASTRUCTURE) { INFRASTRUCTURE } else { kind.group.as_str() };
+    match (group, kind.kind.as_str()) {
         (CORE, "MachineDeployment" | "MachineSet") => &[CLUSTER, SET, MACHINE],
         (CORE, "MachinePool" | "MachineHealthCheck") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
         (CORE, "Cluster" | "ClusterClass") => &[CLUSTER, (CORE, "ClusterClass", "class of"), DEPLOYMENT, SET, MACHINE],
@@ -156,7 +158,7 @@ fn references(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadEr
     let mut found = BTreeSet::new();
     let held = rendered.objects().iter().any(|object| is_data(&object.key));
     if held {
-        for object in rendered.objects().iter().filter(|object| object.key.is_capi()) {
+        for object in rendered.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
             names(object.value()?.as_ref(), "", &mut found);
         }
     }

@@ -4,6 +4,7 @@
 mod call;
 mod connect;
 mod discover;
+mod installed;
 mod list;
 mod read;
 mod record;
@@ -89,7 +90,7 @@ pub struct Outcome {
     pub requests: u64,
     /// Bytes received, unpacked.
     pub bytes: u64,
-    /// What a person should know.
+    /// What a person should know, beside what the detection of the host said.
     pub warnings: Vec<String>,
     /// The way to the cluster, for what is still to be read or committed; `None` where there is none.
     pub cluster: Option<Cluster>,
@@ -217,7 +218,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         plan,
         requests: 0,
         bytes: 0,
-        warnings: online.detected.warnings.clone(),
+        warnings: Vec::new(),
         cluster: None,
     }
 }

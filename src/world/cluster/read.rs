@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, list, record};
+use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record};
+use crate::host::kinds;
 use crate::object::{Key, Object};
 use crate::world::follow::{self, CONTROL_PLANE_LABEL};
 use crate::world::needs;
@@ -40,6 +41,7 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
         place(outcome, read, answer);
     }
     record::read(caller, online, outcome).await;
+    installed::read(caller, &mut catalogue, outcome).await;
     removed(caller, online, &mut catalogue, outcome, progress).await;
     pointed(caller, online, &mut catalogue, outcome, progress).await;
 }
@@ -121,6 +123,9 @@ async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope:
         list::list(caller, &resource.path(namespace), read.selector, list::JSON, read.keep).await
     };
     let mut parts = Vec::new();
+    if *scope == Scope::Nowhere && resource.namespaced && !read.everywhere {
+        return parts;
+    }
     let narrow = matches!(scope, Scope::Only(_)) && resource.namespaced && !read.everywhere;
     if !narrow {
         match one(None).await {
@@ -259,7 +264,10 @@ async fn removed(
     let mut namespaces: BTreeSet<String> = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
     let home = outcome.world.host.namespace.clone();
     let known = namespaces.len();
-    for object in outcome.world.base.objects.objects().iter().filter(|object| object.key.is_capi()) {
+    for object in outcome.world.base.objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
+        if kinds::is_cluster_wide(&object.key) {
+            continue;
+        }
         namespaces.extend(object.key.namespace.clone().or_else(|| home.clone()));
     }
     let kinds = if namespaces.len() > known && matches!(outcome.plan.scope, Scope::Only(_) | Scope::Nowhere) {

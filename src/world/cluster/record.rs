@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::call::{Caller, Fault};
 use super::read::{refused, unread};
 use super::{Online, Outcome, list};
-use crate::host::detect::{is_flux, releases_of};
+use crate::host::detect::{in_live, is_flux, releases_of};
 use crate::host::{Driver, HostKind, ReleaseName};
 use crate::object::Stream;
 use crate::world::plan::Keep;
@@ -34,10 +34,11 @@ pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Out
 /// Compares what the host said with what live objects say, and takes over what the host did not say.
 fn cross_check(online: &Online<'_>, outcome: &mut Outcome) {
     let live = &outcome.world.live;
-    let found = releases_of(live, online.rendered);
+    let home = outcome.world.host.namespace.as_deref();
+    let found = releases_of(live, online.rendered, home);
     let flux = outcome.world.host.kind.is_none()
         && online.rendered.objects().iter().any(|object| {
-            live.get(&object.key).and_then(|live| live.value().ok()).is_some_and(|value| is_flux(&value))
+            in_live(live, &object.key, home).and_then(|live| live.value().ok()).is_some_and(|value| is_flux(&value))
         });
     if flux {
         outcome.world.host.kind = Some(HostKind::Flux);
@@ -152,7 +153,8 @@ async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Resu
 
 /// No record: a first install, unless live objects say that they belong to this very release.
 fn nothing_installed(online: &Online<'_>, outcome: &mut Outcome, name: &ReleaseName, namespace: &str) {
-    if releases_of(&outcome.world.live, online.rendered).contains(name) {
+    let home = outcome.world.host.namespace.as_deref();
+    if releases_of(&outcome.world.live, online.rendered, home).contains(name) {
         let why = format!("live objects belong to it, but namespace {namespace} has no record of it");
         doubt(outcome, &why, "check HELM_DRIVER, or give --storage-namespace (Flux) or --base FILE");
     } else {

@@ -1,0 +1,199 @@
+//! Versions of the providers, from what installed them. Pure: objects go in, versions with their evidence come out.
+//! An installer's own record counts more than a controller's image, and an image more than a label on a definition.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Provider;
+
+/// One version that was found, before providers of one name are put together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// Full name as clusterctl writes it: `cluster-api`, `bootstrap-kubeadm`, `infrastructure-openstack`.
+    pub name: String,
+    /// Version with its `v`.
+    pub version: String,
+    /// What it was read from.
+    pub evidence: String,
+}
+
+/// The version in an entry of clusterctl's inventory (cluster-api `cmd/clusterctl/api/v1alpha3/provider_type.go`).
+#[must_use]
+pub fn inventory(object: &Value) -> Option<Sighting> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let name = full_name(text("/type")?, text("/providerName")?);
+    Some(Sighting {
+        version: version(text("/version")?)?,
+        evidence: format!("clusterctl inventory {}", place(object)),
+        name,
+    })
+}
+
+/// The version in an object of the operator or of Turtles: what is installed, else what is wanted
+/// (cluster-api-operator `api/v1alpha2/provider_types.go`, turtles `api/v1alpha1/capiprovider_types.go`).
+#[must_use]
+pub fn operator(object: &Value) -> Option<Sighting> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind = text("/kind")?;
+    let own = text("/metadata/name")?;
+    let name = match kind {
+        "CAPIProvider" => {
+            let kind = format!("{}Provider", capital(text("/spec/type")?));
+            full_name(&kind, text("/spec/name").unwrap_or(own))
+        }
+        kind => full_name(kind, own),
+    };
+    let found = text("/status/installedVersion").or_else(|| text("/spec/version"))?;
+    Some(Sighting { name, version: version(found)?, evidence: format!("{kind} {}", place(object)) })
+}
+
+/// The version in the image of a controller that carries the provider label.
+#[must_use]
+pub fn deployment(object: &Value) -> Option<Sighting> {
+    let name = object.pointer("/metadata/labels")?.get(PROVIDER_LABEL)?.as_str()?;
+    let containers = object.pointer("/spec/template/spec/containers")?.as_array()?;
+    let image = containers.iter().filter_map(|container| container.get("image")?.as_str()).find_map(|image| {
+        let (name, _) = image.split_once('@').unwrap_or((image, ""));
+        let (_, tag) = name.rsplit_once('/').unwrap_or(("", name)).1.split_once(':')?;
+        version(tag)
+    })?;
+    Some(Sighting { name: name.to_owned(), version: image, evidence: format!("image of Deployment {}", place(object)) })
+}
+
+/// The version that some installers write on the definitions.
+#[must_use]
+pub fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sighting> {
+    Some(Sighting {
+        name: labels.get(PROVIDER_LABEL)?.clone(),
+        version: version(labels.get("app.kubernetes.io/version")?)?,
+        evidence: format!("label of CustomResourceDefinition {name}"),
+    })
+}
+
+/// Label that clusterctl and the provider manifests put on everything of a provider.
+pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
+
+/// Puts sightings together under short names (`rke2`); full names stay where the parts of a provider differ.
+#[must_use]
+pub fn merge(sightings: &[Sighting]) -> BTreeMap<String, Provider> {
+    let mut by_short: BTreeMap<&str, Vec<&Sighting>> = BTreeMap::new();
+    for sighting in sightings {
+        by_short.entry(short(&sighting.name)).or_default().push(sighting);
+    }
+    let mut merged = BTreeMap::new();
+    for (name, parts) in by_short {
+        let same = parts.iter().all(|part| part.version == parts[0].version);
+        for part in parts {
+            let name = if same { name } else { part.name.as_str() };
+            let found = Provider { version: part.version.clone(), evidence: part.evidence.clone() };
+            merged.entry(name.to_owned()).or_insert(found);
+        }
+    }
+    merged
+}
+
+/// The name that people use.
+fn short(name: &str) -> &str {
+    ["bootstrap-", "control-plane-", "infrastructure-", "ipam-", "addon-", "runtime-extension-"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name)
+}
+
+/// Clusterctl's full name of a provider (cluster-api `cmd/clusterctl/client/cluster/inventory.go`, ManifestLabel).
+fn full_name(kind: &str, name: &str) -> String {
+    let prefix = match kind {
+        "BootstrapProvider" => "bootstrap-",
+        "ControlPlaneProvider" => "control-plane-",
+        "InfrastructureProvider" => "infrastructure-",
+        "IPAMProvider" => "ipam-",
+        "AddonProvider" => "addon-",
+        "RuntimeExtensionProvider" => "runtime-extension-",
+        _ => "",
+    };
+    if name.starts_with(prefix) { name.to_owned() } else { format!("{prefix}{name}") }
+}
+
+/// `core` and `controlPlane` as they stand in the kinds of the operator.
+fn capital(word: &str) -> String {
+    match word {
+        "ipam" => "IPAM".to_owned(),
+        "runtimeextension" | "runtimeExtension" => "RuntimeExtension".to_owned(),
+        "controlplane" => "ControlPlane".to_owned(),
+        word => word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect(),
+    }
+}
+
+/// A text that is a version, with its `v`.
+fn version(text: &str) -> Option<String> {
+    let plain = text.strip_prefix('v').unwrap_or(text);
+    semver::Version::parse(plain).ok()?;
+    Some(format!("v{plain}"))
+}
+
+/// Namespace and name.
+fn place(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(name: &str, version: &str) -> Sighting {
+        Sighting { name: name.to_owned(), version: version.to_owned(), evidence: "e".to_owned() }
+    }
+
+    #[test]
+    fn each_source_is_read() {
+        let meta = json!({"name": "control-plane-rke2", "namespace": "capi-system"});
+        let entry =
+            json!({"metadata": meta, "providerName": "rke2", "type": "ControlPlaneProvider", "version": "v0.21.0"});
+        let found = inventory(&entry).expect("a version");
+        assert_eq!((found.name.as_str(), found.version.as_str()), ("control-plane-rke2", "v0.21.0"));
+        assert_eq!(found.evidence, "clusterctl inventory capi-system/control-plane-rke2");
+
+        let turtles = json!({"kind": "CAPIProvider", "metadata": {"name": "rke2-bootstrap", "namespace": "n"},
+            "spec": {"name": "rke2", "type": "bootstrap", "version": "v0.20.0"}, "status": {"installedVersion": "v0.20.1"}});
+        let found = operator(&turtles).expect("a version");
+        assert_eq!((found.name.as_str(), found.version.as_str()), ("bootstrap-rke2", "v0.20.1"));
+
+        let core = json!({"kind": "CoreProvider", "metadata": {"name": "cluster-api", "namespace": "n"}, "spec": {"version": "v1.9.5"}});
+        assert_eq!(operator(&core).expect("a version").name, "cluster-api");
+
+        let manager = |image: &str| {
+            json!({"metadata": {"name": "m", "namespace": "n", "labels": {PROVIDER_LABEL: "infrastructure-openstack"}},
+            "spec": {"template": {"spec": {"containers": [{"image": "proxy"}, {"image": image}]}}}})
+        };
+        let table = [
+            ("registry:5000/capi-openstack/capi-openstack-controller:v0.12.1", Some("v0.12.1")),
+            ("registry:5000/x/controller:v0.12.1@sha256:abcd", Some("v0.12.1")),
+            ("registry:5000/controller", None),
+            ("x/controller:latest", None),
+            ("x/controller@sha256:abcd", None),
+        ];
+        for (image, expected) in table {
+            assert_eq!(deployment(&manager(image)).map(|found| found.version).as_deref(), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn parts_of_one_version_are_one_provider() {
+        let merged = merge(&[
+            seen("cluster-api", "v1.11.3"),
+            seen("bootstrap-rke2", "v0.20.0"),
+            seen("control-plane-rke2", "v0.20.0"),
+        ]);
+        assert_eq!(merged.keys().collect::<Vec<_>>(), ["cluster-api", "rke2"]);
+    }
+
+    #[test]
+    fn parts_of_different_versions_stay_apart() {
+        let merged = merge(&[seen("bootstrap-rke2", "v0.19.0"), seen("control-plane-rke2", "v0.20.0")]);
+        assert_eq!(merged.keys().collect::<Vec<_>>(), ["bootstrap-rke2", "control-plane-rke2"]);
+    }
+}
