@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, World};
 use crate::host::Host;
 use crate::object::{Body, Inventory, LoadError, Object, Stream};
@@ -47,16 +49,32 @@ pub enum FileError {
     },
 }
 
-/// Loads a file or folder.
+/// Loads a file or folder with nothing to compare it with.
+///
+/// # Errors
+/// As [`load_beside`].
+pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+    load_beside(path, host, None, now)
+}
+
+/// Loads a file or folder. `rendered` is what it is compared with: beside it, secrets that a snapshot holds as hashes
+/// are equal again where they are equal.
 ///
 /// # Errors
 /// When something cannot be read, or is not what Kubernetes reads; nothing is skipped for that.
-pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+pub fn load_beside(path: &Path, host: &Host, rendered: Option<&Inventory>, now: Timestamp) -> Result<World, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
     let files = files(path)?;
     for file in &files {
         let bytes: Arc<[u8]> = Arc::from(read(file)?);
+        if snapshot::is_snapshot(&bytes) {
+            if files.len() > 1 {
+                let what = "it lies among other files; give the snapshot alone".to_owned();
+                return Err(FileError::Snapshot { path: file.display().to_string(), what });
+            }
+            return saved(file, &bytes, host, rendered);
+        }
         let stream =
             Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
         Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
@@ -67,13 +85,50 @@ pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError
     Ok(world(live, name, host, now))
 }
 
+/// The World that a snapshot holds. What the host of this run says wins over what was recorded.
+fn saved(path: &Path, bytes: &[u8], host: &Host, rendered: Option<&Inventory>) -> Result<World, FileError> {
+    let path = path.display().to_string();
+    let snapshot =
+        Snapshot::read(bytes).map_err(|error| FileError::Snapshot { path: path.clone(), what: error.to_string() })?;
+    let mut world = snapshot.into_world(rendered);
+    world.source.name = path;
+    let told = |slot: &mut Option<String>, told: &Option<String>| {
+        if told.is_some() {
+            slot.clone_from(told);
+        }
+    };
+    told(&mut world.host.release, &host.release);
+    told(&mut world.host.namespace, &host.namespace);
+    if host.kind.is_some() {
+        world.host.kind = host.kind;
+        world.host.evidence.clone_from(&host.evidence);
+        world.host.method = host.method.or(world.host.method);
+        world.host.force = host.force;
+    }
+    Ok(world)
+}
+
 /// A World that knows nothing: every object is new, as far as can be told.
 #[must_use]
 pub fn nothing(host: &Host, now: Timestamp) -> World {
     let mut world = world(Inventory::default(), "none".to_owned(), host, now);
     world.source.kind = LiveKind::None;
-    world.base = Base { kind: BaseKind::Unknown, ..Base::default() };
+    world.base = Base::default();
     world
+}
+
+/// A sentence about a World that is older than it should be; `None` for one that is fresh.
+#[must_use]
+pub fn stale(world: &World, now: Timestamp, oldest: Duration) -> Option<String> {
+    let age = Duration::try_from(now.duration_since(world.taken)).unwrap_or_default();
+    (world.source.kind == LiveKind::Cluster && age > oldest).then(|| {
+        format!(
+            "{} was taken at {}, {} minutes ago; the cluster may have changed since (--max-age)",
+            world.source.name,
+            world.taken,
+            age.as_secs() / 60
+        )
+    })
 }
 
 /// The World that a set of objects makes.

@@ -10,6 +10,7 @@ pub mod plan;
 pub mod providers;
 pub mod release;
 pub mod rights;
+pub mod snapshot;
 
 pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,

@@ -1,0 +1,228 @@
+//! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a hash keyed for
+//! this one file, so that equal still shows as equal and nothing else can be learned by looking.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::World;
+use crate::compare::redact::Redactor;
+use crate::object::{Body, Inventory, Object, Path};
+
+/// The version of the file format that this program writes and reads.
+pub const API_VERSION: &str = "rollgate.dev/v1alpha1";
+/// The kind of the file.
+pub const KIND: &str = "World";
+
+/// The file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// Always [`API_VERSION`].
+    pub api_version: String,
+    /// Always [`KIND`].
+    pub kind: String,
+    /// The program that wrote it, with its version.
+    pub made_by: String,
+    /// Key of the hashes that stand for secrets, in hexadecimal; made for this file alone.
+    pub key: String,
+    /// State of the cluster that each list shows: kind (and namespace) to resourceVersion.
+    #[serde(default)]
+    pub resource_versions: BTreeMap<String, String>,
+    /// What was read.
+    pub world: World,
+}
+
+/// Why a file is not a snapshot that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// A format of another version.
+    #[error(
+        "it is of version {0}, and this program reads {API_VERSION}; use the rollgate that wrote it, or take a new snapshot"
+    )]
+    Version(String),
+    /// Not the format at all.
+    #[error("line {line}, column {column}: {what}")]
+    Broken {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong, without what stands there.
+        what: String,
+    },
+}
+
+/// The part of a file that says what it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    api_version: String,
+}
+
+/// A key that nobody has used before.
+#[must_use]
+pub fn fresh_key() -> [u8; 32] {
+    let mut key = [0_u8; 32];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
+    if read.is_err() {
+        // Where there is no such device, the seeds of the standard library's maps are random too.
+        for chunk in key.chunks_mut(8) {
+            use std::hash::{BuildHasher as _, RandomState};
+            chunk.copy_from_slice(&RandomState::new().hash_one(0_u8).to_le_bytes());
+        }
+    }
+    key
+}
+
+impl Snapshot {
+    /// Makes the file of a World, with everything secret in it hashed under `key`.
+    #[must_use]
+    pub fn of(world: &World, resource_versions: BTreeMap<String, String>, key: &[u8]) -> Self {
+        let mut redactor = Redactor::new(key);
+        for object in world.live.objects().iter().chain(world.base.objects.objects()) {
+            learn(&mut redactor, object);
+        }
+        for reading in world.readings.iter().filter(|reading| reading.secret) {
+            reading.found.iter().for_each(|secret| redactor.remember(secret.clone()));
+        }
+        let mut world = world.clone();
+        world.live = hidden(&redactor, &world.live);
+        world.base.objects = hidden(&redactor, &world.base.objects);
+        for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
+            reading.found = reading.found.as_deref().map(|secret| redactor.mark(secret));
+        }
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            made_by: concat!("rollgate ", env!("CARGO_PKG_VERSION")).to_owned(),
+            key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
+            resource_versions,
+            world,
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is of another version, or not what this program writes.
+    pub fn read(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| broken(&error))?;
+        if head.api_version != API_VERSION {
+            let version = head.api_version.chars().filter(|c| !c.is_control()).take(60).collect();
+            return Err(SnapshotError::Version(version));
+        }
+        serde_json::from_slice(bytes).map_err(|error| broken(&error))
+    }
+
+    /// The World, with the hashes replaced by what `rendered` has in their place wherever it has the same secret.
+    #[must_use]
+    pub fn into_world(self, rendered: Option<&Inventory>) -> World {
+        let mut world = self.world;
+        let (Some(rendered), Some(key)) = (rendered, unhex(&self.key)) else { return world };
+        let mut redactor = Redactor::new(&key);
+        rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
+        let home = world.host.namespace.clone();
+        let shown = shown(&redactor, rendered, home.as_deref());
+        world.live = revealed(world.live, &shown, home.as_deref());
+        world.base.objects = revealed(world.base.objects, &shown, home.as_deref());
+        world
+    }
+}
+
+/// Whether a file starts as a snapshot does.
+#[must_use]
+pub fn is_snapshot(bytes: &[u8]) -> bool {
+    let start: Vec<u8> = bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(64).collect();
+    start.starts_with(br#"{"apiVersion":"rollgate.dev/"#)
+}
+
+/// A JSON error by its place: its text may quote a value.
+fn broken(error: &serde_json::Error) -> SnapshotError {
+    let what = if error.is_eof() { "the file ends too early" } else { "this is not what a snapshot has here" };
+    SnapshotError::Broken { line: error.line(), column: error.column(), what: what.to_owned() }
+}
+
+/// Remembers what is secret in an object.
+fn learn(redactor: &mut Redactor, object: &Object) {
+    if let Ok(value) = object.value() {
+        redactor.learn(&object.key, &value);
+    }
+}
+
+/// Objects with everything secret hashed.
+fn hidden(redactor: &Redactor, objects: &Inventory) -> Inventory {
+    let hide = |object: &Object| {
+        let value = object.value().ok()?;
+        let body = Body::Value(redactor.value(&object.key, &Path::root(), None, &value));
+        Some(Object { key: object.key.clone(), api_version: object.api_version.clone(), body, line: object.line })
+    };
+    objects.objects().iter().filter_map(hide).collect::<Vec<_>>().into()
+}
+
+/// What is rendered, plain and hashed, by key with a namespace; only objects that have something secret.
+type Shown = BTreeMap<crate::object::Key, (Value, Value)>;
+
+/// Hashes what is rendered.
+fn shown(redactor: &Redactor, rendered: &Inventory, home: Option<&str>) -> Shown {
+    let mut shown = Shown::new();
+    for object in rendered.objects() {
+        let Ok(plain) = object.value() else { continue };
+        let hashed = redactor.value(&object.key, &Path::root(), None, &plain);
+        if *plain != hashed {
+            shown.insert(full(&object.key, home), (plain.into_owned(), hashed));
+        }
+    }
+    shown
+}
+
+/// A key with the namespace of the release where it says none.
+fn full(key: &crate::object::Key, home: Option<&str>) -> crate::object::Key {
+    let namespace = key.namespace.clone().or_else(|| home.map(str::to_owned));
+    crate::object::Key { namespace, ..key.clone() }
+}
+
+/// Objects with the plain text where the hashes agree.
+fn revealed(objects: Inventory, shown: &Shown, home: Option<&str>) -> Inventory {
+    let mut objects: Vec<Object> = objects.into();
+    for object in &mut objects {
+        if let (Some((plain, hashed)), Body::Value(value)) = (shown.get(&full(&object.key, home)), &mut object.body) {
+            reveal(value, plain, hashed);
+        }
+    }
+    objects.into()
+}
+
+/// Puts the plain text where both hashes are the same and the plain text is not what was recorded.
+fn reveal(recorded: &mut Value, plain: &Value, hashed: &Value) {
+    match (recorded, plain, hashed) {
+        (Value::Object(recorded), Value::Object(plain), Value::Object(hashed)) => {
+            for (key, value) in recorded {
+                if let (Some(plain), Some(hashed)) = (plain.get(key), hashed.get(key)) {
+                    reveal(value, plain, hashed);
+                }
+            }
+        }
+        (Value::Array(recorded), Value::Array(plain), Value::Array(hashed)) => {
+            for ((value, plain), hashed) in recorded.iter_mut().zip(plain).zip(hashed) {
+                reveal(value, plain, hashed);
+            }
+        }
+        (recorded, plain, hashed) if *recorded == *hashed => recorded.clone_from(plain),
+        _ => {}
+    }
+}
+
+/// Bytes from hexadecimal digits.
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

@@ -1,0 +1,86 @@
+//! Snapshots: no secret in them, and the same World out of them.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::host::Host;
+use crate::world::{LiveKind, SourceReading, files};
+
+fn inventory(values: &[Value]) -> Inventory {
+    values.iter().map(|value| Object::from_value(value.clone(), 0).expect("an object")).collect::<Vec<_>>().into()
+}
+
+fn secret(value: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n", "uid": "1"},
+        "data": {"password": value, "same": "c2FtZS1zZWNyZXQtdGV4dA=="}})
+}
+
+fn control_plane(content: &str) -> Value {
+    json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "RKE2ControlPlane",
+        "metadata": {"name": "cp", "namespace": "n", "uid": "2"},
+        "spec": {"files": [{"path": "/etc/app", "content": content}], "version": "v1.31.0"}})
+}
+
+fn world(live: Inventory) -> World {
+    let mut world = files::nothing(&Host::default(), Timestamp::UNIX_EPOCH);
+    world.source.kind = LiveKind::Cluster;
+    world.live = live;
+    world
+}
+
+const CANARY: &str = "Y2FuYXJ5LXNlY3JldC10ZXh0";
+
+#[test]
+fn nothing_secret_is_in_the_file() {
+    let live = inventory(&[secret(CANARY), control_plane("a: canary-secret-text\n")]);
+    let mut world = world(live);
+    world.readings.push(SourceReading {
+        value: "v".to_owned(),
+        place: 0,
+        found: Some("canary-secret-text".to_owned()),
+        source: "Secret n/s".to_owned(),
+        uid: None,
+        resource_version: None,
+        unread: None,
+        secret: true,
+    });
+    let text = serde_json::to_string(&Snapshot::of(&world, BTreeMap::new(), b"key")).expect("JSON");
+    assert!(!text.contains(CANARY) && !text.contains("canary-secret-text"), "{text}");
+}
+
+#[test]
+fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
+    let live = inventory(&[secret(CANARY), control_plane("a: canary-secret-text\n")]);
+    let key = fresh_key();
+    let text = serde_json::to_vec(&Snapshot::of(&world(live.clone()), BTreeMap::new(), &key)).expect("JSON");
+    let again = |rendered: &Inventory| Snapshot::read(&text).expect("a snapshot").into_world(Some(rendered)).live;
+    let same = again(&live);
+    for (old, new) in live.objects().iter().zip(same.objects()) {
+        assert_eq!(old.value().expect("a tree"), new.value().expect("a tree"));
+    }
+    let other = again(&inventory(&[secret("b3RoZXItc2VjcmV0LXRleHQ="), control_plane("a: b\n")]));
+    let value = other.objects()[0].value().expect("a tree").into_owned();
+    assert!(value["data"]["password"].as_str().expect("text").starts_with("<redacted:"));
+    assert_eq!(value["data"]["same"], "c2FtZS1zZWNyZXQtdGV4dA==");
+}
+
+#[test]
+fn two_snapshots_of_one_secret_do_not_agree() {
+    let world = world(inventory(&[secret(CANARY)]));
+    let shown = |key: &[u8]| {
+        Snapshot::of(&world, BTreeMap::new(), key).world.live.objects()[0].value().expect("a tree").into_owned()
+    };
+    assert_ne!(shown(&fresh_key()), shown(&fresh_key()));
+}
+
+#[test]
+fn a_newer_version_and_a_broken_file_are_named() {
+    let error = Snapshot::read(br#"{"apiVersion":"rollgate.dev/v2","kind":"World"}"#).expect_err("refused");
+    assert!(error.to_string().contains("rollgate.dev/v2"), "{error}");
+    let error =
+        Snapshot::read(br#"{"apiVersion":"rollgate.dev/v1alpha1","kind":"World","key":"s3cr3t"#).expect_err("refused");
+    assert!(matches!(error, SnapshotError::Broken { .. }) && !error.to_string().contains("s3cr3t"), "{error}");
+    assert!(is_snapshot(b" {\n \"apiVersion\": \"rollgate.dev/v9\"}"));
+    assert!(!is_snapshot(br#"{"apiVersion":"v1","kind":"ConfigMap"}"#));
+}
