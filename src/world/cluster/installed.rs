@@ -51,7 +51,7 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
         };
         match answer {
             Ok(listed) => {
-                sightings.extend(listed.objects.iter().filter_map(|object| reader(object.value().ok()?.as_ref())))
+                sightings.extend(listed.objects.iter().filter_map(|object| reader(object.value().ok()?.as_ref())));
             }
             Err((remedy, fault)) => refusals.push((format!("list of {wanted}"), remedy, fault)),
         }
