@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::compare::Pair;
+use crate::compare::redact::Redactor;
 use crate::controllers::{self, Classified, Scene};
 use crate::effect::{Decision, Effect};
 use crate::gate::{self, Judged};
@@ -114,6 +115,12 @@ fn judge_one(
     let mut pairs: Vec<Pair> = prediction.pairs;
     let scene = Scene { world, rendered: &rendered.objects };
     let mut classified: Classified = controllers::classify(&mut pairs, &scene);
+    let digest = report::digest(&pairs);
+    // From here on nothing secret is left in what can be said.
+    let mut redactor = Redactor::new(question.policy_report.digest.as_bytes());
+    resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
+    redactor.pairs(&mut pairs);
+    mark_symbols(&mut pairs, &resolution.symbolic);
     let judged =
         Judged { pairs: &pairs, classified: &classified, world, doubts: &prediction.doubts, policy: &question.policy };
     let mut reasons = resolution.reasons.clone();
@@ -122,15 +129,34 @@ fn judge_one(
     if prediction.compared == 0 {
         classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
     }
-    report::build(Parts {
+    let mut warnings = prediction.warnings;
+    warnings.extend(resolution.warnings.iter().cloned());
+    let mut report = report::build(Parts {
         pairs: &pairs,
+        digest,
         classified,
         findings: prediction.findings,
-        warnings: prediction.warnings,
+        warnings,
         reasons,
         late_values: resolution.reports.clone(),
         policy: question.policy_report.clone(),
         world,
         counts: (prediction.compared, prediction.not_compared + rendered.nameless),
-    })
+    });
+    report.each_text(|text| *text = redactor.text(text));
+    report
+}
+
+/// Marks the changes whose new side still stands for a late value that is not known.
+fn mark_symbols(pairs: &mut [Pair], symbolic: &[late::Symbolic]) {
+    if symbolic.is_empty() {
+        return;
+    }
+    for change in pairs.iter_mut().flat_map(|pair| &mut pair.changes) {
+        let text = change.after.as_ref().map(ToString::to_string).unwrap_or_default();
+        let symbol = symbolic
+            .iter()
+            .find(|symbol| symbol.placeholders.iter().any(|token| late::token::occurs(text.as_bytes(), token)));
+        change.symbol = symbol.map(|symbol| symbol.name.clone());
+    }
 }

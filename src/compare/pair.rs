@@ -54,6 +54,8 @@ pub struct Change {
     pub after: Option<Value>,
     /// The way into strings that are documents; empty for an ordinary place.
     pub within: Vec<Within>,
+    /// Late value that the new side still stands for, offline: equal to itself and to nothing else.
+    pub symbol: Option<String>,
     /// What it does to Machines; `Unknown` until it was judged.
     pub effect: Effect,
     /// What it moves besides Machines.
@@ -76,6 +78,7 @@ impl Change {
             before,
             after,
             within: Vec::new(),
+            symbol: None,
             effect: Effect::Unknown,
             touches: None,
             rule: String::new(),

@@ -12,6 +12,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let gates = &judged.policy.gates;
     let mut found: Vec<(Effect, Reason)> = Vec::new();
     for pair in judged.pairs {
+        found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
         for effect in effects_of(pair) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
@@ -26,11 +27,28 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 
 /// The distinct effects of an object and of its changes, worst first, `none` left out.
 fn effects_of(pair: &Pair) -> Vec<Effect> {
-    let mut effects: Vec<Effect> =
-        pair.changes.iter().map(|change| change.effect).chain([pair.effect]).filter(|e| *e != Effect::None).collect();
+    let known = pair.changes.iter().filter(|change| change.symbol.is_none()).map(|change| change.effect);
+    let whole = pair.changes.iter().all(|change| change.effect < pair.effect).then_some(pair.effect);
+    let mut effects: Vec<Effect> = known.chain(whole).filter(|effect| *effect != Effect::None).collect();
     effects.sort_unstable_by(|a, b| b.cmp(a));
     effects.dedup();
     effects
+}
+
+/// A late value that is not known offline and reaches a field that would replace Machines: nobody can say.
+fn symbol(pair: &Pair) -> Option<Reason> {
+    let change = pair.changes.iter().find(|change| change.symbol.is_some() && change.effect >= Effect::Rollout)?;
+    let name = change.symbol.as_deref().unwrap_or_default();
+    Some(Reason {
+        gate: "late".to_owned(),
+        decision: Decision::Undecided,
+        message: format!(
+            "{}: {} waits for the late value {name}, which is not known here; whether Machines are replaced depends on it",
+            pair.key,
+            sentence::place(change)
+        ),
+        next: Some("give the value by a file pin or a source, or run with --live cluster".to_owned()),
+    })
 }
 
 /// What the policy answers to an effect; the unknown meets the stricter of the rollout and delete gates,
@@ -50,7 +68,8 @@ fn answer(gates: &Gates, effect: Effect) -> Decision {
 }
 
 fn reason(judged: &Judged<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
-    let weighty: Vec<&Change> = pair.changes.iter().filter(|change| change.effect == effect).collect();
+    let weighty: Vec<&Change> =
+        pair.changes.iter().filter(|change| change.effect == effect && change.symbol.is_none()).collect();
     let machines = judged
         .classified
         .rollouts

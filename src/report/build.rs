@@ -16,6 +16,8 @@ use crate::world::World;
 pub struct Parts<'a> {
     /// Every object that differs, judged.
     pub pairs: &'a [Pair],
+    /// Hash of what affects Machines, made before anything was hidden.
+    pub digest: String,
     /// Rollouts, findings and warnings of the classification.
     pub classified: Classified,
     /// Findings of the prediction.
@@ -48,7 +50,7 @@ pub fn build(parts: Parts<'_>) -> Report {
         kind: "Report".to_owned(),
         decision: verdict::decide(&parts.reasons),
         effect: parts.pairs.iter().map(|pair| pair.effect).max().unwrap_or_default(),
-        digest: digest(parts.pairs),
+        digest: parts.digest,
         reasons: parts.reasons,
         findings,
         warnings,
@@ -99,7 +101,8 @@ fn change(change: &Change) -> ChangeReport {
 }
 
 /// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render.
-fn digest(pairs: &[Pair]) -> String {
+#[must_use]
+pub fn digest(pairs: &[Pair]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {

@@ -5,7 +5,7 @@ pub mod human;
 mod model;
 pub mod sentence;
 
-pub use build::{Parts, build, hash};
+pub use build::{Parts, build, digest, hash};
 pub use model::{
     ChangeReport, Finding, HostReport, LateState, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason,
     Report,

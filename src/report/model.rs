@@ -221,6 +221,20 @@ pub struct LiveReport {
     pub not_compared: usize,
 }
 
+impl Report {
+    /// Hands every free text to `change`, so that one place can hide what must not be said.
+    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        self.reasons.iter_mut().for_each(|reason| change(&mut reason.message));
+        self.findings.iter_mut().for_each(|finding| change(&mut finding.message));
+        self.warnings.iter_mut().for_each(&mut change);
+        for object in &mut self.objects {
+            change(&mut object.because);
+            object.changes.iter_mut().for_each(|one| change(&mut one.because));
+        }
+        self.rollouts.iter_mut().flat_map(|rollout| &mut rollout.steps).for_each(change);
+    }
+}
+
 impl ObjectReport {
     /// Whether the object is new or goes away without any effect, so that a person need not read about it.
     #[must_use]
