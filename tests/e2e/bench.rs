@@ -1,0 +1,169 @@
+//! Starts the bench once for the whole test binary and gives each test a namespace of its own.
+//!
+//! The bench ends when its stdin closes, which the kernel does when this process ends, however it ends.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use crate::api::Api;
+
+/// A running management cluster.
+pub(crate) struct Bench {
+    /// Kubeconfig of an administrator.
+    pub(crate) kubeconfig: PathBuf,
+    /// Folder of the bench's programs.
+    pub(crate) bin: PathBuf,
+    /// Folder of this run: logs, users, and one folder for each test.
+    pub(crate) out: PathBuf,
+    pub(crate) api: Api,
+    /// Its stdin stays open as long as this process lives.
+    _starter: Child,
+}
+
+/// The bench of this test binary. `None`, after one line on stderr, where it is not built.
+///
+/// # Panics
+///
+/// Where it is not built although `CI` is `true`, or does not start.
+pub(crate) fn bench() -> Option<&'static Bench> {
+    static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
+    BENCH
+        .get_or_init(|| match find_bin() {
+            Ok(bin) => Some(start(bin)),
+            Err(missing) if std::env::var("CI").as_deref() == Ok("true") => {
+                panic!("{missing}; in CI that is a failure")
+            }
+            Err(missing) => {
+                say(&format!("skipped: every end-to-end test, because {missing} (build it with `make bench`)"));
+                None
+            }
+        })
+        .as_ref()
+}
+
+fn find_bin() -> Result<PathBuf, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/build.sh");
+    let bin = match std::env::var_os("ROLLGATE_BENCH_BIN").filter(|bin| !bin.is_empty()) {
+        Some(bin) => PathBuf::from(bin),
+        None => {
+            let output =
+                Command::new(script).arg("--bin-dir").output().map_err(|e| format!("build.sh does not run: {e}"))?;
+            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
+        }
+    };
+    let needed = [
+        "bench",
+        "etcd",
+        "kube-apiserver",
+        "core",
+        "bootstrap",
+        "controlplane",
+        "capd",
+        "rke2-bootstrap",
+        "rke2-controlplane",
+        "helm-controller",
+        "helm3",
+        "helm4",
+    ];
+    match needed.iter().find(|name| !bin.join(name).exists()) {
+        Some(name) => Err(format!("the bench is not built ({} has no {name})", bin.display())),
+        None => Ok(bin),
+    }
+}
+
+fn start(bin: PathBuf) -> Bench {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
+    remove_older_runs(&out);
+    fs::create_dir_all(&out).expect("the folder of the run can be made");
+    let log = fs::File::create(out.join("bench.log")).expect("the log can be made");
+    let mut child = Command::new(bin.join("bench"))
+        .args(["up", "--bin-dir"])
+        .arg(&bin)
+        .arg("--out")
+        .arg(&out)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("the starter runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("stdout is a pipe")).read_line(&mut line).expect("stdout can be read");
+    let Ok(ready) = serde_json::from_str::<Value>(&line) else {
+        panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default());
+    };
+    say(&format!("bench: ready after {} s, logs in {}", ready["seconds"], out.join("logs").display()));
+    let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("the line names the kubeconfig"));
+    let api = Api::connect(&kubeconfig);
+    Bench { kubeconfig, bin, out, api, _starter: child }
+}
+
+/// Removes what earlier runs left, except those that still run.
+fn remove_older_runs(out: &Path) {
+    let Some(folder) = out.parent() else { return };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.strip_prefix("bench-")) else { continue };
+        if !Path::new("/proc").join(pid).exists() {
+            // What cannot be removed now is removed by the next run.
+            drop(fs::remove_dir_all(entry.path()));
+        }
+    }
+}
+
+/// Tells it at once, whether or not the test binary captures what tests print.
+pub(crate) fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}
+
+/// A namespace and a folder for one test.
+pub(crate) struct Space {
+    pub(crate) bench: &'static Bench,
+    pub(crate) namespace: String,
+    pub(crate) dir: PathBuf,
+}
+
+impl Space {
+    /// Makes the namespace; the name must be unique among the tests.
+    pub(crate) fn new(bench: &'static Bench, name: &str) -> Self {
+        let dir = bench.out.join("tests").join(name);
+        fs::create_dir_all(&dir).expect("the folder of the test can be made");
+        bench.api.create(
+            "/api/v1/namespaces",
+            &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        );
+        Self { bench, namespace: name.to_owned(), dir }
+    }
+
+    /// Writes a file into the folder of the test.
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.dir.join(name);
+        fs::write(&path, content).expect("the file can be written");
+        path
+    }
+
+    /// Makes or changes a ConfigMap of the namespace.
+    pub(crate) fn config_map(&self, name: &str, labels: &Value, data: &Value) {
+        let path = format!("/api/v1/namespaces/{}/configmaps", self.namespace);
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}, "data": data});
+        if self.bench.api.get(&format!("{path}/{name}")).is_some() {
+            self.bench.api.merge(&format!("{path}/{name}"), &object);
+        } else {
+            self.bench.api.create(&path, &object);
+        }
+    }
+
+    /// Objects of one resource, such as `cluster.x-k8s.io/v1beta2`, `machines`.
+    pub(crate) fn list(&self, group_version: &str, resource: &str) -> Vec<Value> {
+        self.bench.api.list(&format!("/apis/{group_version}/namespaces/{}/{resource}", self.namespace))
+    }
+
+    /// One object.
+    pub(crate) fn get(&self, group_version: &str, resource: &str, name: &str) -> Option<Value> {
+        self.bench.api.get(&format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.namespace))
+    }
+}

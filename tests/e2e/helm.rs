@@ -1,0 +1,175 @@
+//! Installs and upgrades the test charts with a real Helm, through the gate or without it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{fs, io::Write as _};
+
+use serde_json::Value;
+
+use crate::bench::Space;
+
+/// The binary under test: the one of this build, unless `ROLLGATE_BIN` names another.
+fn rollgate() -> String {
+    std::env::var("ROLLGATE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_rollgate").to_owned())
+}
+
+/// Which Helm writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Helm {
+    V3,
+    V4,
+}
+
+impl Helm {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "helm3",
+            Self::V4 => "helm4",
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Fails the test, with all that was said, unless the program succeeded.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// Fails the test unless the program failed and said why.
+    #[track_caller]
+    pub(crate) fn refused(self, words: &str) -> Self {
+        assert!(
+            self.code != Some(0) && self.stderr.contains(words),
+            "expected a failure that says {words:?}: {self:#?}"
+        );
+        self
+    }
+}
+
+/// A release of one of the charts beside this file.
+pub(crate) struct Release<'a> {
+    pub(crate) space: &'a Space,
+    pub(crate) helm: Helm,
+    pub(crate) name: &'a str,
+    pub(crate) chart: &'a str,
+    /// Values of every install and upgrade, before those of the call.
+    pub(crate) values: Vec<String>,
+    /// The policy of the gate.
+    pub(crate) policy: PathBuf,
+}
+
+impl Release<'_> {
+    /// `helm install` through the gate.
+    pub(crate) fn install(&self, values: &[&str]) -> Run {
+        self.helm("install", values, true)
+    }
+
+    /// `helm upgrade` through the gate.
+    pub(crate) fn upgrade(&self, values: &[&str]) -> Run {
+        self.helm("upgrade", values, true)
+    }
+
+    /// `helm upgrade` with nothing between Helm and the cluster.
+    pub(crate) fn upgrade_ungated(&self, values: &[&str]) -> Run {
+        self.helm("upgrade", values, false)
+    }
+
+    /// `helm install` with nothing between Helm and the cluster.
+    pub(crate) fn install_ungated(&self, values: &[&str]) -> Run {
+        self.helm("install", values, false)
+    }
+
+    /// What rollgate expects of an upgrade, and its exit code.
+    pub(crate) fn forecast(&self, values: &[&str]) -> (Option<i32>, Value) {
+        let stream = Run::of(self.command("template", values).output().expect("helm runs")).succeeded().stdout;
+        let mut child = Command::new(rollgate())
+            .args(["plan", "-", "--live", "cluster", "--base", "release", "-o", "json", "--host", self.helm.name()])
+            .args(["--release", self.name, "--namespace", &self.space.namespace, "--policy"])
+            .arg(&self.policy)
+            .env("KUBECONFIG", &self.space.bench.kubeconfig)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("rollgate runs");
+        child.stdin.take().expect("stdin is a pipe").write_all(stream.as_bytes()).expect("the stream can be sent");
+        let run = Run::of(child.wait_with_output().expect("rollgate ends"));
+        let report = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no report ({error}): {run:#?}"));
+        (run.code, report)
+    }
+
+    fn helm(&self, verb: &str, values: &[&str], gated: bool) -> Run {
+        let mut command = self.command(verb, values);
+        if gated {
+            let arguments =
+                ["post-render", "--policy", self.policy.to_str().expect("the path is UTF-8")].map(str::to_owned);
+            self.add_gate(&mut command, &arguments);
+        }
+        Run::of(command.output().expect("helm runs"))
+    }
+
+    /// Helm with this release, chart and values, and with nothing of the user's own configuration.
+    fn command(&self, verb: &str, values: &[&str]) -> Command {
+        let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts");
+        let own = self.space.dir.join(self.helm.name());
+        let mut command = Command::new(self.space.bench.bin.join(self.helm.name()));
+        command.arg(verb).arg(self.name).arg(charts.join(self.chart)).args(["--namespace", &self.space.namespace]);
+        for value in self.values.iter().map(String::as_str).chain(values.iter().copied()) {
+            command.args(["--set", value]);
+        }
+        for variable in std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("HELM_")) {
+            command.env_remove(variable);
+        }
+        command
+            .env("KUBECONFIG", &self.space.bench.kubeconfig)
+            .env("HELM_CACHE_HOME", own.join("cache"))
+            .env("HELM_CONFIG_HOME", own.join("config"))
+            .env("HELM_DATA_HOME", own.join("data"))
+            .env("HELM_PLUGINS", own.join("plugins"))
+            .current_dir(&self.space.dir);
+        command
+    }
+
+    /// Helm 3 takes a path, Helm 4 the name of an installed plugin.
+    fn add_gate(&self, command: &mut Command, arguments: &[String]) {
+        match self.helm {
+            Helm::V3 => command.args(["--post-renderer", &rollgate()]),
+            Helm::V4 => {
+                self.install_plugin();
+                command.args(["--post-renderer", "rollgate-post-render"])
+            }
+        };
+        for argument in arguments {
+            command.args(["--post-renderer-args", argument]);
+        }
+    }
+
+    fn install_plugin(&self) {
+        let plugin = self.space.dir.join(self.helm.name()).join("plugins/rollgate-post-render");
+        fs::create_dir_all(&plugin).expect("the plugin's folder can be made");
+        let manifest = format!(
+            "apiVersion: v1\nname: rollgate-post-render\ntype: postrenderer/v1\nversion: 0.1.0\nruntime: subprocess\n\
+             runtimeConfig:\n  platformCommand:\n    - command: {}\n",
+            rollgate()
+        );
+        fs::write(plugin.join("plugin.yaml"), manifest).expect("the plugin's manifest can be written");
+    }
+}

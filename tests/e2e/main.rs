@@ -1,0 +1,10 @@
+//! Tests against a real management cluster with the real controllers, Helm 3, Helm 4 and Flux (see tests/bench).
+//!
+//! Each test has a namespace of its own; the bench is started once. Without a bench they say so and pass, except in CI.
+
+mod api;
+mod bench;
+mod flux;
+mod helm;
+mod observe;
+mod story;
