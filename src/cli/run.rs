@@ -171,7 +171,7 @@ impl Look<'_> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
         };
-        let parents = parent::chain(Path::new("/proc"), std::os::unix::process::parent_id());
+        let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
             stdin: self.piped.then_some(&*self.stream),
             env: &self.setup.env,
