@@ -1,5 +1,6 @@
 //! Installs and upgrades the test charts with a real Helm, through the gate or without it.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::{fs, io::Write as _};
@@ -119,9 +120,7 @@ impl Release<'_> {
     fn helm(&self, verb: &str, values: &[&str], gated: bool) -> Run {
         let mut command = self.command(verb, values);
         if gated {
-            let arguments =
-                ["post-render", "--policy", self.policy.to_str().expect("the path is UTF-8")].map(str::to_owned);
-            self.add_gate(&mut command, &arguments);
+            self.add_gate(&mut command);
         }
         Run::of(command.output().expect("helm runs"))
     }
@@ -129,13 +128,33 @@ impl Release<'_> {
     /// Helm with this release, chart and values, and with nothing of the user's own configuration.
     fn command(&self, verb: &str, values: &[&str]) -> Command {
         let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts");
-        let own = self.space.dir.join(self.helm.name());
-        let mut command = Command::new(self.space.bench.bin.join(self.helm.name()));
+        let mut command = Command::new(self.program());
+        self.own_configuration(&mut command);
         command.arg(verb).arg(self.name).arg(charts.join(self.chart)).args(["--namespace", &self.space.namespace]);
         for value in self.values.iter().map(String::as_str).chain(values.iter().copied()) {
             command.args(["--set", value]);
         }
-        for variable in std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("HELM_")) {
+        command
+    }
+
+    /// Helm under the name that users know it by: programs that it starts look for that.
+    fn program(&self) -> PathBuf {
+        let program = self.own_folder().join("bin/helm");
+        if !program.exists() {
+            fs::create_dir_all(self.own_folder().join("bin")).expect("the folder can be made");
+            symlink(self.space.bench.bin.join(self.helm.name()), &program).expect("Helm can be linked");
+        }
+        program
+    }
+
+    fn own_folder(&self) -> PathBuf {
+        self.space.dir.join(self.helm.name())
+    }
+
+    /// Nothing of the user's own Helm.
+    fn own_configuration(&self, command: &mut Command) {
+        let own = self.own_folder();
+        for (variable, _) in std::env::vars().filter(|(name, _)| name.starts_with("HELM_")) {
             command.env_remove(variable);
         }
         command
@@ -144,32 +163,27 @@ impl Release<'_> {
             .env("HELM_CONFIG_HOME", own.join("config"))
             .env("HELM_DATA_HOME", own.join("data"))
             .env("HELM_PLUGINS", own.join("plugins"))
+            .env("XDG_STATE_HOME", own.join("state"))
             .current_dir(&self.space.dir);
-        command
     }
 
     /// Helm 3 takes a path, Helm 4 the name of an installed plugin.
-    fn add_gate(&self, command: &mut Command, arguments: &[String]) {
+    fn add_gate(&self, command: &mut Command) {
         match self.helm {
-            Helm::V3 => command.args(["--post-renderer", &rollgate()]),
+            Helm::V3 => command.args(["--post-renderer", &rollgate(), "--post-renderer-args", "post-render"]),
             Helm::V4 => {
-                self.install_plugin();
+                self.install_plugins();
                 command.args(["--post-renderer", "rollgate-post-render"])
             }
         };
-        for argument in arguments {
-            command.args(["--post-renderer-args", argument]);
-        }
+        command.args(["--post-renderer-args", "--policy", "--post-renderer-args"]).arg(&self.policy);
     }
 
-    fn install_plugin(&self) {
-        let plugin = self.space.dir.join(self.helm.name()).join("plugins/rollgate-post-render");
-        fs::create_dir_all(&plugin).expect("the plugin's folder can be made");
-        let manifest = format!(
-            "apiVersion: v1\nname: rollgate-post-render\ntype: postrenderer/v1\nversion: 0.1.0\nruntime: subprocess\n\
-             runtimeConfig:\n  platformCommand:\n    - command: {}\n",
-            rollgate()
-        );
-        fs::write(plugin.join("plugin.yaml"), manifest).expect("the plugin's manifest can be written");
+    /// `rollgate helm setup`, as a user does it.
+    fn install_plugins(&self) {
+        let mut setup = Command::new(rollgate());
+        self.own_configuration(&mut setup);
+        let output = setup.args(["helm", "setup", "--helm"]).arg(self.program()).output().expect("rollgate runs");
+        Run::of(output).succeeded();
     }
 }
