@@ -78,6 +78,13 @@ pub(crate) fn small(value: usize) -> u32 {
 }
 
 impl Builder {
+    /// A builder with room for some nodes.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        let mut builder = Self::default();
+        builder.arena.nodes.reserve(nodes);
+        builder
+    }
+
     /// True when the next node is a key.
     fn at_key(&self) -> bool {
         self.open.last().is_some_and(|open| open.map && open.children.is_multiple_of(2))
@@ -92,7 +99,7 @@ impl Builder {
     }
 
     /// Adds a scalar; `bytes` is its text, `text` says where that lies.
-    pub(crate) fn scalar(&mut self, span: (usize, usize), style: Style, tag: Tag, text: TextRef, bytes: &str) {
+    pub(crate) fn scalar(&mut self, span: (usize, usize), style: Style, tag: Tag, text: TextRef, bytes: &[u8]) {
         let key = self.at_key();
         if tag != Tag::None {
             self.arena.seen.decode = true;
@@ -112,20 +119,21 @@ impl Builder {
         self.last_end = small(span.1);
     }
 
-    fn note(&mut self, key: bool, style: Style, tag: Tag, text: &str) {
-        let first = text.as_bytes().first().copied();
+    fn note(&mut self, key: bool, style: Style, tag: Tag, bytes: &[u8]) {
+        let first = bytes.first().copied();
+        let text = || std::str::from_utf8(bytes).unwrap_or_default();
         let seen = &mut self.arena.seen;
         if key {
-            if is_merge(style, tag, text) {
+            if bytes == b"<<" && is_merge(style, tag, text()) {
                 seen.decode = true;
                 seen.shared = true;
             }
             // Only these first bytes lead to null or to an integer above 64 bits with sign.
             if tag != Tag::None || matches!(first, None | Some(b'~' | b'n' | b'N' | b'0'..=b'9')) {
-                seen.unfit |= tag != Tag::None || matches!(implicit(text), Scalar::Null | Scalar::Uint(_));
+                seen.unfit |= tag != Tag::None || matches!(implicit(text()), Scalar::Null | Scalar::Uint(_));
             }
-        } else if tag != Tag::None || matches!(first, Some(b'.' | b'+' | b'-')) && matches!(text.len(), 4 | 5) {
-            seen.unfit |= tag != Tag::None || matches!(implicit(text), Scalar::Float(value) if !value.is_finite());
+        } else if tag != Tag::None || matches!(first, Some(b'.' | b'+' | b'-')) && matches!(bytes.len(), 4 | 5) {
+            seen.unfit |= tag != Tag::None || matches!(implicit(text()), Scalar::Float(value) if !value.is_finite());
         }
     }
 
@@ -176,43 +184,53 @@ impl Builder {
 /// Reads the first document of an event source into an arena.
 pub(crate) fn fill(events: &mut impl Events) -> Result<Arena, Problem> {
     let mut builder = Builder::default();
+    while builder.step(events)? {}
+    builder.finish(events.take_decoded())
+}
 
-    loop {
+impl Builder {
+    /// Number of open collections.
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The finished arena, with the text that does not stand verbatim in the source.
+    pub(crate) fn finish(self, decoded: Vec<u8>) -> Result<Arena, Problem> {
+        let mut arena = self.arena;
+        arena.decoded = String::from_utf8(decoded).map_err(|_| Problem::new(0, "the text is not valid UTF-8"))?;
+        Ok(arena)
+    }
+
+    /// Takes one event; false at the end of the document.
+    pub(crate) fn step(&mut self, events: &mut impl Events) -> Result<bool, Problem> {
         let event = events.next_event()?;
         let span = (event.start, event.end);
         if let Some((start, end)) = event.anchor {
-            builder.anchor(&events.source()[start..end]);
+            self.anchor(&events.source()[start..end]);
         }
         match event.kind {
-            EventKind::StreamEnd | EventKind::DocumentEnd => break,
+            EventKind::StreamEnd | EventKind::DocumentEnd => return Ok(false),
             EventKind::DocumentStart => {}
             EventKind::Alias((start, end)) => {
                 let name = &events.source()[start..end];
-                let Some(target) = builder.anchors.get(name).copied() else {
-                    return Err(Problem::new(
-                        event.start,
-                        format!("unknown anchor '{}'", String::from_utf8_lossy(name)),
-                    ));
+                let Some(target) = self.anchors.get(name).copied() else {
+                    let message = format!("unknown anchor '{}'", String::from_utf8_lossy(name));
+                    return Err(Problem::new(event.start, message));
                 };
-                builder.alias(span, target);
+                self.alias(span, target);
             }
             EventKind::Scalar { style, text, tag } => {
-                let bytes = std::str::from_utf8(events.text(text))
-                    .map_err(|_| Problem::new(event.start, "the text is not valid UTF-8"))?;
-                builder.scalar(span, style, tag, text, bytes);
+                let bytes = events.text(text);
+                self.scalar(span, style, tag, text, bytes);
             }
-            EventKind::SequenceStart { flow } => builder.open(event.start, false, flow),
-            EventKind::MappingStart { flow } => builder.open(event.start, true, flow),
+            EventKind::SequenceStart { flow } => self.open(event.start, false, flow),
+            EventKind::MappingStart { flow } => self.open(event.start, true, flow),
             EventKind::SequenceEnd | EventKind::MappingEnd => {
                 // A flow collection ends with its bracket; a block one and a pair without braces end where their last child does.
                 let closed = event.end > event.start && matches!(events.source().get(event.start), Some(b']' | b'}'));
-                builder.close(closed.then_some(event.end));
+                self.close(closed.then_some(event.end));
             }
         }
+        Ok(true)
     }
-    let mut arena = builder.arena;
-    arena.decoded =
-        String::from_utf8(events.take_decoded()).map_err(|_| Problem::new(0, "the text is not valid UTF-8"))?;
-    arena.nodes.shrink_to_fit();
-    Ok(arena)
 }

@@ -26,6 +26,7 @@ mod text;
 mod timestamp;
 mod token;
 mod tree;
+mod walk;
 
 pub use self::arena::NodeId;
 pub use self::error::{Error, Result};

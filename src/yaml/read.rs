@@ -13,6 +13,7 @@ use crate::yaml::span::Span;
 use crate::yaml::split::Section;
 use crate::yaml::text::{self, Text};
 use crate::yaml::tree::Tree;
+use crate::yaml::walk::walk;
 
 /// Reads one document whose first byte is the first of the stream.
 ///
@@ -83,7 +84,15 @@ pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
     read_at(span.of(bytes), span.start, line)?.to_json()
 }
 
+/// Everyday documents are walked; all others are parsed from the start.
 fn parse(text: &Text<'_>) -> std::result::Result<(Arena, Option<usize>), Problem> {
+    match walk(text) {
+        Some(arena) => Ok((arena, None)),
+        None => parse_exactly(text),
+    }
+}
+
+fn parse_exactly(text: &Text<'_>) -> std::result::Result<(Arena, Option<usize>), Problem> {
     let mut parser = Parser::new(Scanner::new(&text.bytes, text.start, text.odd_breaks));
     let arena = arena::fill(&mut parser)?;
     let rest = rest(&text.bytes, parser.position().max(text.start));
@@ -116,5 +125,162 @@ fn rest(bytes: &[u8], mut at: usize) -> Option<usize> {
             _ => return Some(at),
         }
         line_start = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The walker gives what the exact reader gives, or nothing.
+    fn walks_as_parsed(document: &[u8]) -> Option<bool> {
+        let text = text::check(document).ok()?;
+        let Some(walked) = walk(&text) else { return Some(false) };
+        let (parsed, rest) = parse_exactly(&text).unwrap_or_else(|problem| {
+            panic!("walked, but {problem:?}: {:?}", String::from_utf8_lossy(document));
+        });
+        assert_eq!(rest, None, "{:?}", String::from_utf8_lossy(document));
+        assert_eq!(walked, parsed, "{:?}", String::from_utf8_lossy(document));
+        Some(true)
+    }
+
+    #[test]
+    fn every_recorded_text_walks_as_parsed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/yaml");
+        let mut walked = 0;
+        for file in std::fs::read_dir(folder).expect("the folder") {
+            let cases = std::fs::read_to_string(file.expect("an entry").path()).expect("a recording");
+            for line in cases.lines().skip(1) {
+                let case: Value = serde_json::from_str(line).expect("JSON");
+                if let Some(text) = case["in"].as_str() {
+                    walked += usize::from(walks_as_parsed(text.as_bytes()) == Some(true));
+                }
+            }
+        }
+        assert!(walked > 1000, "only {walked} texts were walked");
+    }
+
+    /// Pieces of which texts are put together, so that most are nearly right.
+    fn piece() -> impl Strategy<Value = String> {
+        let pieces = [
+            "a",
+            "bc",
+            "key: ",
+            "- ",
+            "? ",
+            ": ",
+            ":",
+            "-",
+            "[",
+            "]",
+            "{",
+            "}",
+            ", ",
+            "#",
+            " # c",
+            "\n",
+            "\n  ",
+            "\n    ",
+            "\n- ",
+            "\n  - ",
+            " ",
+            "  ",
+            "\t",
+            "'",
+            "\"",
+            "''",
+            "\\n",
+            "\\x41",
+            "\\",
+            "|",
+            "|-\n",
+            ">\n",
+            "|2",
+            "&a ",
+            "*a",
+            "!!str ",
+            "! ",
+            "<<: ",
+            "~",
+            "null",
+            "yes",
+            "0777",
+            ".inf",
+            "\r\n",
+            "\r",
+            "\u{85}",
+            "é",
+            "\u{FEFF}",
+            "---",
+            "...",
+            "a: 1\n",
+            "x:\n",
+            "- a\n",
+            "{a: b}",
+            "[a, b]",
+            "a: |\n  x\n  y\n",
+            "'q'",
+            "\"q\"",
+            "\"q\": ",
+            "::1",
+            "a: \"x\ny\"",
+            "word ",
+        ];
+        prop_oneof![8 => prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), 1 => "[ -~]{1,3}"]
+    }
+
+    const EVERYDAY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  labels: {a: b, \"c\": 'd'}\n  finalizers:\n  - \
+        f.x/y # c\ndata:\n  s: |\n    #!/bin/sh\n    echo hi\n\n  t: >-\n    folded\n    text\n  q: \"a\\tb\"\n  n: 5\n  e:\nlist:\n- \
+        a\n- b: c\n  'd': \"e\"\n  f:\n    - g\n-   - x\n    - y: z\n-\n";
+
+    fn document() -> impl Strategy<Value = String> {
+        let mutated =
+            prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, piece()), 0..5).prop_map(|edits| {
+                let mut text: Vec<char> = EVERYDAY.chars().collect();
+                for (place, removed, piece) in edits {
+                    let at = place.index(text.len() + 1);
+                    let end = (at + removed).min(text.len());
+                    text.splice(at..end, piece.chars());
+                }
+                text.into_iter().collect::<String>()
+            });
+        prop_oneof![prop::collection::vec(piece(), 0..14).prop_map(|pieces| pieces.concat()), mutated]
+    }
+
+    /// What the head scan should find, from the tree.
+    fn head_of(tree: &Tree<'_>) -> [Option<String>; 4] {
+        let at = |path: &[&str]| {
+            let path: Vec<_> = path.iter().map(|key| crate::yaml::Segment::from(*key)).collect();
+            tree.at(&path).and_then(|node| tree.string(node)).map(str::to_owned)
+        };
+        [at(&["apiVersion"]), at(&["kind"]), at(&["metadata", "namespace"]), at(&["metadata", "name"])]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn texts_walk_as_parsed(text in document()) {
+            walks_as_parsed(text.as_bytes());
+        }
+
+        #[test]
+        fn heads_are_never_wrong(text in document(), front in prop::bool::ANY) {
+            let text = if front { text } else { format!("{EVERYDAY}{text}") };
+            if let (Some(head), Ok(tree)) = (crate::yaml::head(text.as_bytes()), read(text.as_bytes())) {
+                let found = [Some(head.api_version), Some(head.kind), head.namespace, Some(head.name)];
+                prop_assert_eq!(found.map(|text| text.map(str::to_owned)), head_of(&tree), "{}", text);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            if let Ok(tree) = read_first(&bytes, 0, 1) {
+                prop_assert!(tree.to_json().is_ok());
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ enum State {
     DocumentContent,
     DocumentEnd,
     BlockNode,
+    FlowNode,
     BlockSequenceFirst,
     BlockSequenceEntry,
     IndentlessSequenceEntry,
@@ -61,6 +62,7 @@ impl Events for Parser<'_> {
             State::DocumentContent => self.document_content(),
             State::DocumentEnd => self.document_end(),
             State::BlockNode => self.node(true, false),
+            State::FlowNode => self.node(false, false),
             State::BlockSequenceFirst => self.first(Self::block_sequence_entry),
             State::BlockSequenceEntry => self.block_sequence_entry(false),
             State::IndentlessSequenceEntry => self.indentless_sequence_entry(),
@@ -186,12 +188,30 @@ impl<'a> Parser<'a> {
                 _ => break,
             }
         }
+        self.default_handles();
+        Ok(())
+    }
+
+    fn default_handles(&mut self) {
         for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
             if !self.handles.iter().any(|known| known.handle == handle.as_bytes()) {
                 self.handles.push(TagText { handle: handle.into(), suffix: prefix.into() });
             }
         }
-        Ok(())
+    }
+
+    /// The scanner, for readers that go by lines and use it for single scalars.
+    pub(crate) fn scanner(&mut self) -> &mut Scanner<'a> {
+        &mut self.scanner
+    }
+
+    /// Goes to a flow collection: the next events are its own, then the stream ends.
+    pub(crate) fn flow_at(&mut self, line_start: usize, pos: usize) {
+        self.scanner.jump(line_start, pos);
+        self.default_handles();
+        self.states.clear();
+        self.states.push(State::End);
+        self.state = State::FlowNode;
     }
 
     fn document_content(&mut self) -> Step {

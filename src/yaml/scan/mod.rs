@@ -163,6 +163,52 @@ impl<'a> Scanner<'a> {
         self.tokens.pop_front().ok_or_else(|| Problem::new(end, "unexpected end of the document"))
     }
 
+    /// Goes to a place whose line starts at `line_start`, outside of all collections; no key may begin there.
+    pub(crate) fn jump(&mut self, line_start: usize, pos: usize) {
+        self.line_start = line_start;
+        self.pos = pos;
+        self.indent = -1;
+        self.key_allowed = false;
+        self.tokens.clear();
+        self.available = false;
+    }
+
+    /// The place up to which the text was scanned, when no token waits.
+    pub(crate) fn idle_position(&self) -> Option<usize> {
+        self.tokens.is_empty().then_some(self.pos)
+    }
+
+    /// Reads the quoted scalar at a place that [`Scanner::jump`] would go to.
+    pub(crate) fn quoted_at(&mut self, line_start: usize, pos: usize, style: Style) -> Scan<(TextRef, usize)> {
+        self.jump(line_start, pos);
+        self.fetch_flow_scalar(style)?;
+        self.scalar_text().map(|text| (text, self.pos))
+    }
+
+    /// Reads the block scalar at a place inside of a collection at column `indent`; gives its text, its end and the start of the line
+    /// that follows it.
+    pub(crate) fn block_at(
+        &mut self,
+        line_start: usize,
+        pos: usize,
+        style: Style,
+        indent: usize,
+    ) -> Scan<(TextRef, usize, usize)> {
+        self.jump(line_start, pos);
+        self.indent = isize::try_from(indent).unwrap_or(isize::MAX);
+        self.fetch_block_scalar(style)?;
+        let end = self.tokens.front().map_or(self.pos, |token| token.end);
+        let next = if self.is_end() { self.pos } else { self.line_start };
+        self.scalar_text().map(|text| (text, end, next))
+    }
+
+    fn scalar_text(&mut self) -> Scan<TextRef> {
+        match self.tokens.pop_front() {
+            Some(Token { kind: Kind::Scalar(_, text), .. }) => Ok(text),
+            _ => Err(Problem::new(self.pos, "a scalar is expected here")),
+        }
+    }
+
     fn at(&self, ahead: usize) -> u8 {
         self.src.get(self.pos + ahead).copied().unwrap_or(0)
     }
