@@ -1,5 +1,9 @@
 //! YAML against what Go recorded: every case of `testdata/yaml/*.jsonl`, with no difference allowed.
 
+#[path = "yaml/hostile.rs"]
+mod hostile;
+#[path = "yaml/property.rs"]
+mod property;
 #[path = "yaml/splice.rs"]
 mod splice;
 

@@ -24,7 +24,10 @@ enum Frame<'t> {
     Seq { next: u32, end: u32, first: bool },
 }
 
-/// Counts what is made from a document with aliases.
+/// Bytes of memory that a value without its text costs at least.
+const VALUE_COST: usize = size_of::<Value>() + 16;
+
+/// Bounds what is made from a document.
 struct Allowance {
     left: usize,
 }
@@ -35,9 +38,16 @@ impl Allowance {
         Self { left: if tree.arena.seen.shared { bounded } else { usize::MAX } }
     }
 
+    /// For values in memory, which cost more than the text of the shortest scalars: bounded for every document.
+    fn of_values(tree: &Tree<'_>) -> Self {
+        Self { left: 16 * tree.source.len() + (32 << 20) }
+    }
+
     fn spend(&mut self, tree: &Tree<'_>, node: NodeId, bytes: usize) -> Result<()> {
         let left = self.left.checked_sub(bytes + 8);
-        self.left = left.ok_or_else(|| tree.error(tree.span(node).start, "aliases make the document too large"))?;
+        self.left = left.ok_or_else(|| {
+            tree.error(tree.span(node).start, "the values of this document need too much memory for its size")
+        })?;
         Ok(())
     }
 }
@@ -184,7 +194,7 @@ impl<'t> Tree<'t> {
     }
 
     fn value_of(&self, node: NodeId, meant: &HashMap<NodeId, Value>) -> Result<Value> {
-        let mut allowance = Allowance::of(self);
+        let mut allowance = Allowance::of_values(self);
         let mut stack: Vec<Building> = Vec::new();
         let mut done = self.open_value(self.follow(node), meant, &mut stack, &mut allowance)?;
         loop {
@@ -217,7 +227,8 @@ impl<'t> Tree<'t> {
             return Ok(Some(value.clone()));
         }
         let raw = self.raw(node);
-        allowance.spend(self, node, raw.b as usize)?;
+        let text = if matches!(raw.shape, Shape::Scalar { .. }) { raw.b as usize } else { 0 };
+        allowance.spend(self, node, VALUE_COST + text)?;
         match raw.shape {
             Shape::Map { .. } => {
                 let mut entries = Vec::with_capacity(raw.b as usize / 2);

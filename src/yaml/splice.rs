@@ -214,13 +214,16 @@ impl Tree<'_> {
         let map = SourceMap::new(style, source.as_bytes(), text)?;
         let flow = style == Style::Plain && self.is_flow(node);
         let one_line = !source.contains(['\n', '\r']);
+        // Where lines are folded, blanks at the edges of a new text could be lost, and an empty one could merge two breaks.
+        let unfoldable =
+            |place: &Place<'_>| place.with.is_empty() || place.with.starts_with(' ') || place.with.ends_with(' ');
         let whole_fits = match style {
+            Style::Literal | Style::Folded => true,
+            _ if !one_line && places.iter().any(unfoldable) => false,
             Style::Plain if !string => true,
             Style::Plain if one_line => fits_plain(new, flow),
             // Folded text is checked piece by piece, and by the proof.
-            Style::Plain => {
-                places.iter().all(|place| place.with.is_empty() || fits_plain(&format!("x{}", place.with), flow))
-            }
+            Style::Plain => places.iter().all(|place| fits_plain(&format!("x{}", place.with), flow)),
             _ => true,
         };
         if !whole_fits {

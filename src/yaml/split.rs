@@ -8,6 +8,7 @@ use memchr::memmem;
 
 use crate::yaml::error::{Error, Result};
 use crate::yaml::span::Span;
+use crate::yaml::text::break_len;
 
 /// One document of a stream with the separator line before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ fn comment_only(line: &[u8]) -> bool {
     let mut at = 0;
     let mut comment = false;
     while at < line.len() {
-        let step = crate::yaml::text::break_len(line, at);
+        let step = break_len(line, at);
         match line[at] {
             _ if step > 0 => comment = false,
             b'#' => comment = true,
@@ -71,13 +72,13 @@ pub fn split(stream: &[u8]) -> Result<Vec<Section>> {
     let mut opened = first.is_none();
     for start in first.into_iter().chain(rest) {
         let end = memchr::memchr(b'\n', &stream[start..]).map_or(stream.len(), |at| start + at + 1);
-        let glued = separator_text(&stream[start + 3..end], start == body);
         let close = if start == body { 0 } else { start };
         open.document.end = close;
+        let glued = is_glued(&stream[start + 3..end], open.document.is_empty());
         let lines = memchr::memchr_iter(b'\n', &stream[open.document.start..end]).count();
         if glued {
             let line = open.line + lines - usize::from(stream[start..end].ends_with(b"\n"));
-            let message = "invalid document separator: put a line break after `---`";
+            let message = "invalid document separator: nothing but a comment may follow `---` on its line";
             return Err(Error { line, column: 4, message: message.to_owned() });
         }
         if opened {
@@ -93,12 +94,17 @@ pub fn split(stream: &[u8]) -> Result<Vec<Section>> {
 }
 
 /// True when the text after `---` makes the line something else than a separator.
-fn separator_text(rest: &[u8], first: bool) -> bool {
+fn is_glued(rest: &[u8], after_nothing: bool) -> bool {
+    let line = rest.strip_suffix(b"\n").map_or(rest, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    if (0..line.len()).any(|at| break_len(line, at) > 0) {
+        // The parser may see several lines here: what follows the comment would be lost.
+        return true;
+    }
     let trimmed = std::str::from_utf8(rest).map_or(rest, |text| text.trim().as_bytes());
     match trimmed.first() {
         None => false,
-        // On the first line nothing cuts the comment off, and the reader wants a blank before it.
-        Some(b'#') => first && rest.first() == Some(&b'#'),
+        // kubectl leaves the line to the parser where no document stands before it, and the parser wants a blank before a comment.
+        Some(b'#') => after_nothing && rest.first() == Some(&b'#'),
         Some(_) => true,
     }
 }

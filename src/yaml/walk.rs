@@ -304,7 +304,8 @@ impl Walker<'_> {
             }
             b'{' | b'[' => {
                 let depth = self.builder.depth();
-                self.parser.flow_at(self.line_start, at);
+                let indent = self.levels.last()?.indent;
+                self.parser.flow_at(self.line_start, at, indent);
                 self.builder.step(&mut self.parser).ok()?;
                 while self.builder.depth() > depth {
                     self.builder.step(&mut self.parser).ok()?;

@@ -205,9 +205,9 @@ impl<'a> Parser<'a> {
         &mut self.scanner
     }
 
-    /// Goes to a flow collection: the next events are its own, then the stream ends.
-    pub(crate) fn flow_at(&mut self, line_start: usize, pos: usize) {
-        self.scanner.jump(line_start, pos);
+    /// Goes to a flow collection inside of a block collection at column `indent`: the next events are its own, then the stream ends.
+    pub(crate) fn flow_at(&mut self, line_start: usize, pos: usize, indent: usize) {
+        self.scanner.jump(line_start, pos, Some(indent));
         self.default_handles();
         self.states.clear();
         self.states.push(State::End);

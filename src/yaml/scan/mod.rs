@@ -163,11 +163,11 @@ impl<'a> Scanner<'a> {
         self.tokens.pop_front().ok_or_else(|| Problem::new(end, "unexpected end of the document"))
     }
 
-    /// Goes to a place whose line starts at `line_start`, outside of all collections; no key may begin there.
-    pub(crate) fn jump(&mut self, line_start: usize, pos: usize) {
+    /// Goes to a place whose line starts at `line_start`, inside of a block collection at column `indent`; no key may begin there.
+    pub(crate) fn jump(&mut self, line_start: usize, pos: usize, indent: Option<usize>) {
         self.line_start = line_start;
         self.pos = pos;
-        self.indent = -1;
+        self.indent = indent.and_then(|indent| isize::try_from(indent).ok()).unwrap_or(-1);
         self.key_allowed = false;
         self.tokens.clear();
         self.available = false;
@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads the quoted scalar at a place that [`Scanner::jump`] would go to.
     pub(crate) fn quoted_at(&mut self, line_start: usize, pos: usize, style: Style) -> Scan<(TextRef, usize)> {
-        self.jump(line_start, pos);
+        self.jump(line_start, pos, None);
         self.fetch_flow_scalar(style)?;
         self.scalar_text().map(|text| (text, self.pos))
     }
@@ -194,8 +194,7 @@ impl<'a> Scanner<'a> {
         style: Style,
         indent: usize,
     ) -> Scan<(TextRef, usize, usize)> {
-        self.jump(line_start, pos);
-        self.indent = isize::try_from(indent).unwrap_or(isize::MAX);
+        self.jump(line_start, pos, Some(indent));
         self.fetch_block_scalar(style)?;
         let end = self.tokens.front().map_or(self.pos, |token| token.end);
         let next = if self.is_end() { self.pos } else { self.line_start };
