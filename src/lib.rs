@@ -18,6 +18,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod report;
 pub mod rules;
+pub mod schema;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

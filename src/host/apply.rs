@@ -1,10 +1,15 @@
 //! Server-side apply: what the API server merges, removes and refuses
-//! (structured-merge-diff `merge/update.go`, `Updater.Apply` and `prune`).
+//! (structured-merge-diff v6 `merge/update.go`: `Updater.Apply`, `prune`, `update`; `typed/merge.go`: `visitListItems`).
 
-use serde_json::Value;
+use std::collections::HashSet;
 
-use super::fields::{FieldSet, Ownership, Step, canonical, owners};
+use serde_json::{Map, Value};
+
+use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
+use super::place::{Kind, Place};
+use crate::object::Path;
+use crate::schema::{Merge, Node};
 
 /// Who applies, and with what power.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +17,7 @@ pub(super) struct Applier<'a> {
     /// Its field manager.
     pub(super) manager: &'a str,
     /// Whether what it wrote by patches before counts as applied (helm moves its `Update` entries when a release
-    /// changes its way of writing; client-go `csaupgrade`).
+    /// changes its way of writing, and when it adopts; client-go `csaupgrade`).
     pub(super) adopts_updates: bool,
     /// Whether it takes fields from other managers.
     pub(super) force: bool,
@@ -32,23 +37,23 @@ pub(super) enum Applied {
     },
 }
 
-/// The object after `rendered` was applied to `live`.
-pub(super) fn apply(live: &Value, rendered: &Value, applier: Applier<'_>) -> Applied {
+/// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
+pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier: Applier<'_>) -> Applied {
     let rendered = merge::pruned(rendered.clone());
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
         owners(live).into_iter().partition(|entry| is_mine(entry, applier));
-    let sent = sent_fields(&rendered);
+    let root = Place::Root(spec);
+    let mut merged = merged(live, &rendered, root);
+    let mut last = FieldSet::default();
+    mine.iter().for_each(|entry| last.add(&entry.fields));
+    let mut kept = sent_fields(&rendered, root);
+    others.iter().for_each(|entry| kept.add(&entry.fields));
+    remove(&mut merged, &last, &kept, root);
     if !applier.force
-        && let Some(conflict) = conflict(live, &rendered, &others)
+        && let Some(conflict) = conflict(live, &merged, &others, root)
     {
         return conflict;
     }
-    let mut merged = merge::overlay(live, &rendered);
-    let mut last = FieldSet::default();
-    mine.iter().for_each(|entry| last.add(&entry.fields));
-    let mut kept = sent;
-    others.iter().for_each(|entry| kept.add(&entry.fields));
-    remove(&mut merged, &last, &kept);
     Applied::Merged(merged)
 }
 
@@ -59,13 +64,100 @@ pub(super) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
         && (entry.operation == "Apply" || applier.adopts_updates)
 }
 
-/// The fields that an applied object owns: every leaf, and every list as a whole.
-fn sent_fields(value: &Value) -> FieldSet {
+/// Two values of one place as one; the new one wins where both say something.
+fn merged(old: &Value, new: &Value, place: Place<'_>) -> Value {
+    match (place.kind(new), old, new) {
+        (Kind::Granular, Value::Object(old), Value::Object(new)) => {
+            let mut map = old.clone();
+            for (key, value) in new {
+                let value = match old.get(key) {
+                    Some(old) => merged(old, value, place.field(key)),
+                    None => value.clone(),
+                };
+                map.insert(key.clone(), value);
+            }
+            Value::Object(map)
+        }
+        (Kind::Items(how), Value::Array(old), Value::Array(new)) => Value::Array(merged_items(old, new, &how, place)),
+        _ => new.clone(),
+    }
+}
+
+/// Two lists as one, item by item. The new order wins among the items that both have; an item that only the old list
+/// has stays before the next one that both have.
+fn merged_items(old: &[Value], new: &[Value], how: &Merge, place: Place<'_>) -> Vec<Value> {
+    let steps = |items: &[Value]| items.iter().map(|item| place.step_to(how, item)).collect::<Vec<_>>();
+    let (old_steps, new_steps) = (steps(old), steps(new));
+    let in_old: HashSet<&Step> = old_steps.iter().collect();
+    let in_new: HashSet<&Step> = new_steps.iter().collect();
+    let one = |step: &Step, new: &Value| match old_steps.iter().position(|other| other == step) {
+        Some(at) => merged(&old[at], new, place.item()),
+        None => new.clone(),
+    };
+    let mut shared = new_steps.iter().filter(|step| in_old.contains(step));
+    let mut next_shared = shared.next();
+    let mut done: HashSet<&Step> = HashSet::new();
+    let mut out = Vec::with_capacity(old.len().max(new.len()));
+    let (mut left, mut right) = (0, 0);
+    while left < old.len() || right < new.len() {
+        if left < old.len() && right < new.len() {
+            let step = &old_steps[left];
+            if *step == new_steps[right] {
+                out.push(one(step, &new[right]));
+                done.insert(step);
+                (left, right) = (left + 1, right + 1);
+                next_shared = shared.next();
+                continue;
+            }
+            if in_new.contains(step) && next_shared.is_some_and(|next| next != step) {
+                left += 1;
+                continue;
+            }
+        }
+        if left < old.len() {
+            let step = &old_steps[left];
+            if !in_new.contains(step) {
+                out.push(old[left].clone());
+                left += 1;
+                continue;
+            }
+            if done.contains(step) {
+                left += 1;
+            }
+        }
+        if right < new.len() {
+            let step = &new_steps[right];
+            out.push(one(step, &new[right]));
+            done.insert(step);
+            right += 1;
+            if next_shared == Some(step) {
+                next_shared = shared.next();
+            }
+        }
+    }
+    out
+}
+
+/// The fields that an applied object owns (structured-merge-diff `typed/tofieldset.go`).
+fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     let mut set = FieldSet::default();
-    match value {
-        Value::Object(map) if !map.is_empty() => {
+    match (place.kind(value), value) {
+        (Kind::Granular, Value::Object(map)) if !map.is_empty() => {
             for (key, value) in map {
-                set.below.insert(Step::Field(key.clone()), sent_fields(value));
+                let step = Step::Field(key.clone());
+                let mut below = sent_fields(value, place.field(key));
+                below.owned |= !place.is_named(&step);
+                set.below.insert(step, below);
+            }
+        }
+        (Kind::Items(how), Value::Array(items)) if !items.is_empty() => {
+            for item in items {
+                let mut below = match how {
+                    Merge::Keys(_) => sent_fields(item, place.item()),
+                    _ => FieldSet::default(),
+                };
+                below.owned = true;
+                set.below.insert(place.step_to(&how, item), below);
             }
         }
         _ => set.owned = true,
@@ -73,74 +165,99 @@ fn sent_fields(value: &Value) -> FieldSet {
     set
 }
 
-/// Removes what was applied before and is in no set any more.
-fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet) {
+/// Removes what was applied before and is in no set any more. What becomes empty by that goes, too.
+fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) {
+    let nothing = FieldSet::default();
     for (step, last) in &last.below {
-        match kept.below.get(step) {
-            Some(kept) if kept.below.is_empty() => {}
-            Some(kept) => {
-                if let Some(value) = child(value, step) {
-                    remove(value, last, kept);
-                }
-            }
-            None => drop_child(value, step),
+        let named = place.is_named(step);
+        let Some(inner) = child(value, step, place) else { continue };
+        let covered = kept.below.get(step).filter(|kept| named || kept.owned);
+        if covered.is_none() && (named || last.owned) {
+            drop_child(value, step, place);
+            continue;
+        }
+        if last.below.is_empty() {
+            continue;
+        }
+        let had = !is_empty(inner);
+        remove(inner, last, covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing), place.step(step));
+        if had && is_empty(inner) {
+            drop_child(value, step, place);
         }
     }
 }
 
+/// Whether a map or a list has nothing in it.
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// The place of the item of a list that a step means.
+fn position(items: &[Value], step: &Step, place: Place<'_>) -> Option<usize> {
+    let how = match place.kind(&Value::Array(Vec::new())) {
+        Kind::Items(how) => how,
+        _ => return None,
+    };
+    items.iter().position(|item| place.step_to(&how, item) == *step)
+}
+
 /// The value at one step.
-fn child<'v>(value: &'v mut Value, step: &Step) -> Option<&'v mut Value> {
+fn child<'v>(value: &'v mut Value, step: &Step, place: Place<'_>) -> Option<&'v mut Value> {
     match (value, step) {
         (Value::Object(map), Step::Field(key)) => map.get_mut(key),
-        (Value::Array(items), Step::Item(keys)) => items.iter_mut().find(|item| has_keys(item, keys)),
-        (Value::Array(items), Step::Member(member)) => items.iter_mut().find(|item| canonical(item) == *member),
-        (Value::Array(items), Step::Place(place)) => items.get_mut(*place),
+        (Value::Array(items), _) => position(items, step, place).and_then(|at| items.get_mut(at)),
         _ => None,
     }
 }
 
 /// Takes the value at one step away.
-fn drop_child(value: &mut Value, step: &Step) {
+fn drop_child(value: &mut Value, step: &Step, place: Place<'_>) {
     match (value, step) {
         (Value::Object(map), Step::Field(key)) => {
             map.shift_remove(key);
         }
-        (Value::Array(items), Step::Item(keys)) => items.retain(|item| !has_keys(item, keys)),
-        (Value::Array(items), Step::Member(member)) => items.retain(|item| canonical(item) != *member),
+        (Value::Array(items), _) => {
+            if let Some(at) = position(items, step, place) {
+                items.remove(at);
+            }
+        }
         _ => {}
     }
 }
 
-/// Whether a list item has the keys of a `k:{...}` step.
-fn has_keys(item: &Value, keys: &str) -> bool {
-    let Ok(Value::Object(keys)) = serde_json::from_str::<Value>(keys) else { return false };
-    keys.iter().all(|(key, value)| item.get(key) == Some(value))
-}
-
 /// The first other manager that owns a field to which another value is given.
-fn conflict(live: &Value, rendered: &Value, others: &[Ownership]) -> Option<Applied> {
+fn conflict(live: &Value, merged: &Value, others: &[Ownership], root: Place<'_>) -> Option<Applied> {
     others.iter().find_map(|entry| {
         let mut paths = Vec::new();
-        contested(Some(live), rendered, &entry.fields, "", &mut paths);
+        contested(live, merged, &entry.fields, root, &Path::root(), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
 
-/// Collects the leaves of `rendered` that differ from `live` and that a set owns.
-fn contested(live: Option<&Value>, rendered: &Value, owned: &FieldSet, path: &str, found: &mut Vec<String>) {
-    if live == Some(rendered) {
+/// Collects the places that a set owns and whose value becomes another one.
+fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, path: &Path, found: &mut Vec<String>) {
+    if live == merged {
         return;
     }
-    match rendered {
-        Value::Object(map) if live.is_none_or(Value::is_object) && !map.is_empty() => {
-            for (key, value) in map {
-                if let Some(owned) = owned.below.get(&Step::Field(key.clone())) {
-                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                    contested(live.and_then(|live| live.get(key)), value, owned, &path, found);
+    match (place.kind(merged), live, merged) {
+        (Kind::Granular, Value::Object(live), Value::Object(merged)) => {
+            for (key, value) in merged {
+                let owned = owned.below.get(&Step::Field(key.clone()));
+                if let (Some(owned), Some(live)) = (owned, live.get(key)) {
+                    contested(live, value, owned, place.field(key), &path.key(key.as_str()), found);
                 }
             }
         }
-        _ if live.is_some() => found.push(path.to_owned()),
+        (Kind::Items(how), Value::Array(live), Value::Array(merged)) => {
+            for (at, item) in merged.iter().enumerate() {
+                let step = place.step_to(&how, item);
+                let before = live.iter().find(|other| place.step_to(&how, other) == step);
+                if let (Some(owned), Some(before)) = (owned.below.get(&step), before) {
+                    contested(before, item, owned, place.item(), &path.index(at), found);
+                }
+            }
+        }
+        _ if owned.owned => found.push(path.to_string()),
         _ => {}
     }
 }
@@ -153,10 +270,24 @@ mod tests {
 
     const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, force: false };
 
+    /// A schema with one of each sort of place.
+    fn schema() -> Node {
+        serde_json::from_value(json!({"f": {
+            "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
+            "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
+            "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},
+            "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true}}}))
+        .expect("a schema")
+    }
+
     fn live(spec: Value, owned: Value, other: Value) -> Value {
         json!({"spec": spec, "metadata": {"managedFields": [
             {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": owned}},
             {"manager": "autoscaler", "operation": "Update", "fieldsV1": {"f:spec": other}}]}})
+    }
+
+    fn applied(live: &Value, spec: Value, applier: Applier<'_>) -> Applied {
+        apply(live, &json!({"spec": spec}), Some(&schema()), applier)
     }
 
     fn spec(applied: Applied) -> Value {
@@ -168,37 +299,79 @@ mod tests {
 
     #[test]
     fn what_is_rendered_wins_and_what_nobody_sends_stays() {
-        let live = live(json!({"a": 1, "defaulted": 5}), json!({"f:a": {}}), json!({}));
-        assert_eq!(spec(apply(&live, &json!({"spec": {"a": 2}}), HELM)), json!({"a": 2, "defaulted": 5}));
+        let live = live(json!({"a": 1, "replicas": 5}), json!({"f:a": {}}), json!({}));
+        assert_eq!(spec(applied(&live, json!({"a": 2}), HELM)), json!({"a": 2, "replicas": 5}));
     }
 
     #[test]
     fn what_the_manager_sent_before_and_no_longer_sends_goes() {
         let live = live(json!({"a": 1, "b": {"c": 1, "filled": 2}}), json!({"f:a": {}, "f:b": {"f:c": {}}}), json!({}));
-        assert_eq!(spec(apply(&live, &json!({"spec": {"a": 1}}), HELM)), json!({"a": 1}));
+        assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
     }
 
     #[test]
     fn what_another_manager_owns_too_stays() {
         let live =
             live(json!({"a": 1, "replicas": 3}), json!({"f:a": {}, "f:replicas": {}}), json!({"f:replicas": {}}));
-        assert_eq!(spec(apply(&live, &json!({"spec": {"a": 1}}), HELM)), json!({"a": 1, "replicas": 3}));
+        assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1, "replicas": 3}));
     }
 
     #[test]
     fn another_value_for_a_field_of_another_manager_is_a_conflict_unless_forced() {
         let live = live(json!({"replicas": 3}), json!({}), json!({"f:replicas": {}}));
-        let rendered = json!({"spec": {"replicas": 1}});
         assert_eq!(
-            apply(&live, &rendered, HELM),
+            applied(&live, json!({"replicas": 1}), HELM),
             Applied::Conflict { manager: "autoscaler".into(), paths: vec!["spec.replicas".into()] }
         );
-        assert_eq!(spec(apply(&live, &rendered, Applier { force: true, ..HELM })), json!({"replicas": 1}));
+        let forced = Applier { force: true, ..HELM };
+        assert_eq!(spec(applied(&live, json!({"replicas": 1}), forced)), json!({"replicas": 1}));
     }
 
     #[test]
     fn the_same_value_is_no_conflict() {
         let live = live(json!({"replicas": 3}), json!({}), json!({"f:replicas": {}}));
-        assert_eq!(spec(apply(&live, &json!({"spec": {"replicas": 3}}), HELM)), json!({"replicas": 3}));
+        assert_eq!(spec(applied(&live, json!({"replicas": 3}), HELM)), json!({"replicas": 3}));
+    }
+
+    #[test]
+    fn lists_are_whole_or_merged_as_the_schema_says() {
+        let live = live(
+            json!({"whole": ["x"], "set": ["x"], "args": [{"name": "x", "value": "1"}, {"name": "y", "value": "1"}]}),
+            json!({}),
+            json!({}),
+        );
+        let sent =
+            json!({"whole": ["a"], "set": ["a"], "args": [{"name": "y", "value": "2"}, {"name": "a", "value": "1"}]});
+        assert_eq!(
+            spec(applied(&live, sent, HELM)),
+            json!({"whole": ["a"], "set": ["x", "a"],
+                "args": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}, {"name": "a", "value": "1"}]})
+        );
+    }
+
+    #[test]
+    fn items_that_the_manager_sent_before_go_and_those_of_others_stay() {
+        let live = live(
+            json!({"args": [{"name": "x", "value": "1"}, {"name": "y", "value": "1"}, {"name": "z", "value": "1"}]}),
+            json!({"f:args": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:value": {}},
+                "k:{\"name\":\"y\"}": {".": {}, "f:name": {}, "f:value": {}}}}),
+            json!({"f:args": {"k:{\"name\":\"z\"}": {".": {}, "f:name": {}, "f:value": {}}}}),
+        );
+        assert_eq!(
+            spec(applied(&live, json!({"args": [{"name": "y", "value": "1"}]}), HELM)),
+            json!({"args": [{"name": "y", "value": "1"}, {"name": "z", "value": "1"}]})
+        );
+    }
+
+    #[test]
+    fn a_map_that_loses_its_last_key_goes() {
+        let live = live(json!({"labels": {"a": "1"}, "a": 1}), json!({"f:labels": {"f:a": {}}, "f:a": {}}), json!({}));
+        assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
+    }
+
+    #[test]
+    fn a_reference_is_written_whole() {
+        let live = live(json!({"ref": {"name": "a", "namespace": "n"}}), json!({"f:ref": {}}), json!({}));
+        assert_eq!(spec(applied(&live, json!({"ref": {"name": "b"}}), HELM)), json!({"ref": {"name": "b"}}));
     }
 }

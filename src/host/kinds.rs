@@ -2,6 +2,7 @@
 //! these refers to it.
 
 use crate::object::Key;
+use crate::schema;
 
 /// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
 const GROUPS: [&str; 7] = [
@@ -14,18 +15,8 @@ const GROUPS: [&str; 7] = [
     "vmware.infrastructure.cluster.x-k8s.io",
 ];
 
-/// Kinds of compared groups that live outside namespaces. What is not here has a namespace.
-const CLUSTER_WIDE: [&str; 9] = [
-    "AWSClusterControllerIdentity",
-    "AWSClusterRoleIdentity",
-    "AWSClusterStaticIdentity",
-    "ExtensionConfig",
-    "GlobalInClusterIPPool",
-    "KubeVirtClusterIdentity",
-    "VSphereClusterIdentity",
-    "VSphereDeploymentZone",
-    "VSphereFailureDomain",
-];
+/// Kinds that live outside namespaces, beside those that the schema table knows. What is not here has a namespace.
+const CLUSTER_WIDE: [&str; 3] = ["GlobalInClusterIPPool", "KubeVirtClusterIdentity", "AWSClusterStaticIdentity"];
 
 /// Kinds that own Machines: of the control plane or of workers.
 const OWNERS: [&str; 5] = ["MachineDeployment", "MachineSet", "MachinePool", "Cluster", "ClusterClass"];
@@ -42,7 +33,7 @@ pub(super) fn is_compared_when_referred(key: &Key) -> bool {
 
 /// Whether objects of this kind live outside namespaces.
 pub(crate) fn is_cluster_wide(key: &Key) -> bool {
-    CLUSTER_WIDE.contains(&key.kind.as_str())
+    CLUSTER_WIDE.contains(&key.kind.as_str()) || schema::is_cluster_wide(key)
 }
 
 /// Whether the removal of a field of this object can replace or destroy Machines: owners, and what they are made from.

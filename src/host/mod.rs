@@ -11,6 +11,7 @@ mod merge;
 mod method;
 mod model;
 pub mod parent;
+mod place;
 mod predict;
 mod referred;
 mod rename;

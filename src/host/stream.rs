@@ -83,13 +83,13 @@ pub(super) fn is_hook(object: &Object) -> Result<bool, LoadError> {
     Ok(may_hold(object, HOOK) && annotation(object.value()?.as_ref(), HOOK).is_some())
 }
 
-/// Whether Helm leaves an object in place that its manifest no longer has.
+/// Whether Helm leaves an object in place that its manifest no longer has; on an upgrade only this exact word counts
+/// (helm `pkg/kube/client.go`, `update`).
 ///
 /// # Errors
 /// When its text holds the word and is not what Kubernetes reads.
 pub(super) fn is_kept(object: &Object) -> Result<bool, LoadError> {
-    let keeps = |text: &str| text.trim().eq_ignore_ascii_case("keep");
-    Ok(may_hold(object, RESOURCE_POLICY) && annotation(object.value()?.as_ref(), RESOURCE_POLICY).is_some_and(keeps))
+    Ok(may_hold(object, RESOURCE_POLICY) && annotation(object.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
 }
 
 /// Whether Helm deletes a live object before it makes this hook during an install or upgrade

@@ -8,6 +8,7 @@ use super::apply::{Applied, Applier, apply, is_mine};
 use super::fields::owners;
 use super::{kinds, merge};
 use crate::object::Key;
+use crate::schema;
 use crate::world::WriteMethod;
 
 /// Annotation in which `kubectl apply` keeps what it applied last.
@@ -98,9 +99,11 @@ fn last_applied(before: &Before<'_>, rendered: &Value) -> Outcome {
     Outcome::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
 }
 
-/// Server-side apply; where managed fields do not say it in this version, what was sent last time stands in for what is
+/// Server-side apply. What Helm patched before counts as applied where it adopts an object. Where managed fields do not say it in this version, what was sent last time stands in for what is
 /// owned.
 fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+    let adopts_updates = applier.adopts_updates || matches!(before.last, Last::Nothing);
+    let applier = Applier { adopts_updates, ..applier };
     let entries = owners(before.live);
     let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     // Places are named in the version of each entry; another version may name them otherwise.
@@ -112,7 +115,8 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
             Last::Unknown => blind(before, rendered),
         };
     }
-    match apply(before.live, rendered, applier) {
+    let kind = rendered.get("kind").and_then(Value::as_str).unwrap_or_default();
+    match apply(before.live, rendered, schema::builtin(version, kind), applier) {
         Applied::Merged(predicted) => Outcome::sure(predicted),
         Applied::Conflict { manager, paths } => Outcome::Refused {
             rule: "host/conflict",

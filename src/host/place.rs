@@ -1,0 +1,110 @@
+//! Where server-side apply is in an object, and how the values there become one: what the schema says for `spec`, what
+//! Kubernetes says for `metadata`, and by key for the rest.
+
+use serde_json::{Map, Value};
+
+use super::fields::{Step, canonical};
+use crate::schema::{Merge, Node, Shape, Type};
+
+/// A place of an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'n> {
+    /// The object itself, with the schema of its `spec` where it is known.
+    Root(Option<&'n Node>),
+    /// Its `metadata`.
+    Metadata,
+    /// Labels or annotations.
+    Marks,
+    /// A list in `metadata`.
+    MetadataList(&'static str),
+    /// A place with a schema.
+    Known(&'n Node),
+    /// A place without one.
+    Any,
+}
+
+/// How two values at a place become one.
+pub(super) enum Kind {
+    /// Key by key.
+    Granular,
+    /// The new list takes the items of the old one with it.
+    Items(Merge),
+    /// The new one replaces the old one.
+    Whole,
+}
+
+impl<'n> Place<'n> {
+    /// How two values here become one.
+    pub(super) fn kind(self, value: &Value) -> Kind {
+        let by_value = || if value.is_object() { Kind::Granular } else { Kind::Whole };
+        match self {
+            Self::Root(_) | Self::Metadata | Self::Marks | Self::Any => by_value(),
+            Self::MetadataList("finalizers") => Kind::Items(Merge::Set),
+            Self::MetadataList(_) => Kind::Items(Merge::Keys(vec!["uid".to_owned()])),
+            Self::Known(node) => match &node.shape {
+                Shape::Fields { atomic: true, .. } | Shape::Map { atomic: true, .. } => Kind::Whole,
+                Shape::Fields { .. } | Shape::Map { .. } | Shape::Leaf(Type::Any) => by_value(),
+                Shape::List { merge: Merge::Whole, .. } | Shape::Leaf(_) => Kind::Whole,
+                Shape::List { merge, .. } if value.is_array() => Kind::Items(merge.clone()),
+                Shape::List { .. } => Kind::Whole,
+            },
+        }
+    }
+
+    /// The place of one key below.
+    pub(super) fn field(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Root(_), "metadata") => Self::Metadata,
+            (Self::Root(spec), "spec") => spec.map_or(Self::Any, Self::Known),
+            (Self::Metadata, "labels" | "annotations") => Self::Marks,
+            (Self::Metadata, "finalizers") => Self::MetadataList("finalizers"),
+            (Self::Metadata, "ownerReferences") => Self::MetadataList("ownerReferences"),
+            (Self::Known(node), _) => node.field(key).map_or(Self::Any, Self::Known),
+            _ => Self::Any,
+        }
+    }
+
+    /// The place of the items of a list.
+    pub(super) fn item(self) -> Self {
+        match self {
+            Self::Known(node) => node.items().map_or(Self::Any, Self::Known),
+            _ => Self::Any,
+        }
+    }
+
+    /// Whether a key below is a field with a name of its own, and not just any key of a map
+    /// (structured-merge-diff `fieldpath/set.go`, `EnsureNamedFieldsAreMembers`).
+    pub(super) fn is_named(self, step: &Step) -> bool {
+        let Step::Field(key) = step else { return false };
+        match self {
+            Self::Root(_) | Self::Metadata => true,
+            Self::Known(node) => matches!(&node.shape, Shape::Fields { fields, .. } if fields.contains_key(key)),
+            _ => false,
+        }
+    }
+
+    /// The place below one step.
+    pub(super) fn step(self, step: &Step) -> Self {
+        match step {
+            Step::Field(key) => self.field(key),
+            _ => self.item(),
+        }
+    }
+
+    /// The step that leads to an item of a list that is merged item by item. A key that the item lacks has its default.
+    pub(super) fn step_to(self, merge: &Merge, item: &Value) -> Step {
+        match merge {
+            Merge::Keys(keys) => {
+                let default = |key: &str| match self.item() {
+                    Self::Known(node) => node.field(key).and_then(|field| field.default.clone()),
+                    _ => None,
+                };
+                let named = keys.iter().filter_map(|key| {
+                    item.get(key).cloned().or_else(|| default(key)).map(|value| (key.clone(), value))
+                });
+                Step::Item(canonical(&Value::Object(named.collect::<Map<_, _>>())))
+            }
+            _ => Step::Member(canonical(item)),
+        }
+    }
+}

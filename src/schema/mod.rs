@@ -1,0 +1,11 @@
+//! The shape of the objects that are compared: fields, types, defaults, and how lists and maps are merged.
+//! The built-in table is generated from the providers' CustomResourceDefinitions by `tests/oracle/schema`; a kind that it
+//! does not know is treated as the API server treats a CRD without hints: lists are written whole, maps by key.
+
+mod builtin;
+mod defaults;
+mod shape;
+
+pub use builtin::{builtin, is_cluster_wide};
+pub use defaults::{defaulted, unknown_fields};
+pub use shape::{Merge, Node, Shape, Type};
