@@ -168,6 +168,11 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
         resolution.pins.extend(settled.pin);
         resolution.secrets.extend(settled.secrets);
     }
+    if !resolution.pins.is_empty() && policy.pins.store.is_none() && policy.pins.file.is_none() {
+        let names: Vec<&str> = resolution.pins.iter().map(|pin| pin.name.as_str()).collect();
+        let warning = "no place is named for pins, so that a later value would not be noticed";
+        resolution.warnings.push(format!("late value {}: {warning}; add pins to the policy", names.join(", ")));
+    }
     for error in &found.unreadable {
         let message =
             format!("line {}: a document that may hold placeholders cannot be read: {}", error.line, error.message);

@@ -1,0 +1,192 @@
+//! The ConfigMap store against an API server that keeps one object and minds its resourceVersion.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+
+/// What the API server holds, what it was asked, and how often somebody else writes in between.
+#[derive(Default)]
+struct Server {
+    object: Option<Value>,
+    version: u64,
+    requests: Vec<String>,
+    intruders: u64,
+    forbidden: bool,
+}
+
+impl Server {
+    fn answer(&mut self, method: &str, body: &[u8]) -> (u16, Value) {
+        self.requests.push(method.to_owned());
+        let status = |code: u16, reason: &str| {
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code,
+                "message": format!("configmaps: {reason}"), "metadata": {}});
+            (code, status)
+        };
+        if self.forbidden {
+            return status(403, "Forbidden");
+        }
+        match method {
+            "GET" => self.object.clone().map_or_else(|| status(404, "NotFound"), |object| (200, object)),
+            _ => {
+                let mut new: Value = serde_json::from_slice(body).expect("a ConfigMap");
+                if self.intruders > 0 {
+                    self.intruders -= 1;
+                    self.version += 1;
+                    let mut other = self.object.clone().unwrap_or_else(|| new.clone());
+                    other["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                    self.object = Some(other);
+                }
+                let held = self.object.as_ref().map(|object| object["metadata"]["resourceVersion"].clone());
+                if method == "POST" && held.is_some() {
+                    return status(409, "AlreadyExists");
+                }
+                if method == "PUT" && held.as_ref() != new.pointer("/metadata/resourceVersion") {
+                    return status(409, "Conflict");
+                }
+                self.version += 1;
+                new["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                self.object = Some(new.clone());
+                (200, new)
+            }
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, server: Arc<Mutex<Server>>) {
+    while let Ok((connection, _)) = listener.accept().await {
+        tokio::spawn(one(connection, Arc::clone(&server)));
+    }
+}
+
+/// Answers one request and closes the connection.
+async fn one(mut connection: TcpStream, server: Arc<Mutex<Server>>) {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    let (head, length) = loop {
+        let read = connection.read(&mut piece).await.unwrap_or(0);
+        bytes.extend_from_slice(&piece[..read]);
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        if let Some(end) = text.find("\r\n\r\n") {
+            let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
+            break (end + 4, length.unwrap_or(0));
+        }
+        if read == 0 {
+            return;
+        }
+    };
+    while bytes.len() < head + length {
+        let read = connection.read(&mut piece).await.unwrap_or(0);
+        bytes.extend_from_slice(&piece[..read]);
+    }
+    let method =
+        String::from_utf8_lossy(&bytes[..bytes.iter().position(|byte| *byte == b' ').unwrap_or(0)]).into_owned();
+    let (code, value) = server.lock().expect("no panic").answer(&method, &bytes[head..]);
+    let body = value.to_string();
+    let answer = format!(
+        "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    drop(connection.write_all(answer.as_bytes()).await);
+}
+
+async fn store(server: Server) -> (ConfigMapStore, Arc<Mutex<Server>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = Arc::new(Mutex::new(server));
+    tokio::spawn(serve(listener, Arc::clone(&server)));
+    // Another test may have installed it already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
+    let client = Client::try_from(config).expect("a client");
+    (ConfigMapStore::new(client, "capo", "rollgate-pins"), server)
+}
+
+fn pin(name: &str, value: &str) -> Pin {
+    let pin = json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"});
+    serde_json::from_value(pin).expect("a pin")
+}
+
+#[tokio::test]
+async fn the_first_pin_makes_the_configmap_and_the_next_one_joins_it() {
+    let (store, server) = store(Server::default()).await;
+    assert_eq!(store.read().await.expect("readable").pins(), []);
+    store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
+    store.update(|book| book.record(&[pin("fip", "1.2.3.4")])).await.expect("written");
+    store.update(|book| book.record(&[pin("fip", "1.2.3.4")])).await.expect("nothing to write");
+    let server = server.lock().expect("no panic");
+    assert_eq!(server.requests, ["GET", "GET", "POST", "GET", "PUT", "GET"]);
+    let object = server.object.as_ref().expect("an object");
+    assert_eq!(object["metadata"]["name"], "rollgate-pins");
+    assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "rollgate");
+    let keys: Vec<&String> = object["data"].as_object().expect("data").keys().collect();
+    assert_eq!(keys, [".history", "fip", "vip"]);
+    let book = from_object(object).expect("pins");
+    assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));
+    assert_eq!(book.history().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_came_second_looks_again() {
+    let (store, server) = store(Server { intruders: 1, ..Server::default() }).await;
+    store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("the intruder wrote the same");
+    assert_eq!(server.lock().expect("no panic").requests, ["GET", "POST", "GET"]);
+}
+
+#[tokio::test]
+async fn a_pin_of_another_value_survives_the_race() {
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rollgate-pins", "resourceVersion": "0"},
+        "data": {"fip": serde_json::to_string(&pin("fip", "1.2.3.4")).expect("json")}});
+    let (store, server) = store(Server { intruders: 2, object: Some(held), ..Server::default() }).await;
+    store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written at the third attempt");
+    let server = server.lock().expect("no panic");
+    assert_eq!(server.requests, ["GET", "PUT", "GET", "PUT", "GET", "PUT"]);
+    assert_eq!(from_object(server.object.as_ref().expect("an object")).expect("pins").pins().len(), 2);
+}
+
+#[tokio::test]
+async fn a_pin_that_another_run_wrote_is_never_overwritten() {
+    let (store, server) = store(Server::default()).await;
+    store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
+    let error = store.update(|book| book.record(&[pin("vip", "10.0.9.9")])).await.expect_err("it moved");
+    assert!(matches!(error, ConfigMapError::Book(BookError::Moved { .. })), "{error}");
+    let object = server.lock().expect("no panic").object.clone().expect("an object");
+    assert_eq!(
+        from_object(&object).expect("pins").get("vip").map(|pin| pin.value.clone()),
+        Some("10.0.3.7".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn others_that_never_stop_writing_win() {
+    let (store, _server) = store(Server {
+        intruders: 100,
+        object: Some(json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "rollgate-pins", "resourceVersion": "0"}})),
+        ..Server::default()
+    })
+    .await;
+    let error = store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect_err("busy").to_string();
+    assert_eq!(error, "pins in ConfigMap capo/rollgate-pins: others wrote it 5 times in between; run again");
+}
+
+#[tokio::test]
+async fn a_missing_right_is_named() {
+    let (store, _server) = store(Server { forbidden: true, ..Server::default() }).await;
+    let error = store.read().await.expect_err("forbidden").to_string();
+    assert!(error.contains("cannot read it") && error.ends_with("needed is get on configmaps there"), "{error}");
+}
+
+#[test]
+fn what_is_not_a_pin_is_never_taken_for_unpinned() {
+    for (key, text) in
+        [("vip", "10.0.3.7"), ("fip", r#"{"name":"vip","value":"1","source":"s","time":"2026-11-21T10:00:00Z"}"#)]
+    {
+        let object = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {key: text}});
+        let error = from_object(&object).expect_err(key).to_string();
+        assert!(error.starts_with(&format!("ConfigMap n/p, key {key}:")), "{error}");
+    }
+}
