@@ -17,8 +17,8 @@ const PARALLEL: usize = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause that is ours to choose.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-/// A try that takes longer is given up and made again.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A try that takes longer than a third of the time that is left is given up and made again, within these bounds.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
 /// Tries where the answer is broken, which waiting rarely mends.
 const BROKEN_TRIES: u32 = 6;
 /// Tries where nothing has ever answered: most likely the address is wrong.
@@ -31,8 +31,8 @@ pub(super) enum Fault {
     Unauthorized,
     /// 403, with the server's sentence.
     Forbidden(String),
-    /// 404; `true` where it is the API server's own statement that the object is not there.
-    NotFound(bool),
+    /// 404 in the API server's own words, with the name of what is not there.
+    NotFound(String),
     /// 410: the list has to start anew.
     Gone,
     /// The deadline passed; what went wrong last.
@@ -47,7 +47,7 @@ impl Fault {
         match self {
             Self::Unauthorized => "the API server does not accept the credentials (401)".to_owned(),
             Self::Forbidden(message) => format!("forbidden: {message}"),
-            Self::NotFound(_) => "not found (404), though the API server says that it serves it".to_owned(),
+            Self::NotFound(_) => "not found (404), though the API server says that it has it".to_owned(),
             Self::Gone => "the list expired while it was read (410), again and again".to_owned(),
             Self::Deadline(last) if last.is_empty() => "the deadline passed".to_owned(),
             Self::Deadline(last) => format!("the deadline passed; last: {last}"),
@@ -105,7 +105,8 @@ impl Caller {
             return Err(Fault::Deadline(last));
         };
         loop {
-            let patience = self.deadline.min(Instant::now() + PATIENCE);
+            let third = (self.deadline - Instant::now()) / 3;
+            let patience = self.deadline.min(Instant::now() + third.clamp(PATIENCE.0, PATIENCE.1));
             let attempt = match tokio::time::timeout_at(patience, self.attempt(path, accept, &decode)).await {
                 Ok(attempt) => attempt,
                 Err(_) => Try::Again { why: "no answer in time".to_owned(), after: None, broken: false },
@@ -146,10 +147,7 @@ impl Caller {
         };
         self.answered.store(true, Ordering::Relaxed);
         let status = response.status();
-        let text = |name: header::HeaderName| {
-            response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
-        };
-        let (after, kind) = (text(header::RETRY_AFTER), text(header::CONTENT_TYPE));
+        let (after, kind) = (text(&response, &header::RETRY_AFTER), text(&response, &header::CONTENT_TYPE));
         let after = after.parse().ok().map(Duration::from_secs);
         let Ok(body) = response.into_body().collect_bytes().await else {
             return again("the connection broke inside an answer", true);
@@ -166,6 +164,11 @@ impl Caller {
         }
         refusal(status, &kind, &body, after)
     }
+}
+
+/// A header as text.
+fn text(response: &http::Response<Body>, name: &header::HeaderName) -> String {
+    response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
 /// Another try, after our own pause.
@@ -188,11 +191,16 @@ fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duratio
         .flatten()
         .filter(|value: &Value| value.get("kind").and_then(Value::as_str) == Some("Status"));
     let message = own.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str).map(one_line);
-    let reason = own.as_ref().and_then(|value| value.get("reason")).and_then(Value::as_str).unwrap_or_default();
+    let absent = own.as_ref().filter(|value| value.get("reason").and_then(Value::as_str) == Some("NotFound"));
+    let absent =
+        absent.map(|value| value.pointer("/details/name").and_then(Value::as_str).unwrap_or_default().to_owned());
     match status.as_u16() {
         401 => Try::Never(Fault::Unauthorized),
         403 => Try::Never(Fault::Forbidden(message.unwrap_or_else(|| "the server gives no reason".to_owned()))),
-        404 => Try::Never(Fault::NotFound(reason == "NotFound")),
+        404 => match absent {
+            Some(name) => Try::Never(Fault::NotFound(name)),
+            None => again("not found (404), and not in the API server's own words", true),
+        },
         410 => Try::Never(Fault::Gone),
         408 | 429 | 503 | 504 => Try::Again {
             why: format!("the API server is busy ({})", status.as_u16()),

@@ -120,21 +120,25 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Asks for the kinds of further versions.
+    /// Asks for the kinds of further versions: of each kind the likeliest version, then the others of what was not there.
     pub(super) async fn more(&mut self, caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) {
-        let mut missing = BTreeSet::new();
-        for (kind, version) in wanted.iter().filter(|(kind, _)| !is_built_in(kind)) {
-            missing.extend(
-                self.candidates(kind, version.as_deref()).into_iter().map(|version| (kind.group.clone(), version)),
-            );
+        for likeliest in [true, false] {
+            let mut missing = BTreeSet::new();
+            for (kind, version) in wanted.iter().filter(|(kind, _)| !is_built_in(kind)) {
+                if likeliest || !matches!(self.find(kind, version.as_deref()), Ok(Served::As(_))) {
+                    let all = self.candidates(kind, version.as_deref());
+                    let some = all.into_iter().take(if likeliest { 1 } else { usize::MAX });
+                    missing.extend(some.map(|version| (kind.group.clone(), version)));
+                }
+            }
+            missing.retain(|at| !self.kinds.contains_key(at));
+            let read = missing.into_iter().map(|at| async {
+                let path = if at.0.is_empty() { format!("/api/{}", at.1) } else { format!("/apis/{}/{}", at.0, at.1) };
+                let kinds = caller.get(&path, JSON, kinds).await;
+                (at, kinds)
+            });
+            self.kinds.extend(futures_util::future::join_all(read).await);
         }
-        missing.retain(|at| !self.kinds.contains_key(at));
-        let read = missing.into_iter().map(|at| async {
-            let path = if at.0.is_empty() { format!("/api/{}", at.1) } else { format!("/apis/{}/{}", at.0, at.1) };
-            let kinds = caller.get(&path, JSON, kinds).await;
-            (at, kinds)
-        });
-        self.kinds.extend(futures_util::future::join_all(read).await);
     }
 
     /// The versions to look at for a kind: the one asked for, else all, the server's choice first.

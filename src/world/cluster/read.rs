@@ -223,7 +223,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
     let keep = Keep { managed_fields: read.used == Use::Referenced };
     match list::get(caller, &resource.object(read.namespace.as_deref(), &read.name), keep).await {
         Ok(value) => Answer::Found(Box::new(value)),
-        Err(Fault::NotFound(true)) => Answer::Absent,
+        Err(Fault::NotFound(name)) if name == read.name => Answer::Absent,
         Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["get"])),
     }
 }

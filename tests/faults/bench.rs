@@ -1,0 +1,142 @@
+//! One API server with the CRDs for the whole test binary, a chart installed by Helm, and Machines as controllers make them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+/// A running API server, closed to the world.
+pub(crate) struct Bench {
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) bin: PathBuf,
+    pub(crate) out: PathBuf,
+    /// The bench ends when this closes, which the kernel does when this process ends.
+    _stdin: ChildStdin,
+}
+
+/// The namespace that everything is in.
+pub(crate) const NAMESPACE: &str = "telco";
+/// The release.
+pub(crate) const RELEASE: &str = "demo";
+
+/// The bench; `None`, after one line, where it is not built.
+pub(crate) fn bench() -> Option<&'static Bench> {
+    static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
+    BENCH
+        .get_or_init(|| match bin_dir() {
+            Some(bin) => {
+                let bench = start(bin);
+                bench.fill();
+                Some(bench)
+            }
+            None => {
+                assert!(
+                    std::env::var("CI").as_deref() != Ok("true"),
+                    "the bench is not built; in CI that is a failure"
+                );
+                eprintln!("skipped: the bench is not built (make bench)");
+                None
+            }
+        })
+        .as_ref()
+}
+
+fn bin_dir() -> Option<PathBuf> {
+    let bin = match std::env::var_os("ROLLGATE_BENCH_BIN") {
+        Some(bin) => PathBuf::from(bin),
+        None => {
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/build.sh");
+            let output = Command::new(script).arg("--bin-dir").output().ok()?;
+            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
+        }
+    };
+    let built = ["bench", "etcd", "kube-apiserver", "helm3", "kubectl"].iter().all(|name| bin.join(name).exists());
+    built.then_some(bin)
+}
+
+fn start(bin: PathBuf) -> Bench {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}", std::process::id()));
+    fs::create_dir_all(&out).expect("a folder");
+    let log = fs::File::create(out.join("bench.log")).expect("a log");
+    let mut child = Command::new(bin.join("bench"))
+        .args(["up", "--api-only", "--bin-dir"])
+        .arg(&bin)
+        .arg("--out")
+        .arg(&out)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("the bench starts");
+    let stdin = child.stdin.take().expect("a pipe");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+        panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default())
+    });
+    let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("a path"));
+    Bench { kubeconfig, bin, out, _stdin: stdin }
+}
+
+impl Bench {
+    /// Runs one of its programs and gives what it prints.
+    pub(crate) fn run(&self, program: &str, args: &[&str]) -> String {
+        let output = Command::new(self.bin.join(program))
+            .args(args)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .output()
+            .unwrap_or_else(|error| panic!("{program} runs: {error}"));
+        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Makes objects.
+    pub(crate) fn create(&self, name: &str, objects: &[Value]) {
+        let file = self.out.join(format!("{name}.json"));
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        fs::write(&file, list.to_string()).expect("a file");
+        self.run("kubectl", &["create", "--validate=false", "-f", file.to_str().expect("a path")]);
+    }
+
+    /// What the chart renders.
+    pub(crate) fn rendered(&self) -> String {
+        self.run("helm3", &["template", RELEASE, &chart(), "-n", NAMESPACE])
+    }
+
+    /// Installs the chart and makes what controllers would have made of it.
+    fn fill(&self) {
+        self.run("kubectl", &["create", "namespace", NAMESPACE]);
+        self.run("helm3", &["install", RELEASE, &chart(), "-n", NAMESPACE]);
+        let inventory = json!({"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
+            "metadata": {"name": "cluster-api", "namespace": NAMESPACE},
+            "providerName": "cluster-api", "type": "CoreProvider", "version": "v1.14.0"});
+        let mut objects = vec![inventory];
+        for number in 0..9 {
+            let name = format!("demo-cp-{number}");
+            let meta = json!({"name": name, "namespace": NAMESPACE,
+                "labels": {"cluster.x-k8s.io/cluster-name": "demo", "cluster.x-k8s.io/control-plane": ""}});
+            objects.push(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": meta,
+                "spec": {"clusterName": "demo", "version": "v1.34.0",
+                    "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfig", "name": name}},
+                    "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachine", "name": name}}}));
+            // The last one lost its label, so no list by label finds it.
+            let meta = if number == 8 { json!({"name": name, "namespace": NAMESPACE}) } else { meta };
+            objects.push(json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfig",
+                "metadata": meta, "spec": {"verbosity": 2}}));
+            // Two infrastructure Machines fit under the number that is read by name; one is gone.
+            if number < 2 {
+                objects.push(json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachine",
+                    "metadata": meta, "spec": {"backend": {"inMemory": {}}}}));
+            }
+        }
+        self.create("machines", &objects);
+    }
+}
+
+/// The folder of the chart.
+fn chart() -> String {
+    format!("{}/tests/e2e/charts/kubeadm", env!("CARGO_MANIFEST_DIR"))
+}

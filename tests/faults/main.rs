@@ -1,0 +1,10 @@
+//! The read from a cluster under faults, under missing rights, and at the size of a fleet: a real API server, with a proxy
+//! in front of it that breaks one kind of request in one way.
+//!
+//! Needs the programs of the bench (`make bench`). Where they are missing the tests say so and pass, except in CI.
+
+mod bench;
+mod look;
+mod matrix;
+mod proxy;
+mod rights;

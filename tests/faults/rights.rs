@@ -1,0 +1,1 @@
+//! Rights, least and missing.
