@@ -300,7 +300,18 @@ fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
             unread.push(why);
             Vec::new()
         }
-        Some(Answer::Found(_)) => Vec::new(),
+        Some(Answer::Found(map)) => match crate::pin::configmap::from_object(&map) {
+            Ok(book) => book.pins().to_vec(),
+            Err(error) => {
+                unread.push(Unread {
+                    what: "the pins".to_owned(),
+                    why: error.to_string(),
+                    remedy: "mend the ConfigMap, or take the broken key out".to_owned(),
+                    keys: Vec::new(),
+                });
+                Vec::new()
+            }
+        },
     }
 }
 
