@@ -42,6 +42,8 @@ pub enum Command {
     PostRender(PostRenderArgs),
     /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
     Explain(ExplainArgs),
+    /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
+    Snapshot(SnapshotArgs),
     /// Link the Helm plugins.
     Helm(HelmArgs),
     /// Print a JSON Schema.
@@ -79,6 +81,17 @@ pub struct PlanArgs {
     /// Print what would be read from the cluster and for what, and read nothing.
     #[arg(long)]
     pub explain_reads: bool,
+}
+
+/// Options of `snapshot`.
+#[derive(Debug, Args)]
+pub struct SnapshotArgs {
+    /// Rendered streams that the World is read for; `-` or nothing for standard input.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Options that every judging command has; `-o FILE` names the file of the World.
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// Options of `post-render`.
@@ -142,6 +155,9 @@ pub struct CommonArgs {
     /// Longest time for reading.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
+    /// A World in a file that is older than this is warned about.
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    pub max_age: String,
     /// Longest time to wait for late values; overrides the policy's.
     #[arg(long, value_name = "DURATION")]
     pub wait: Option<String>,

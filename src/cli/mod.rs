@@ -9,6 +9,7 @@ mod plan;
 mod post_render;
 mod run;
 mod schema;
+mod snapshot;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
@@ -52,6 +53,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Plan(args) => plan::run(&args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Explain(args) => explain::run(&args, cli.color, outside),
+        Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),
         Command::Schema(args) => schema::run(&args, outside),
         Command::Debug(args) => debug::run(&args, outside),

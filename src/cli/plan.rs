@@ -1,5 +1,6 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -17,7 +18,7 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
     if setup.outputs.is_empty() {
         setup.outputs.push(Output::HUMAN);
     }
-    let (name, stream) = streams(args)?;
+    let (name, stream) = streams(&args.files)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: false };
     let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
     if args.explain_reads {
@@ -43,18 +44,18 @@ pub(super) fn fault_stop(fault: Fault) -> Stop {
 }
 
 /// The named streams as one, and how it is called in messages.
-fn streams(args: &PlanArgs) -> Result<(String, Arc<[u8]>), Stop> {
-    if let [] | [_] = args.files.as_slice() {
-        let (name, bytes) = debug::input(args.files.first().map(std::path::PathBuf::as_path))?;
+pub(super) fn streams(files: &[PathBuf]) -> Result<(String, Arc<[u8]>), Stop> {
+    if let [] | [_] = files {
+        let (name, bytes) = debug::input(files.first().map(PathBuf::as_path))?;
         return Ok((name, bytes.into()));
     }
     let mut all = Vec::new();
-    for file in &args.files {
+    for file in files {
         let (_, bytes) = debug::input(Some(file))?;
         if !all.is_empty() {
             all.extend_from_slice(b"\n---\n");
         }
         all.extend_from_slice(&bytes);
     }
-    Ok((format!("{} files together", args.files.len()), all.into()))
+    Ok((format!("{} files together", files.len()), all.into()))
 }

@@ -19,7 +19,7 @@ use crate::pipeline::Question;
 use crate::policy::{self, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::world::cluster::{self, Answer, Online, Outcome};
-use crate::world::{Base, BaseKind, LiveKind, Provider, Unread, World, files};
+use crate::world::{Base, BaseKind, LiveKind, Provider, Unread, World, files, snapshot};
 
 /// The environment as text; a variable that is not text is not there.
 pub(super) fn environment() -> BTreeMap<String, String> {
@@ -56,6 +56,7 @@ pub(super) struct Setup {
     feature_gates: BTreeMap<String, bool>,
     now: Timestamp,
     deadline: Duration,
+    max_age: Duration,
     pub(super) wait: Option<Duration>,
 }
 
@@ -77,6 +78,7 @@ impl Setup {
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),
             deadline: duration(&args.deadline, "--deadline")?,
+            max_age: duration(&args.max_age, "--max-age")?,
             wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
         })
     }
@@ -149,6 +151,10 @@ pub(super) struct Seen {
     pub(super) warnings: Vec<String>,
     /// Kinds and requests, for `--explain-reads`.
     pub(super) reads: Vec<String>,
+    /// State of the cluster that each list shows, for snapshots.
+    pub(super) versions: BTreeMap<String, String>,
+    /// Whether readings and pins were recorded with the World.
+    recorded: bool,
 }
 
 /// Everything that one look needs.
@@ -190,18 +196,24 @@ impl Look<'_> {
             "none" => self.offline(detected, &names, None)?,
             path => self.offline(detected, &names, Some(Path::new(path)))?,
         };
-        let folder = &setup.policy_folder;
-        seen.world.readings.extend(late::local(&setup.policy, &names, folder, &setup.env));
-        seen.world.readings.sort_by_key(|reading| reading.place);
-        if let Some(store) = setup.pin_file() {
-            match store.read() {
-                Ok(book) => seen.world.pins.extend_from_slice(book.pins()),
-                Err(error) => return Err(Stop::undecided(error)),
-            }
+        if !seen.recorded {
+            self.local(&names, &mut seen.world)?;
         }
         seen.world.providers.extend(setup.providers.clone());
         seen.world.feature_gates.extend(setup.feature_gates.clone());
         Ok(seen)
+    }
+
+    /// What this machine knows of late values and pins.
+    fn local(&self, names: &BTreeSet<String>, world: &mut World) -> Result<(), Stop> {
+        let setup = self.setup;
+        world.readings.extend(late::local(&setup.policy, names, &setup.policy_folder, &setup.env));
+        world.readings.sort_by_key(|reading| reading.place);
+        if let Some(store) = setup.pin_file() {
+            let book = store.read().map_err(Stop::undecided)?;
+            world.pins.extend_from_slice(book.pins());
+        }
+        Ok(())
     }
 
     /// The base that was told; `None` where it is to be found out.
@@ -218,22 +230,33 @@ impl Look<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let mut world = match path {
-            Some(path) => files::load(path, &detected.host, setup.now).map_err(Stop::usage)?,
-            None => files::nothing(&detected.host, setup.now),
+        let (mut world, key) = match path {
+            Some(path) => {
+                let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
+                (opened.world, opened.key)
+            }
+            None => (files::nothing(&detected.host, setup.now), None),
         };
+        let mut warnings = detected.warnings.clone();
+        if let Some(key) = &key {
+            let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+            snapshot::reveal(&mut world, key, &rendered.objects);
+            warnings.extend(files::stale(&world, setup.now, setup.max_age));
+        }
         if setup.now != world.now && self.args.now.is_some() {
             world.now = setup.now;
         }
         if let Some(base) = self.base(&detected)? {
             world.base = base;
         }
-        let namespace = detected.host.namespace.as_deref();
-        world.readings = late::within(&setup.policy, names, namespace, &world.live);
+        if key.is_none() {
+            let namespace = detected.host.namespace.as_deref();
+            world.readings = late::within(&setup.policy, names, namespace, &world.live);
+        }
         let offline = world.source.kind != LiveKind::Cluster;
         let question = setup.question(Arc::clone(&self.stream), offline);
-        let warnings = detected.warnings.clone();
-        Ok(Seen { question, world, detected, cluster: None, warnings, reads: Vec::new() })
+        let (reads, versions, recorded) = (Vec::new(), BTreeMap::new(), key.is_some());
+        Ok(Seen { question, world, detected, cluster: None, warnings, reads, versions, recorded })
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
@@ -254,13 +277,14 @@ impl Look<'_> {
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, warnings, plan, cluster, .. } = outcome;
+        let Outcome { mut world, sources, pins, warnings, plan, cluster, versions, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(pins, &mut world.unread);
         let question = setup.question(Arc::clone(&self.stream), false);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
-        Ok(Seen { question, world, detected, cluster, warnings: all, reads: plan.lines() })
+        let reads = plan.lines();
+        Ok(Seen { question, world, detected, cluster, warnings: all, reads, versions, recorded: false })
     }
 
     /// A stream that Kubernetes would refuse.

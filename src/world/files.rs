@@ -49,20 +49,28 @@ pub enum FileError {
     },
 }
 
-/// Loads a file or folder with nothing to compare it with.
-///
-/// # Errors
-/// As [`load_beside`].
-pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
-    load_beside(path, host, None, now)
+/// What a path holds.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The World.
+    pub world: World,
+    /// Key of the hashes in it, where it is a snapshot: its readings and pins are then those of the recorded run.
+    pub key: Option<String>,
 }
 
-/// Loads a file or folder. `rendered` is what it is compared with: beside it, secrets that a snapshot holds as hashes
-/// are equal again where they are equal.
+/// Loads the World of a file or folder.
+///
+/// # Errors
+/// As [`open`].
+pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+    Ok(open(path, host, now)?.world)
+}
+
+/// Loads a file or folder.
 ///
 /// # Errors
 /// When something cannot be read, or is not what Kubernetes reads; nothing is skipped for that.
-pub fn load_beside(path: &Path, host: &Host, rendered: Option<&Inventory>, now: Timestamp) -> Result<World, FileError> {
+pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
     let files = files(path)?;
@@ -73,7 +81,7 @@ pub fn load_beside(path: &Path, host: &Host, rendered: Option<&Inventory>, now: 
                 let what = "it lies among other files; give the snapshot alone".to_owned();
                 return Err(FileError::Snapshot { path: file.display().to_string(), what });
             }
-            return saved(file, &bytes, host, rendered);
+            return saved(file, &bytes, host);
         }
         let stream =
             Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
@@ -82,15 +90,15 @@ pub fn load_beside(path: &Path, host: &Host, rendered: Option<&Inventory>, now: 
     if files.is_empty() {
         return Err(FileError::Empty { path: name });
     }
-    Ok(world(live, name, host, now))
+    Ok(Opened { world: world(live, name, host, now), key: None })
 }
 
 /// The World that a snapshot holds. What the host of this run says wins over what was recorded.
-fn saved(path: &Path, bytes: &[u8], host: &Host, rendered: Option<&Inventory>) -> Result<World, FileError> {
+fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     let path = path.display().to_string();
     let snapshot =
         Snapshot::read(bytes).map_err(|error| FileError::Snapshot { path: path.clone(), what: error.to_string() })?;
-    let mut world = snapshot.into_world(rendered);
+    let Snapshot { mut world, key, .. } = snapshot;
     world.source.name = path;
     let told = |slot: &mut Option<String>, told: &Option<String>| {
         if told.is_some() {
@@ -105,7 +113,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host, rendered: Option<&Inventory>) -
         world.host.method = host.method.or(world.host.method);
         world.host.force = host.force;
     }
-    Ok(world)
+    Ok(Opened { world, key: Some(key) })
 }
 
 /// A World that knows nothing: every object is new, as far as can be told.

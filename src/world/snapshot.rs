@@ -116,19 +116,18 @@ impl Snapshot {
         }
         serde_json::from_slice(bytes).map_err(|error| broken(&error))
     }
+}
 
-    /// The World, with the hashes replaced by what `rendered` has in their place wherever it has the same secret.
-    #[must_use]
-    pub fn into_world(self, rendered: Option<&Inventory>) -> World {
-        let mut world = self.world;
-        let (Some(rendered), Some(key)) = (rendered, unhex(&self.key)) else { return world };
-        let mut redactor = Redactor::new(&key);
-        rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
-        let home = world.host.namespace.clone();
-        let shown = shown(&redactor, rendered, home.as_deref());
-        world.live = revealed(world.live, &shown, home.as_deref());
-        world.base.objects = revealed(world.base.objects, &shown, home.as_deref());
-        world
+/// Replaces the hashes in a World by what `rendered` has in their place, wherever it has the same secret: equal secrets are
+/// equal again, others stay hashes and so differ.
+pub fn reveal(world: &mut World, key: &str, rendered: &Inventory) {
+    let Some(key) = unhex(key) else { return };
+    let mut redactor = Redactor::new(&key);
+    rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
+    let home = world.host.namespace.clone();
+    let shown = shown(&redactor, rendered, home.as_deref());
+    for objects in [&mut world.live, &mut world.base.objects] {
+        *objects = revealed(std::mem::take(objects), &shown, home.as_deref());
     }
 }
 
@@ -189,25 +188,25 @@ fn revealed(objects: Inventory, shown: &Shown, home: Option<&str>) -> Inventory 
     let mut objects: Vec<Object> = objects.into();
     for object in &mut objects {
         if let (Some((plain, hashed)), Body::Value(value)) = (shown.get(&full(&object.key, home)), &mut object.body) {
-            reveal(value, plain, hashed);
+            uncover(value, plain, hashed);
         }
     }
     objects.into()
 }
 
 /// Puts the plain text where both hashes are the same and the plain text is not what was recorded.
-fn reveal(recorded: &mut Value, plain: &Value, hashed: &Value) {
+fn uncover(recorded: &mut Value, plain: &Value, hashed: &Value) {
     match (recorded, plain, hashed) {
         (Value::Object(recorded), Value::Object(plain), Value::Object(hashed)) => {
             for (key, value) in recorded {
                 if let (Some(plain), Some(hashed)) = (plain.get(key), hashed.get(key)) {
-                    reveal(value, plain, hashed);
+                    uncover(value, plain, hashed);
                 }
             }
         }
         (Value::Array(recorded), Value::Array(plain), Value::Array(hashed)) => {
             for ((value, plain), hashed) in recorded.iter_mut().zip(plain).zip(hashed) {
-                reveal(value, plain, hashed);
+                uncover(value, plain, hashed);
             }
         }
         (recorded, plain, hashed) if *recorded == *hashed => recorded.clone_from(plain),

@@ -1,0 +1,39 @@
+//! `rollgate snapshot`: reads what a plan would read and saves it, for people, tickets and tests. Judges nothing.
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+
+use super::args::SnapshotArgs;
+use super::plan;
+use super::run::{Look, Setup, Untold};
+use super::{Outside, Stop};
+use crate::exit::Exit;
+use crate::host::say;
+use crate::world::snapshot::{self, Snapshot};
+
+pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let file = match std::mem::take(&mut args.common.output).as_slice() {
+        [] => None,
+        [file] => Some(file.clone()),
+        [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
+    };
+    let setup = Setup::new(&args.common, Untold::Look)?;
+    let (name, stream) = plan::streams(&args.files)?;
+    let look = Look { setup: &setup, args: &args.common, stream, piped: false };
+    let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
+    let saved = Snapshot::of(&seen.world, seen.versions, &snapshot::fresh_key());
+    let mut bytes = serde_json::to_vec(&saved).map_err(Stop::internal)?;
+    bytes.push(b'\n');
+    match file.as_deref().filter(|file| *file != "-") {
+        // The file holds everything about the clusters but their secrets, so only its owner may read it.
+        Some(file) => say::write_report(Path::new(file), &bytes).with_context(|| format!("cannot write {file}")),
+        None => outside.out.write_all(&bytes).context("cannot write to standard output"),
+    }
+    .map_err(Stop::internal)?;
+    for unread in &seen.world.unread {
+        writeln!(outside.err, "rollgate: not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy)
+            .map_err(Stop::internal)?;
+    }
+    Ok(if seen.world.unread.is_empty() { Exit::Allow } else { Exit::Undecided })
+}
