@@ -33,7 +33,9 @@ struct Page {
     #[serde(rename = "apiVersion")]
     api_version: String,
     metadata: PageMeta,
-    items: Vec<Value>,
+    /// Must be there; `null` is how the API server writes an empty list of partial objects.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<Value>>,
 }
 
 /// What a page says about itself.
@@ -118,8 +120,9 @@ fn page(body: &[u8], keep: Keep) -> Result<(PageMeta, Vec<Object>), String> {
     let Some(kind) = page.kind.strip_suffix("List") else {
         return Err(format!("the answer is a {}, not a list", super::call::one_line(&page.kind)));
     };
-    let mut objects = Vec::with_capacity(page.items.len());
-    for item in page.items {
+    let items = page.items.unwrap_or_default();
+    let mut objects = Vec::with_capacity(items.len());
+    for item in items {
         objects.push(object(item, kind, &page.api_version, keep)?);
     }
     Ok((page.metadata, objects))
