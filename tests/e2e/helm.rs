@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::bench::Space;
 
 /// The binary under test: the one of this build, unless `ROLLGATE_BIN` names another.
-fn rollgate() -> String {
+pub(crate) fn rollgate() -> String {
     std::env::var("ROLLGATE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_rollgate").to_owned())
 }
 
@@ -96,6 +96,33 @@ impl Release<'_> {
     /// `helm install` with nothing between Helm and the cluster.
     pub(crate) fn install_ungated(&self, values: &[&str]) -> Run {
         self.helm("install", values, false)
+    }
+
+    /// `helm template` with nothing behind it.
+    pub(crate) fn template(&self, values: &[&str]) -> Run {
+        self.helm("template", values, false)
+    }
+
+    /// `helm template` through the gate, judged against a file.
+    pub(crate) fn template_against(&self, live: &Path, values: &[&str]) -> Run {
+        let mut command = self.command("template", values);
+        self.add_gate(&mut command);
+        command.args(["--post-renderer-args", "--live", "--post-renderer-args"]).arg(live);
+        Run::of(command.output().expect("helm runs"))
+    }
+
+    /// `helm template` with a values file that a getter plugin serves.
+    pub(crate) fn template_with_values(&self, file: &str, env: &[(&str, &str)]) -> Run {
+        self.install_plugins();
+        let mut command = self.command("template", &[]);
+        command.args(["-f", file]).env("ROLLGATE_POLICY", &self.policy).envs(env.iter().copied());
+        Run::of(command.output().expect("helm runs"))
+    }
+
+    /// What Helm says of itself.
+    pub(crate) fn version(&self) -> String {
+        let output = Command::new(self.program()).args(["version", "--short"]).output().expect("helm runs");
+        Run::of(output).succeeded().stdout.trim().to_owned()
     }
 
     /// What rollgate expects of an upgrade, and its exit code.

@@ -7,4 +7,6 @@ mod bench;
 mod flux;
 mod helm;
 mod observe;
+mod readme;
 mod story;
+mod template;
