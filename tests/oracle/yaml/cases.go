@@ -27,6 +27,7 @@ func categories() []category {
 		{"limits", false, limits()},
 		{"emission", false, emission()},
 		{"manifests", false, manifests()},
+		{"mutations", false, mutations()},
 		{"streams", true, streams()},
 	}
 }
