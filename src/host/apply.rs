@@ -150,7 +150,7 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
                 set.below.insert(step, below);
             }
         }
-        (Kind::Items(how), Value::Array(items)) if !items.is_empty() => {
+        (Kind::Items(how), Value::Array(items)) => {
             for item in items {
                 let mut below = match how {
                     Merge::Keys(_) => sent_fields(item, place.item()),
@@ -165,26 +165,37 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     set
 }
 
-/// Removes what was applied before and is in no set any more. What becomes empty by that goes, too.
-fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) {
+/// Removes what was applied before and is in no set any more, and says whether nothing is left. What loses its last key
+/// becomes `null` (structured-merge-diff `typed/remove.go`), which the API server drops; what holds it stays.
+fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) -> bool {
     let nothing = FieldSet::default();
+    let (mut dropped, mut nulled) = (false, false);
     for (step, last) in &last.below {
         let named = place.is_named(step);
         let Some(inner) = child(value, step, place) else { continue };
+        // An empty list that is merged by item is no field of its own.
+        if is_empty(inner) && matches!(place.step(step).kind(inner), Kind::Items(_)) {
+            continue;
+        }
         let covered = kept.below.get(step).filter(|kept| named || kept.owned);
         if covered.is_none() && (named || last.owned) {
             drop_child(value, step, place);
+            dropped = true;
             continue;
         }
-        if last.below.is_empty() {
-            continue;
-        }
-        let had = !is_empty(inner);
-        remove(inner, last, covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing), place.step(step));
-        if had && is_empty(inner) {
+        let kept = covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing);
+        let below = place.step(step);
+        let held = !sent_fields(inner, below).is_empty();
+        if remove(inner, last, kept, below) {
             drop_child(value, step, place);
+            nulled = true;
+        } else if held && (named || last.owned) && sent_fields(inner, below).is_empty() {
+            // What is left holds no field, only lists without items: the server finds it gone.
+            drop_child(value, step, place);
+            dropped = true;
         }
     }
+    dropped && !nulled && is_empty(value)
 }
 
 /// Whether a map or a list has nothing in it.

@@ -41,6 +41,11 @@ impl FieldSet {
         set
     }
 
+    /// Whether there is no place in it.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.owned && self.below.values().all(Self::is_empty)
+    }
+
     /// Adds everything of another set.
     pub(super) fn add(&mut self, other: &Self) {
         self.owned |= other.owned;

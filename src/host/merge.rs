@@ -88,6 +88,8 @@ fn keep(patch: Value, removals: bool) -> Value {
     let Value::Object(map) = patch else { return Value::Object(Map::new()) };
     let kept = map.into_iter().filter_map(|(key, value)| match value {
         Value::Null => removals.then_some((key, Value::Null)),
+        // An empty map that is set is a value, not an empty patch.
+        Value::Object(map) if map.is_empty() => (!removals).then_some((key, Value::Object(map))),
         Value::Object(_) => {
             let inner = keep(value, removals);
             inner.as_object().is_some_and(|map| !map.is_empty()).then_some((key, inner))

@@ -20,6 +20,8 @@ mod stream;
 mod write;
 
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod tests;
 
 pub use detect::{Detected, Driver, Reach, ReleaseName, Signs, Told, detect};

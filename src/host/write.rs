@@ -64,10 +64,23 @@ impl Outcome {
 
 /// Writes `rendered` over what is there.
 pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
-    match way {
+    let mut outcome = match way {
         WriteMethod::MergePatch => patch(before, rendered),
         WriteMethod::LastApplied => last_applied(before, rendered),
         WriteMethod::ServerSideApply => server_side(before, rendered, applier),
+    };
+    if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
+        kept(predicted, before.live);
+    }
+    outcome
+}
+
+/// What the API server makes of the object before it keeps it.
+fn kept(predicted: &mut Value, live: &Value) {
+    let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
+    let Some(node) = schema::builtin(text("apiVersion"), text("kind")) else { return };
+    if let Some(spec) = predicted.get_mut("spec") {
+        schema::refilled(spec, live.get("spec"), node);
     }
 }
 

@@ -33,6 +33,45 @@ pub fn defaulted(value: &mut Value, node: &Node) {
     }
 }
 
+/// Fills in the defaults that the API server fills in after a write, as far as `live` shows that it has them: in what is
+/// new, and where `live` has a value that went away. A server of another version may have other defaults.
+pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
+    match (&node.shape, value) {
+        (Shape::Fields { fields, .. }, Value::Object(map)) => {
+            let live = live.and_then(Value::as_object);
+            drop_nulls(map, |key| fields.get(key));
+            for (key, field) in fields {
+                let before = live.and_then(|live| live.get(key));
+                if let (false, Some(default)) = (map.contains_key(key), &field.default)
+                    && (live.is_none() || before.is_some())
+                {
+                    map.insert(key.clone(), default.clone());
+                }
+                if let Some(value) = map.get_mut(key) {
+                    refilled(value, before, field);
+                }
+            }
+        }
+        (Shape::Map { values, .. }, Value::Object(map)) => {
+            drop_nulls(map, |_| Some(values));
+            for (key, value) in map {
+                refilled(value, live.and_then(|live| live.get(key)), values);
+            }
+        }
+        (Shape::List { items, .. }, Value::Array(list)) => {
+            let before = live.and_then(Value::as_array);
+            for item in list {
+                // An item that is in live as it is has all its defaults.
+                let same = before.is_some_and(|before| before.contains(item));
+                if !same {
+                    refilled(item, None, items);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Takes out `null` where it is no value of its own.
 fn drop_nulls<'n>(map: &mut Map<String, Value>, node: impl Fn(&str) -> Option<&'n Node>) {
     map.retain(|key, value| !value.is_null() || node(key).is_some_and(|node| node.nullable));

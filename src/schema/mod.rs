@@ -7,5 +7,5 @@ mod defaults;
 mod shape;
 
 pub use builtin::{builtin, is_cluster_wide};
-pub use defaults::{defaulted, unknown_fields};
+pub use defaults::{defaulted, refilled, unknown_fields};
 pub use shape::{Merge, Node, Shape, Type};
