@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ pub(crate) struct Bench {
     pub(crate) out: PathBuf,
     /// The bench ends when this closes, which the kernel does when this process ends.
     _stdin: ChildStdin,
+    _process: Child,
 }
 
 /// The namespace that everything is in.
@@ -78,7 +79,7 @@ fn start(bin: PathBuf) -> Bench {
         panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default())
     });
     let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("a path"));
-    Bench { kubeconfig, bin, out, _stdin: stdin }
+    Bench { kubeconfig, bin, out, _stdin: stdin, _process: child }
 }
 
 impl Bench {

@@ -3,6 +3,8 @@
 //!
 //! Needs the programs of the bench (`make bench`). Where they are missing the tests say so and pass, except in CI.
 
+#![expect(clippy::print_stderr, reason = "a test says why it was skipped, and what it measured")]
+
 mod bench;
 mod look;
 mod matrix;
