@@ -31,12 +31,38 @@ lateValues:
       - object: {apiVersion: v1, kind: ConfigMap, name: capo-cluster-resources, path: \"$.data.allocated_ip\"}
     pin: once
     wait: 1s
-pins: {store: configmap/rollgate-pins}
 gates: {rollout: hold}
 ";
 
-fn release<'a>(space: &'a Space, helm: Helm, chart: &'a str, values: &[&str]) -> Release<'a> {
-    let policy = space.file("rollgate.yaml", POLICY);
+/// Where an address is pinned: beside the release, or in Git.
+#[derive(Clone, Copy)]
+enum Pins {
+    ConfigMap,
+    File,
+}
+
+impl Pins {
+    fn policy(self) -> String {
+        let pins = match self {
+            Self::ConfigMap => "pins: {store: configmap/rollgate-pins}\n",
+            Self::File => "pins: {file: rollgate.pins.yaml}\n",
+        };
+        format!("{POLICY}{pins}")
+    }
+
+    fn read(self, space: &Space) -> String {
+        match self {
+            Self::ConfigMap => {
+                let path = format!("/api/v1/namespaces/{}/configmaps/rollgate-pins", space.namespace);
+                space.bench.api.get(&path).map_or_else(String::new, |pins| pins["data"].to_string())
+            }
+            Self::File => std::fs::read_to_string(space.dir.join("rollgate.pins.yaml")).unwrap_or_default(),
+        }
+    }
+}
+
+fn release<'a>(space: &'a Space, helm: Helm, chart: &'a str, pins: Pins, values: &[&str]) -> Release<'a> {
+    let policy = space.file("rollgate.yaml", &pins.policy());
     let values = values.iter().map(|&value| value.to_owned()).collect();
     Release { space, helm, name: "demo", chart, values, policy }
 }
@@ -58,17 +84,17 @@ fn allocate(space: &Space, address: &str) {
 }
 
 /// Scenarios 1, 2, 5 and 3 in the life of one cluster, because making one takes a minute.
-fn play(helm: Helm) {
+fn play(helm: Helm, pins: Pins) {
     let Some(bench) = bench() else { return };
     let space = Space::new(bench, &format!("story-{}", helm.name()));
-    let release = release(&space, helm, "kubeadm", &["workers.replicas=1"]);
-    address_comes_late(&space, &release);
+    let release = release(&space, helm, "kubeadm", pins, &["workers.replicas=1"]);
+    address_comes_late(&space, &release, pins);
     address_moves(&space, &release);
     in_place(&space, &release);
     address_moves_ungated(&space, &release);
 }
 
-fn address_comes_late(space: &Space, release: &Release<'_>) {
+fn address_comes_late(space: &Space, release: &Release<'_>, pins: Pins) {
     let before = everything(space);
     release.install(&[]).refused("cluster_virtual_ip");
     assert_eq!(everything(space), before, "a held install must leave nothing behind");
@@ -83,12 +109,7 @@ fn address_comes_late(space: &Space, release: &Release<'_>) {
         (3, 0),
         "the control plane's Machines must start with the true address"
     );
-    assert!(pins(space).contains(ADDRESS), "the address must be pinned: {}", pins(space));
-}
-
-fn pins(space: &Space) -> String {
-    let path = format!("/api/v1/namespaces/{}/configmaps/rollgate-pins", space.namespace);
-    space.bench.api.get(&path).map_or_else(String::new, |pins| pins["data"].to_string())
+    assert!(pins.read(space).contains(ADDRESS), "the address must be pinned: {}", pins.read(space));
 }
 
 fn address_moves(space: &Space, release: &Release<'_>) {
@@ -141,12 +162,12 @@ fn address_moves_ungated(space: &Space, release: &Release<'_>) {
 
 #[test]
 fn late_address_with_helm3() {
-    play(Helm::V3);
+    play(Helm::V3, Pins::ConfigMap);
 }
 
 #[test]
 fn late_address_with_helm4() {
-    play(Helm::V4);
+    play(Helm::V4, Pins::File);
 }
 
 /// Scenario 4: the incident itself, three formats deep in an RKE2 control plane.
@@ -164,8 +185,8 @@ fn play_rke2(helm: Helm) {
     };
     let gated = Space::new(bench, &format!("rke2-gated-{}", helm.name()));
     let ungated = Space::new(bench, &format!("rke2-ungated-{}", helm.name()));
-    let with = release(&gated, helm, "rke2", &[]);
-    let without = release(&ungated, helm, "rke2", &[]);
+    let with = release(&gated, helm, "rke2", Pins::ConfigMap, &[]);
+    let without = release(&ungated, helm, "rke2", Pins::ConfigMap, &[]);
     // Without us the placeholder goes out, and the address follows.
     without.install_ungated(&[]).succeeded();
     allocate(&gated, ADDRESS);
