@@ -6,7 +6,6 @@
 
 #![expect(clippy::print_stdout, reason = "a bench is its output.")]
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -90,7 +89,7 @@ fn row(what: &str, cost: Cost, ratio: Option<f64>) {
 /// The peer, if it is here.
 fn dyff() -> Option<PathBuf> {
     let named = std::env::var_os("DYFF").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_else(OsString::new);
+    let path = std::env::var_os("PATH").unwrap_or_default();
     named.or_else(|| std::env::split_paths(&path).map(|folder| folder.join("dyff")).find(|file| file.is_file()))
 }
 

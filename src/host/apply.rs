@@ -205,10 +205,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// The place of the item of a list that a step means.
 fn position(items: &[Value], step: &Step, place: Place<'_>) -> Option<usize> {
-    let how = match place.kind(&Value::Array(Vec::new())) {
-        Kind::Items(how) => how,
-        _ => return None,
-    };
+    let Kind::Items(how) = place.kind(&Value::Array(Vec::new())) else { return None };
     items.iter().position(|item| place.step_to(&how, item) == *step)
 }
 
