@@ -40,6 +40,10 @@ pub enum Command {
     Plan(PlanArgs),
     /// The Helm post-renderer: stream on standard input, stream on standard output, the exit code decides.
     PostRender(PostRenderArgs),
+    /// Fill late values into values files before the chart renders.
+    Values(super::values::ValuesArgs),
+    /// Show the pinned late values, move one by hand, or compare them with their sources.
+    Pin(super::pin::PinArgs),
     /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
     Explain(ExplainArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).

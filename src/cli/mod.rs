@@ -4,12 +4,15 @@ mod args;
 mod debug;
 mod explain;
 mod helm;
+mod known;
 mod output;
+mod pin;
 mod plan;
 mod post_render;
 mod run;
 mod schema;
 mod snapshot;
+mod values;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
@@ -52,6 +55,8 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
     let result = match cli.command {
         Command::Plan(args) => plan::run(&args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
+        Command::Values(args) => values::run(&args, outside),
+        Command::Pin(args) => pin::run(&args, outside),
         Command::Explain(args) => explain::run(&args, cli.color, outside),
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),

@@ -9,9 +9,11 @@ mod settle;
 mod sources;
 mod splice;
 mod stream;
+pub mod template;
 pub mod token;
+pub mod wait;
 
 pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
 pub use settle::{Evidence, Settled, settle};
-pub use sources::{Wanted, describe, extract, local, reading, wanted, within};
+pub use sources::{Wanted, describe, extract, is_secret, local, reading, wanted, within};
 pub use stream::needed;

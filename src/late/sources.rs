@@ -186,7 +186,8 @@ fn each<'p>(policy: &'p Policy, names: &BTreeSet<String>) -> impl Iterator<Item 
 }
 
 /// Whether the object is a Secret of the core group.
-fn is_secret(source: &ObjectSource) -> bool {
+#[must_use]
+pub fn is_secret(source: &ObjectSource) -> bool {
     source.api_version == "v1" && source.kind == "Secret"
 }
 

@@ -1,9 +1,11 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
 mod helm_setup;
+mod pins;
 mod post_render;
 mod schemas;
 mod usage;
+mod values;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

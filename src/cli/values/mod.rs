@@ -1,0 +1,140 @@
+//! `rollgate values`: values templates in, plain values out, before the chart renders. Nothing goes to standard output unless
+//! every late value is known and agrees with its pin, and then the whole text at once.
+
+mod input;
+mod merge;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use clap::Args;
+
+use super::args::Commit;
+use super::known::{self, Known, KnownArgs};
+use super::{Outside, Stop};
+use crate::exit::Exit;
+use crate::late::Settled;
+use crate::late::template::{self, Rendered};
+use crate::policy::{self, Policy};
+use crate::verdict;
+use input::{Call, Input};
+
+/// Options of `values`.
+#[derive(Debug, Clone, Args)]
+pub struct ValuesArgs {
+    /// Values files, later ones win; a template ends in .j2 or calls `{{ late("NAME") }}`. `-` for standard input.
+    #[arg(long = "values", short = 'f', value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Be Helm's getter: the arguments are CERT KEY CA URL, as Helm passes them.
+    #[arg(long, hide = true)]
+    pub getter: bool,
+    /// CERT KEY CA URL, as Helm calls a getter; the URL is rollgate://FILE?policy=FILE&namespace=NAME.
+    #[arg(hide = true, num_args = 0..=4)]
+    pub call: Vec<String>,
+    /// Where late values are known from.
+    #[command(flatten)]
+    pub known: KnownArgs,
+    /// Longest time to wait for late values; overrides the policy's.
+    #[arg(long, value_name = "DURATION")]
+    pub wait: Option<String>,
+    /// Whether pins are recorded: auto = yes, unless the parent is known not to write.
+    #[arg(long, value_enum, default_value_t = Commit::Auto)]
+    pub commit: Commit,
+}
+
+pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let mut args = args.clone();
+    if let Some(call) = Call::of(&args).map_err(Stop::usage)? {
+        call.into_args(&mut args).map_err(Stop::usage)?;
+    }
+    if args.files.is_empty() {
+        return Err(Stop::usage(anyhow!("no values file; give one with -f FILE, or - for standard input")));
+    }
+    let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
+    let needs_policy = inputs.iter().any(|input| input.template);
+    let (policy, folder) = policy(&args, needs_policy)?;
+    let mut known = Known::new(&args.known, &policy, &folder)?;
+    known.wait_for(args.wait.as_deref())?;
+    let mut settled = BTreeMap::new();
+    let texts = loop {
+        match render_all(&inputs, &policy, &known, &settled)? {
+            Ok(texts) => break texts,
+            Err(names) => {
+                let found = known.settle(&names, outside)?;
+                let reasons: Vec<_> = found.iter().filter_map(|one| one.reason.clone()).collect();
+                let exit = verdict::exit(verdict::decide(&reasons));
+                say(&found, outside);
+                if exit != Exit::Allow {
+                    return Ok(exit);
+                }
+                settled.extend(found.into_iter().map(|one| (one.name.clone(), one)));
+            }
+        }
+    };
+    let text = match texts.as_slice() {
+        [one] => one.clone(),
+        _ => merge::merge(&inputs, &texts).map_err(Stop::usage)?,
+    };
+    // What is used is kept: the pins are durable before anybody can read the values.
+    known.commit(args.commit, settled.values())?;
+    let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
+    written.context("cannot write to standard output").map_err(Stop::internal)?;
+    Ok(Exit::Allow)
+}
+
+/// The text of each file, or the late values that have to be known first.
+fn render_all(
+    inputs: &[Input],
+    policy: &Policy,
+    known: &Known<'_>,
+    settled: &BTreeMap<String, Settled>,
+) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
+    let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
+    let context = template::Context { values, variables: known.variables() };
+    let mut texts = Vec::new();
+    let mut needs = BTreeSet::new();
+    for input in inputs {
+        if !input.template {
+            texts.push(input.text.clone());
+            continue;
+        }
+        match template::render(&input.name, &input.text, policy, &context).map_err(Stop::usage)? {
+            Rendered::Text(text) => texts.push(text),
+            Rendered::Needs(names) => needs.extend(names),
+        }
+    }
+    Ok(if needs.is_empty() { Ok(texts) } else { Err(needs) })
+}
+
+/// Says why values cannot be had, and what a person should know.
+fn say(found: &[Settled], outside: &mut Outside<'_>) {
+    for one in found {
+        if let Some(reason) = &one.reason {
+            let next = reason.next.as_ref().map(|next| format!("\n  next: {next}")).unwrap_or_default();
+            // Who closed standard error still gets the exit code.
+            drop(writeln!(outside.err, "rollgate: {}: {}{next}", reason.decision, reason.message));
+        }
+        if let Some(warning) = &one.warning {
+            drop(writeln!(outside.err, "rollgate: warning: {warning}"));
+        }
+    }
+}
+
+/// The policy, and the folder that its files start from.
+fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, PathBuf), Stop> {
+    // A getter runs wherever Helm was started: the policy stands by the values.
+    let near = if args.getter { args.files.first().and_then(|file| file.parent()) } else { None };
+    match known::policy(&args.known, near)? {
+        Some(loaded) => {
+            let folder = loaded.folder().to_owned();
+            Ok((loaded.policy, folder))
+        }
+        None if needed => Err(Stop::usage(anyhow!(
+            "a values template asks for late values, and no policy says where they come from; \
+             give --policy FILE, or write a {} above the values",
+            policy::FILE_NAME
+        ))),
+        None => Ok((Policy::default(), PathBuf::from("."))),
+    }
+}

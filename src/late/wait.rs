@@ -1,0 +1,247 @@
+//! Waiting for late values that are not there yet: what is missing is asked for again until it is known or its time is up,
+//! and a person sees what is waited for and how long still. Reading itself is passed in.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::settle::{Evidence, Settled, settle};
+use crate::policy::{Policy, duration};
+use crate::report::LateState;
+use crate::world::SourceReading;
+
+/// A late value that no source has yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Its name.
+    pub name: String,
+    /// Which source lacks it, for people.
+    pub why: String,
+    /// How long it is waited for.
+    pub limit: Duration,
+}
+
+/// What of the asked-for values no source has yet. Values that are wrong, unreadable or moved are not missing: time will not help.
+#[must_use]
+pub fn missing(
+    policy: &Policy,
+    names: &BTreeSet<String>,
+    evidence: Evidence<'_>,
+    told: Option<Duration>,
+) -> Vec<Missing> {
+    let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
+    asked
+        .filter_map(|value| {
+            let own = value.wait.as_deref().and_then(|text| duration(text).ok());
+            match settle(policy, value, evidence) {
+                Settled { state: LateState::Missing, reason, .. } => Some(Missing {
+                    name: value.name.clone(),
+                    why: reason.map(|reason| reason.message).unwrap_or_default(),
+                    limit: told.or(own).unwrap_or_default(),
+                }),
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// How often is asked and said.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Time between two reads.
+    pub read: Duration,
+    /// Time between two lines where they cannot be written over.
+    pub say: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { read: Duration::from_secs(3), say: Duration::from_secs(30) }
+    }
+}
+
+/// Where is said what is waited for.
+pub struct Screen<'o> {
+    /// The writer: standard error.
+    pub out: &'o mut dyn Write,
+    /// Whether it is a terminal, on which one line is written over.
+    pub terminal: bool,
+}
+
+impl Screen<'_> {
+    fn say(&mut self, text: &str) {
+        // Nobody who listens is no reason to stop waiting.
+        let written = match self.terminal {
+            true => write!(self.out, "\r\x1b[K{text}"),
+            false => writeln!(self.out, "{text}"),
+        };
+        drop(written.and_then(|()| self.out.flush()));
+    }
+
+    fn clear(&mut self) {
+        if self.terminal {
+            drop(write!(self.out, "\r\x1b[K").and_then(|()| self.out.flush()));
+        }
+    }
+}
+
+/// Reads until nothing is missing or the shortest time of what is missing is up; gives the last readings.
+/// `first` is what was read already, `missing` says what of it lacks (see [`missing`]).
+pub async fn until_known(
+    first: Vec<SourceReading>,
+    missing: impl Fn(&[SourceReading]) -> Vec<Missing>,
+    mut read: impl AsyncFnMut() -> Vec<SourceReading>,
+    screen: &mut Screen<'_>,
+    pace: Pace,
+) -> Vec<SourceReading> {
+    let start = Instant::now();
+    let mut readings = first;
+    let mut said: Option<Instant> = None;
+    loop {
+        let lacking = missing(&readings);
+        // Once one of them is given up the run cannot go on, so there is no use in waiting for the others.
+        let Some(limit) = lacking.iter().map(|one| one.limit).min() else { break };
+        let left = limit.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            break;
+        }
+        let due = screen.terminal || said.is_none_or(|at| at.elapsed() >= pace.say);
+        if due {
+            screen.say(&line(&lacking, left));
+            said = Some(Instant::now());
+        }
+        let step = pace.read.min(left);
+        countdown(screen, &lacking, left, step).await;
+        readings = read().await;
+    }
+    if said.is_some() {
+        screen.clear();
+    }
+    readings
+}
+
+/// Sleeps until the next read; on a terminal the line counts down each second.
+async fn countdown(screen: &mut Screen<'_>, lacking: &[Missing], left: Duration, step: Duration) {
+    let end = Instant::now() + step;
+    while screen.terminal && end.saturating_duration_since(Instant::now()) > Duration::from_secs(1) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let passed = step.saturating_sub(end.saturating_duration_since(Instant::now()));
+        screen.say(&line(lacking, left.saturating_sub(passed)));
+    }
+    tokio::time::sleep_until(end).await;
+}
+
+/// What is waited for, in one line.
+fn line(lacking: &[Missing], left: Duration) -> String {
+    let more = match lacking.len() {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let why = lacking.first().map(|one| one.why.as_str()).unwrap_or_default();
+    format!("rollgate: waiting, {} left: {why}{more}", clock(left))
+}
+
+/// Minutes and seconds, rounded up.
+fn clock(left: Duration) -> String {
+    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    match seconds / 60 {
+        0 => format!("{seconds}s"),
+        minutes => format!("{minutes}m{:02}s", seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const QUICK: Pace = Pace { read: Duration::from_millis(5), say: Duration::from_secs(30) };
+
+    fn policy() -> Policy {
+        let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
+            {"name": "vip", "from": [{"env": "VIP"}], "wait": "1m"}, {"name": "other", "from": [{"env": "O"}]}]});
+        crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
+    }
+
+    fn reading(found: Option<&str>) -> SourceReading {
+        SourceReading {
+            value: "vip".to_owned(),
+            place: 0,
+            found: found.map(str::to_owned),
+            source: "env VIP".to_owned(),
+            uid: None,
+            resource_version: None,
+            unread: None,
+            secret: false,
+        }
+    }
+
+    fn lacking(readings: &[SourceReading], told: Option<Duration>) -> Vec<Missing> {
+        let now = "2026-11-21T12:00:00Z".parse().expect("a time");
+        let evidence = Evidence { readings, pins: &[], namespace: None, now, offline: false };
+        missing(&policy(), &BTreeSet::from(["vip".to_owned()]), evidence, told)
+    }
+
+    /// Waits while reads give nothing `times` times, then a value.
+    async fn run(times: usize, told: Option<Duration>, terminal: bool) -> (Option<String>, usize, String) {
+        let (mut out, mut reads) = (Vec::new(), 0);
+        let readings = {
+            let mut screen = Screen { out: &mut out, terminal };
+            let read = async || {
+                reads += 1;
+                vec![reading((reads > times).then_some("10.0.3.7"))]
+            };
+            until_known(vec![reading(None)], |readings| lacking(readings, told), read, &mut screen, QUICK).await
+        };
+        (readings[0].found.clone(), reads, String::from_utf8(out).expect("text"))
+    }
+
+    #[test]
+    fn only_what_time_can_bring_is_missing() {
+        let [one] = lacking(&[reading(None)], None).try_into().expect("one value");
+        assert_eq!((one.name.as_str(), one.limit), ("vip", Duration::from_secs(60)));
+        assert!(one.why.contains("env VIP is not there"), "{}", one.why);
+        assert_eq!(lacking(&[reading(None)], Some(Duration::ZERO))[0].limit, Duration::ZERO);
+        assert_eq!(lacking(&[reading(Some("10.0.3.7"))], None), []);
+        let forbidden = SourceReading { unread: Some("403".to_owned()), ..reading(None) };
+        assert_eq!(lacking(&[forbidden], None), []);
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_when_the_value_is_there() {
+        let (found, reads, said) = run(3, None, false).await;
+        assert_eq!((found.as_deref(), reads), (Some("10.0.3.7"), 4));
+        assert_eq!(said, "rollgate: waiting, 1m00s left: late value vip is not known yet: env VIP is not there\n");
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_when_the_time_is_up() {
+        let start = Instant::now();
+        let (found, reads, _) = run(usize::MAX, Some(Duration::from_millis(40)), false).await;
+        assert_eq!(found, None);
+        assert!(reads >= 2 && start.elapsed() < Duration::from_secs(5), "{reads} reads");
+    }
+
+    #[tokio::test]
+    async fn without_a_time_nothing_is_waited_for() {
+        let (found, reads, said) = run(0, Some(Duration::ZERO), false).await;
+        assert_eq!((found, reads, said.as_str()), (None, 0, ""));
+    }
+
+    #[tokio::test]
+    async fn on_a_terminal_one_line_is_written_over_and_wiped() {
+        let (_, _, said) = run(2, None, true).await;
+        assert_eq!(said.matches('\n').count(), 0);
+        assert!(said.starts_with("\r\x1b[Krollgate: waiting, 1m00s left") && said.ends_with("\r\x1b[K"), "{said:?}");
+    }
+
+    #[test]
+    fn a_clock_reads_like_one() {
+        for (millis, text) in [(500, "1s"), (59_000, "59s"), (60_000, "1m00s"), (605_000, "10m05s")] {
+            assert_eq!(clock(Duration::from_millis(millis)), text);
+        }
+    }
+}
