@@ -24,6 +24,7 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     refuse_empty(&stream)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: true };
     let seen = look.read(outside)?;
+    let seen = super::wait::for_late_values(&look, seen, outside)?;
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
     say(&setup, &judgement.report, &seen, colour, outside)?;

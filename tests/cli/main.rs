@@ -3,6 +3,7 @@
 mod helm_setup;
 mod pins;
 mod post_render;
+mod readme;
 mod schemas;
 mod usage;
 mod values;
