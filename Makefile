@@ -16,4 +16,4 @@ bench:
 	tests/bench/build.sh
 
 e2e: bench
-	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --test e2e -- --nocapture
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test e2e --test faults -- --nocapture

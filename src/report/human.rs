@@ -198,9 +198,11 @@ fn write_rollouts(rollouts: &[Rollout], paint: Paint, out: &mut dyn Write) -> io
     for rollout in rollouts {
         let machines = rollout.machines.map_or_else(|| "?".to_owned(), |machines| machines.to_string());
         let replicas = rollout.replicas.map_or_else(|| "?".to_owned(), |replicas| replicas.to_string());
-        let verb = if rollout.effect == Effect::Delete { "destroyed" } else { "replaced" };
         let owner = &rollout.owner;
-        writeln!(out, "  {owner}: {machines} of {replicas} {verb}")?;
+        match rollout.effect {
+            Effect::Delete => writeln!(out, "  {owner}: {machines} destroyed")?,
+            _ => writeln!(out, "  {owner}: {machines} of {replicas} replaced")?,
+        }
         for name in &rollout.machine_names {
             writeln!(out, "    {name}")?;
         }
