@@ -7,15 +7,17 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::pair::Change;
+use super::semantic::Meaning;
 use super::within;
 use crate::object::{Path, Segment};
+use crate::schema::Node;
 
 /// Every place where `after` differs from `before`, in the order of `after`; nobody has judged them yet.
 ///
 /// Both are whole objects. What the API server and the host write by themselves is left out.
 #[must_use]
 pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
-    let mut walk = Walk::default();
+    let mut walk = Walk { meaning: Meaning::of(after), ..Walk::default() };
     walk.object(before, after);
     walk.found
 }
@@ -35,6 +37,10 @@ struct Walk {
     path: Path,
     /// Identity of the innermost list item that the walk is in.
     item: Option<String>,
+    /// What is known about the kind.
+    meaning: Meaning,
+    /// Schema of the place.
+    node: Option<&'static Node>,
     /// What differs so far.
     found: Vec<Change>,
 }
@@ -51,6 +57,10 @@ impl Walk {
             }
             match (key, old, new) {
                 ("metadata", Value::Object(old), Value::Object(new)) => walk.metadata(old, new),
+                ("spec", ..) => {
+                    walk.node = walk.meaning.spec;
+                    walk.values(old, new);
+                }
                 _ => walk.values(old, new),
             }
         });
@@ -100,10 +110,12 @@ impl Walk {
 
     /// Compares two values of one place.
     fn values(&mut self, before: &Value, after: &Value) {
+        if self.meaning.same(&self.path, self.node, before, after) {
+            return;
+        }
         match (before, after) {
             (Value::Object(old), Value::Object(new)) => self.keys(old, new, |walk, _, old, new| walk.values(old, new)),
             (Value::Array(old), Value::Array(new)) => self.lists(old, new),
-            _ if super::same(before, after) => {}
             (Value::String(old), Value::String(new)) => {
                 match within::changes(&self.path, self.item.as_deref(), old, new) {
                     Some(inside) => self.found.extend(inside),
@@ -116,14 +128,11 @@ impl Walk {
 
     /// Compares two lists.
     fn lists(&mut self, before: &[Value], after: &[Value]) {
-        if before == after {
-            return;
-        }
         let field = match self.path.segments().last() {
             Some(Segment::Key(key)) => key.clone(),
             _ => String::new(),
         };
-        match identities(&field, before, after) {
+        match identities(&field, self.node, before, after) {
             Some((old, new)) => self.keyed(before, &old, after, &new),
             None => self.places(before, after),
         }
@@ -192,9 +201,15 @@ impl Walk {
 
     /// Steps one segment down.
     fn below(&mut self, segment: Segment, visit: impl FnOnce(&mut Self)) {
+        let node = self.node;
+        self.node = match &segment {
+            Segment::Key(key) => node.and_then(|node| node.field(key)),
+            Segment::Index(_) => node.and_then(Node::items),
+        };
         self.path.push(segment);
         visit(self);
         self.path.pop();
+        self.node = node;
     }
 
     /// Writes down that this place differs.

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::schema::{Merge, Node, Shape};
+
 /// Field names whose list items have an identity, and the keys that make it, tried in order.
 /// A key counts only where every item of both lists has it. A secret is never a key: identities are shown.
 const KEYS: &[(&str, &[&str])] = &[
@@ -49,15 +51,26 @@ const KEYS: &[(&str, &[&str])] = &[
 
 /// The identities of the items of two lists, where all have one and none stands twice.
 ///
-/// A list of the table uses the keys that the table names; any other list of maps uses `name` where that works out.
-pub(super) fn identities(field: &str, before: &[Value], after: &[Value]) -> Option<(Vec<String>, Vec<String>)> {
+/// A list of the table uses the keys that the table names; any other list of maps uses `name` where that works out, else
+/// the keys by which the schema merges it.
+pub(super) fn identities(
+    field: &str,
+    node: Option<&Node>,
+    before: &[Value],
+    after: &[Value],
+) -> Option<(Vec<String>, Vec<String>)> {
     let named = KEYS.iter().find(|(name, _)| *name == field).map(|(_, keys)| *keys);
     let together = matches!(field, "taints" | "nodeTaints" | "resources" | "addresses");
     let keys = named.unwrap_or(&["name"]);
     if together {
         return both(keys, before, after);
     }
-    keys.iter().find_map(|key| both(&[key], before, after))
+    let merged = match node.map(|node| &node.shape) {
+        Some(Shape::List { merge: Merge::Keys(keys), .. }) => keys.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let by_schema = || if merged.is_empty() { None } else { both(&merged, before, after) };
+    keys.iter().find_map(|key| both(&[key], before, after)).or_else(by_schema)
 }
 
 /// The identities of both lists by these keys together; `None` where one is missing or stands twice.
