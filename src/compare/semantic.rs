@@ -231,9 +231,7 @@ mod tests {
     #[test]
     fn amounts_and_times_are_compared_by_what_they_mean() {
         assert!(
-            super::same_amount("1Gi", "1024Mi")
-                && super::same_amount("0.5", "500m")
-                && super::same_amount("1e", "1e") == false
+            super::same_amount("1Gi", "1024Mi") && super::same_amount("0.5", "500m") && !super::same_amount("1e", "1e")
         );
         assert!(!super::same_amount("1G", "1Gi") && !super::same_amount("1", "x"));
         assert_eq!(super::nanoseconds("1h30m0.5s"), Some(5_400_500_000_000));
