@@ -98,7 +98,7 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
         })?;
         let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
         let store = crate::pin::ConfigMapStore::new(cluster.client().clone(), namespace, name);
-        run::runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
+        setup.runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What every judging command does before and after the judgement: options, policy, the one read, the reports.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
+use tokio::runtime::{Builder, Runtime};
 
 use super::args::{Colour, CommonArgs};
 use super::output::Output;
@@ -59,6 +61,7 @@ pub(super) struct Setup {
     deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
+    runtime: OnceCell<Runtime>,
 }
 
 impl Setup {
@@ -81,7 +84,18 @@ impl Setup {
             deadline: duration(&args.deadline, "--deadline")?,
             max_age: duration(&args.max_age, "--max-age")?,
             wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
+            runtime: OnceCell::new(),
         })
+    }
+
+    /// The runtime of this command. There is one, because a client of the cluster lives no longer than the runtime that
+    /// it was made in.
+    pub(super) fn runtime(&self) -> Result<&Runtime, Stop> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let runtime = runtime()?;
+        Ok(self.runtime.get_or_init(|| runtime))
     }
 
     /// The store of the pins, where the policy names a file.
@@ -277,7 +291,7 @@ impl Look<'_> {
             deadline: setup.deadline,
             now: setup.now,
         };
-        let runtime = runtime()?;
+        let runtime = setup.runtime()?;
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
@@ -368,12 +382,8 @@ fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
     }
 }
 
-/// The runtime that the two ends need.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Stop> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .map_err(Stop::internal)
+/// A runtime for the two ends.
+pub(super) fn runtime() -> Result<Runtime, Stop> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.context("cannot start the runtime").map_err(Stop::internal)
 }

@@ -1,7 +1,7 @@
 //! Waits for late values before the judgement: only their sources are read again, and once they are there the whole
 //! World is, because the cluster went on meanwhile.
 
-use super::run::{self, Look, Seen};
+use super::run::{Look, Seen};
 use super::{Outside, Stop};
 use crate::late::wait::{Missing, Pace, Screen, missing, until_known};
 use crate::late::{self, Evidence};
@@ -29,6 +29,6 @@ pub(super) fn for_late_values(look: &Look<'_>, seen: Seen, outside: &mut Outside
     let terminal = outside.err_is_terminal;
     let mut screen = Screen { out: outside.err, terminal };
     let again = async || look.late_readings(&names, &seen).await;
-    let readings = run::runtime()?.block_on(until_known(first, lacking, again, &mut screen, Pace::default()));
+    let readings = look.setup.runtime()?.block_on(until_known(first, lacking, again, &mut screen, Pace::default()));
     if lacking(&readings).is_empty() { look.read(outside) } else { Ok(seen) }
 }

@@ -71,6 +71,9 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
     };
     if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
         kept(predicted, before.live);
+        if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
+            restored(predicted, before.live, Some(last));
+        }
     }
     outcome
 }
@@ -138,6 +141,23 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
                 paths.join(", ")
             ),
         },
+    }
+}
+
+/// Puts back what the apply removed although it was never sent. Managed fields count what a defaulting webhook added to an
+/// apply as applied by the host (apiserver `endpoints/handlers/fieldmanager/admission.go`), so the next apply removes it,
+/// and the same webhook adds it again.
+fn restored(predicted: &mut Value, live: &Value, sent: Option<&Value>) {
+    let (Value::Object(predicted), Value::Object(live)) = (predicted, live) else { return };
+    for (key, value) in live {
+        let sent = sent.and_then(|sent| sent.get(key));
+        match predicted.get_mut(key) {
+            Some(inner) => restored(inner, value, sent),
+            None if sent.is_none() => {
+                predicted.insert(key.clone(), value.clone());
+            }
+            None => {}
+        }
     }
 }
 
