@@ -59,7 +59,7 @@ pub(super) struct Known<'a> {
     /// The files of `--live PATH`.
     files: Option<World>,
     cluster: Option<Cluster>,
-    runtime: tokio::runtime::Runtime,
+    runtime: &'static tokio::runtime::Runtime,
 }
 
 impl<'a> Known<'a> {
@@ -72,7 +72,7 @@ impl<'a> Known<'a> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
         };
-        let parents = parent::chain(Path::new("/proc"), std::os::unix::process::parent_id());
+        let parents = parent::chain(Path::new("/proc"), std::process::id());
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &parents, told: &told });
         let now = args.now.unwrap_or_else(Timestamp::now);
         let files = match args.live.as_str() {
@@ -159,14 +159,7 @@ impl<'a> Known<'a> {
         match (&self.files, &self.cluster) {
             (Some(world), _) => readings.extend(late::within(policy, names, namespace, &world.live)),
             (None, Some(cluster)) => {
-                let wanted = late::wanted(policy, names, namespace);
-                let reads: Vec<ObjectRead> = wanted.iter().map(object_read).collect();
-                let answers = cluster.objects(&reads, self.deadline).await;
-                readings.extend(wanted.iter().zip(answers).map(|(wanted, answer)| match answer {
-                    Answer::Found(value) => late::reading(wanted, Ok(Some(&value))),
-                    Answer::Absent => late::reading(wanted, Ok(None)),
-                    Answer::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
-                }));
+                readings.extend(objects(cluster, policy, names, namespace, self.deadline).await);
             }
             (None, None) => {}
         }
@@ -260,6 +253,70 @@ pub(super) fn policy(args: &KnownArgs, near: Option<&Path>) -> Result<Option<Loa
 /// A length of time that an option names.
 fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
     policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
+}
+
+/// What the objects of a cluster give for these late values now.
+async fn objects(
+    cluster: &Cluster,
+    policy: &Policy,
+    names: &BTreeSet<String>,
+    namespace: Option<&str>,
+    deadline: Duration,
+) -> Vec<SourceReading> {
+    let wanted = late::wanted(policy, names, namespace);
+    let reads: Vec<ObjectRead> = wanted.iter().map(object_read).collect();
+    let answers = cluster.objects(&reads, deadline).await;
+    let readings = wanted.iter().zip(answers).map(|(wanted, answer)| match answer {
+        Answer::Found(value) => late::reading(wanted, Ok(Some(&value))),
+        Answer::Absent => late::reading(wanted, Ok(None)),
+        Answer::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
+    });
+    readings.collect()
+}
+
+/// What a wait of a judging command is about.
+pub(super) struct Pending<'a> {
+    /// The policy.
+    pub(super) policy: &'a Policy,
+    /// The folder that its files start from.
+    pub(super) folder: &'a Path,
+    /// The environment.
+    pub(super) env: &'a BTreeMap<String, String>,
+    /// The late values that the stream needs.
+    pub(super) names: &'a BTreeSet<String>,
+    /// What was read.
+    pub(super) world: &'a World,
+    /// The cluster that is asked again.
+    pub(super) cluster: &'a Cluster,
+    /// Longest time for one read.
+    pub(super) deadline: Duration,
+    /// How long is waited for each value; the policy says it where nothing was told.
+    pub(super) told: Option<Duration>,
+}
+
+impl Pending<'_> {
+    /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
+    pub(super) fn wait(&self, outside: &mut Outside<'_>) -> Result<bool, Stop> {
+        let namespace = self.world.host.namespace.as_deref();
+        let missing = |readings: &[SourceReading]| {
+            let (pins, now) = (&self.world.pins, self.world.now);
+            let evidence = Evidence { readings, pins, namespace, now, offline: false };
+            wait::missing(self.policy, self.names, evidence, self.told)
+        };
+        let first = &self.world.readings;
+        if missing(first).iter().map(|one| one.limit).min().is_none_or(|limit| limit.is_zero()) {
+            return Ok(false);
+        }
+        let read = async || {
+            let mut readings = late::local(self.policy, self.names, self.folder, self.env);
+            readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
+            readings
+        };
+        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
+        let waiting = wait::until_known(first.clone(), missing, read, &mut screen, Pace::default());
+        drop(run::runtime()?.block_on(waiting));
+        Ok(true)
+    }
 }
 
 /// A symbol is of no use in values: what is not known is said.

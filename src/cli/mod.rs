@@ -13,7 +13,6 @@ mod run;
 mod schema;
 mod snapshot;
 mod values;
-mod wait;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};

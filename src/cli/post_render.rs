@@ -24,7 +24,6 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     refuse_empty(&stream)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: true };
     let seen = look.read(outside)?;
-    let seen = super::wait::for_late_values(&look, seen, outside)?;
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
     say(&setup, &judgement.report, &seen, colour, outside)?;
@@ -98,7 +97,7 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
         })?;
         let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
         let store = crate::pin::ConfigMapStore::new(cluster.client().clone(), namespace, name);
-        setup.runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
+        run::runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
     }
     Ok(())
 }

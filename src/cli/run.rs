@@ -1,16 +1,15 @@
 //! What every judging command does before and after the judgement: options, policy, the one read, the reports.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
-use tokio::runtime::{Builder, Runtime};
 
 use super::args::{Colour, CommonArgs};
+use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop};
 use crate::host::{self, Detected, Signs, Told, parent};
@@ -61,7 +60,6 @@ pub(super) struct Setup {
     deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
-    runtime: OnceCell<Runtime>,
 }
 
 impl Setup {
@@ -84,18 +82,7 @@ impl Setup {
             deadline: duration(&args.deadline, "--deadline")?,
             max_age: duration(&args.max_age, "--max-age")?,
             wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
-            runtime: OnceCell::new(),
         })
-    }
-
-    /// The runtime of this command. There is one, because a client of the cluster lives no longer than the runtime that
-    /// it was made in.
-    pub(super) fn runtime(&self) -> Result<&Runtime, Stop> {
-        if let Some(runtime) = self.runtime.get() {
-            return Ok(runtime);
-        }
-        let runtime = runtime()?;
-        Ok(self.runtime.get_or_init(|| runtime))
     }
 
     /// The store of the pins, where the policy names a file.
@@ -203,18 +190,49 @@ impl Look<'_> {
         })
     }
 
-    /// Reads everything that the judgement needs.
+    /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let names = late::needed(&self.stream, &self.setup.policy);
+        let seen = self.look(&names, outside)?;
+        let waited = match &seen.cluster {
+            Some(cluster) => self.pending(&names, &seen.world, cluster).wait(outside)?,
+            None => false,
+        };
+        // What was read before the wait may be minutes old.
+        if waited { self.look(&names, outside) } else { Ok(seen) }
+    }
+
+    /// What there is to wait for. Only a post-renderer waits as the policy says; a person who plans says so.
+    fn pending<'p>(
+        &'p self,
+        names: &'p BTreeSet<String>,
+        world: &'p World,
+        cluster: &'p cluster::Cluster,
+    ) -> Pending<'p> {
+        let setup = self.setup;
+        Pending {
+            policy: &setup.policy,
+            folder: &setup.policy_folder,
+            env: &setup.env,
+            names,
+            world,
+            cluster,
+            deadline: setup.deadline,
+            told: setup.wait.or_else(|| (!self.piped).then_some(Duration::ZERO)),
+        }
+    }
+
+    /// Reads once.
+    fn look(&self, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
         let setup = self.setup;
         let detected = self.detect();
-        let names = late::needed(&self.stream, &setup.policy);
         let mut seen = match self.args.live.as_str() {
-            "cluster" => self.online(detected, &names, outside)?,
-            "none" => self.offline(detected, &names, None)?,
-            path => self.offline(detected, &names, Some(Path::new(path)))?,
+            "cluster" => self.online(detected, names, outside)?,
+            "none" => self.offline(detected, names, None)?,
+            path => self.offline(detected, names, Some(Path::new(path)))?,
         };
         if !seen.recorded {
-            self.local(&names, &mut seen.world)?;
+            self.local(names, &mut seen.world)?;
         }
         seen.world.providers.extend(setup.providers.clone());
         seen.world.feature_gates.extend(setup.feature_gates.clone());
@@ -291,7 +309,7 @@ impl Look<'_> {
             deadline: setup.deadline,
             now: setup.now,
         };
-        let runtime = setup.runtime()?;
+        let runtime = runtime()?;
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
@@ -382,8 +400,17 @@ fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
     }
 }
 
-/// A runtime for the two ends.
-pub(super) fn runtime() -> Result<Runtime, Stop> {
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.context("cannot start the runtime").map_err(Stop::internal)
+/// The one runtime of the process: a client dies with the runtime that it was made on, and both ends use the same client.
+pub(super) fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
+    static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .map_err(Stop::internal)?;
+    Ok(RUNTIME.get_or_init(|| runtime))
 }
