@@ -82,15 +82,27 @@ fn later_lines_are_harmless(mut text: &[u8]) -> bool {
         if !harmless {
             return false;
         }
-        // Most lines are indented, so the next one that is not is looked for at once.
-        loop {
-            let Some(at) = memchr(b'\n', text) else { return true };
-            text = &text[at + 1..];
-            if text.first() != Some(&b' ') {
-                break;
-            }
-        }
+        let Some(at) = next_top_line(text) else { return true };
+        text = &text[at..];
     }
+}
+
+/// Start of the next line that is not indented. Most lines are, so blocks of bytes without such a line are stepped over at once.
+fn next_top_line(text: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 256;
+    let mut from = 0;
+    while from + BLOCK < text.len() {
+        let (here, next) = (&text[from..from + BLOCK], &text[from + 1..=from + BLOCK]);
+        // No branch inside, so that this is vectorised.
+        let any = here.iter().zip(next).fold(false, |any, (byte, next)| any | ((*byte == b'\n') & (*next != b' ')));
+        if any {
+            let found = here.iter().zip(next).position(|(byte, next)| *byte == b'\n' && *next != b' ');
+            return found.map(|at| from + at + 1);
+        }
+        from += BLOCK;
+    }
+    let tail = &text[from..];
+    tail.windows(2).position(|pair| pair[0] == b'\n' && pair[1] != b' ').map(|at| from + at + 1)
 }
 
 #[derive(Default)]
@@ -144,6 +156,11 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         match self.last {
+            // An empty collection may stand on a line of its own below its key.
+            Some((parent, After::Map)) if indent > parent && matches!(text, b"{}" | b"[]") => {
+                self.last = Some((parent, After::Nothing));
+                return Some(());
+            }
             Some((parent, After::Nothing)) if indent > parent => return None,
             None if indent > 0 => return None,
             _ => {}
