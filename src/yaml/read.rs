@@ -80,8 +80,11 @@ pub fn read_first(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>>
 /// # Errors
 /// As [`read`], and as [`Tree::to_json`].
 pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
-    let line = 1 + memchr::memchr_iter(b'\n', bytes.get(..span.start).unwrap_or_default()).count();
-    read_at(span.of(bytes), span.start, line)?.to_json()
+    // The lines before the document are only counted for an error: a stream may hold thousands of documents.
+    read_at(span.of(bytes), span.start, 1).and_then(|tree| tree.to_json()).map_err(|error| {
+        let before = memchr::memchr_iter(b'\n', bytes.get(..span.start).unwrap_or_default()).count();
+        Error { line: error.line + before, ..error }
+    })
 }
 
 /// Everyday documents are walked; all others are parsed from the start.
