@@ -6,6 +6,8 @@ mod hostile;
 mod property;
 #[path = "yaml/splice.rs"]
 mod splice;
+#[path = "yaml/tree.rs"]
+mod tree;
 
 use base64::Engine as _;
 use rollgate::yaml;

@@ -66,7 +66,7 @@ impl From<usize> for Segment {
 pub struct Duplicate {
     /// The key as it reads.
     pub key: String,
-    /// Where it stands first.
+    /// Where it stands the time before.
     pub first: Span,
     /// Where it stands again.
     pub again: Span,
