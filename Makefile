@@ -1,5 +1,6 @@
 # make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
 # make e2e     build them, then run the tests against a real management cluster on this machine
+# make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
 #   ROLLGATE_BENCH_BIN   folder of the bench's programs; without it they ask tests/bench/build.sh --bin-dir
@@ -7,7 +8,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e
+.PHONY: help bench e2e oracle
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -17,3 +18,6 @@ bench:
 
 e2e: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test e2e --test faults -- --nocapture
+
+oracle:
+	tests/oracle/record.sh
