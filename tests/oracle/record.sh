@@ -11,8 +11,13 @@ mkdir -p "$target"
 [ $# -gt 0 ] || set -- *-[0-9]*
 for module; do
     module="${module%/}"
+    case "$module" in
+        cluster-api-*) sources="walker,walker/capi,$module" ;;
+        caprke2-*) sources="walker,walker/capi,walker/rke2,$module" ;;
+        *) sources="walker,walker/infra,$module" ;;
+    esac
     echo "$module"
-    (cd "$module" && go build -buildvcs=false -trimpath -o "$binary" . && "$binary" \
-        -sources "walker,$module" \
+    (cd "$module" && go build -buildvcs=false -o "$binary" . && "$binary" \
+        -sources "$sources" \
         -out "$target/${module%-*}@v${module##*-}.jsonl.gz")
 done

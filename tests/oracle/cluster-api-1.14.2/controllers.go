@@ -26,6 +26,7 @@ import (
 // controllers makes what the controllers would have made for an object, and asks them.
 type controllers struct {
 	client  client.Client
+	server  *walker.Server
 	cluster *clusterv1.Cluster
 	now     metav1.Time
 }
@@ -92,11 +93,19 @@ func (o *controlPlane) make(kcp *controlplanev1.KubeadmControlPlane, name string
 	machine.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: capi.InfraGroup, Kind: infra.GetKind(), Name: name}
 	machine.Status.CertificatesExpiryDate = moment(capi.Expiry)
 	config.TypeMeta = metav1.TypeMeta{APIVersion: bootstrapv1.GroupVersion.String(), Kind: "KubeadmConfig"}
+	config.UID = types.UID("uid-config-" + name)
 	if join {
 		discover(&config.Spec)
 	}
+	made, configured := &clusterv1.Machine{}, &bootstrapv1.KubeadmConfig{}
+	if err := o.server.Made(machine, made); err != nil {
+		return err
+	}
+	if err := o.server.Made(config, configured); err != nil {
+		return err
+	}
 	o.names = append(o.names, name)
-	o.machines[name], o.configs[name], o.infra[name] = machine, config, infra
+	o.machines[name], o.configs[name], o.infra[name] = made, configured, infra
 	return nil
 }
 
@@ -212,13 +221,25 @@ func (c *controllers) deployment(_ string, stored map[string]any) (walker.Observ
 			labels[clusterv1.MachineDeploymentUniqueLabel] = "unique"
 		}
 	}
-	machine, err := computeDesiredMachine(&machineset.Reconciler{Client: c.client}, set, nil)
+	madeSet, made := &clusterv1.MachineSet{}, &clusterv1.Machine{}
+	if err := c.server.Made(set, madeSet); err != nil {
+		return nil, err
+	}
+	machine, err := computeDesiredMachine(&machineset.Reconciler{Client: c.client}, madeSet, nil)
 	if err != nil {
 		return nil, err
 	}
 	machine.TypeMeta = metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"}
 	machine.Name, machine.UID, machine.CreationTimestamp = "demo-worker", "uid-worker", moment(capi.Machines)
-	o := &deployment{controllers: c, set: set, machine: machine}
+	machine.Spec.Bootstrap.DataSecretName = md.Spec.Template.Spec.Bootstrap.DataSecretName
+	if md.Spec.Template.Spec.Bootstrap.ConfigRef.IsDefined() {
+		machine.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: bootstrapv1.GroupVersion.Group, Kind: "KubeadmConfig", Name: machine.Name}
+	}
+	machine.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: capi.InfraGroup, Kind: "DockerMachine", Name: machine.Name}
+	if err := c.server.Made(machine, made); err != nil {
+		return nil, err
+	}
+	o := &deployment{controllers: c, set: madeSet, machine: made}
 	o.before, err = o.desired(md)
 	return o, err
 }

@@ -99,13 +99,14 @@ func build() (*walker.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	watch := &controllers{client: c, cluster: cluster, now: metav1.NewTime(now)}
+	watch := &controllers{client: c, server: server, cluster: cluster, now: metav1.NewTime(now)}
 	controlPlane, deployment := capi.ControlPlane(), capi.Deployment()
 	controlPlane.Observe, deployment.Observe = watch.controlPlane, watch.deployment
 	kinds := append([]walker.Kind{controlPlane, deployment}, capi.Templates()...)
+	kinds = append(append(kinds, capi.Judged()...), capi.More()...)
 	return &walker.Provider{
 		Name: "cluster-api", Module: module, Version: version, Gates: gates, Now: capi.Now, CRDs: digest,
-		Server: server, Hints: capi.Hints, Kinds: append(kinds, capi.Judged()...),
+		Server: server, Hints: capi.Hints, Kinds: kinds,
 	}, nil
 }
 

@@ -141,6 +141,21 @@ func (s *Server) Update(obj, old map[string]any) (map[string]any, *Rejection) {
 	return s.write(obj, old)
 }
 
+// Made puts an object that a controller makes through the API server (defaults, webhooks) and fills
+// into with what is stored. The status stays.
+func (s *Server) Made(obj, into any) error {
+	made := ToMap(obj)
+	status := made["status"]
+	stored, rejection := s.Create(made)
+	if rejection != nil {
+		return fmt.Errorf("%v %v refused (%s): %s", made["kind"], made["metadata"], rejection.Stage, rejection.Reason)
+	}
+	if status != nil {
+		stored["status"] = status
+	}
+	return FromMap(stored, into)
+}
+
 func (s *Server) write(obj, old map[string]any) (map[string]any, *Rejection) {
 	crd, version, err := s.find(obj)
 	if err != nil {

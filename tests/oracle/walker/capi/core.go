@@ -246,3 +246,23 @@ func cluster() walker.Kind {
 			}
 		}}
 }
+
+// More are kinds that only some versions serve, judged by webhooks and schemas alone.
+func More() []walker.Kind {
+	return []walker.Kind{
+		{Group: "addons.cluster.x-k8s.io", Kind: "ClusterResourceSet", Bases: []walker.Base{{Name: "full", Full: true}},
+			Hints: walker.Hints{
+				"clusterSelector": walker.Values(selector, map[string]any{"matchLabels": map[string]any{"example.com/pool": "b"}}),
+				"strategy":        walker.Defaulted("ApplyOnce", "ApplyOnce", "Reconcile"),
+			}},
+		{Group: coreGroup, Kind: "MachineDrainRule", Bases: []walker.Base{{Name: "full", Full: true}},
+			Hints: walker.Hints{
+				"selector":          walker.Values(selector, map[string]any{"matchLabels": map[string]any{"example.com/pool": "b"}}),
+				"clusterSelector":   walker.Values(selector),
+				"podSelector":       walker.Values(selector),
+				"namespaceSelector": walker.Values(selector),
+				"drain.order":       skip,
+				"drain.behavior":    walker.Values("Skip", "Drain", "WaitCompleted"),
+			}},
+	}
+}

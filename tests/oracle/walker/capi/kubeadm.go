@@ -20,8 +20,11 @@ func kubeadm(version string, config map[string]any) {
 		user["passwdFrom"] = map[string]any{"secret": map[string]any{"name": "secret-a", "key": "key-a"}}
 	}
 	if items, ok := at(config, "diskSetup")["partitions"].([]any); ok && len(items) > 1 {
-		if _, ok := items[0].(map[string]any)["diskLayout"]; ok && version != "v1beta1" {
-			delete(items[0].(map[string]any), "diskLayout")
+		// v1beta1 takes layout and diskLayout side by side, and then no Machine can be made of it.
+		delete(items[0].(map[string]any), "diskLayout")
+		if _, ok := items[1].(map[string]any)["diskLayout"]; ok && version == "v1beta1" {
+			delete(items[1].(map[string]any), "diskLayout")
+		} else if ok {
 			delete(items[1].(map[string]any), "layout")
 		}
 	}
