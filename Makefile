@@ -20,4 +20,4 @@ e2e: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test e2e --test faults -- --nocapture
 
 oracle:
-	tests/oracle/record.sh
+	tests/oracle/record.sh $(ORACLE)

@@ -20,7 +20,6 @@ use crate::pipeline::Question;
 use crate::policy::{self, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
-use crate::world::plan::{ObjectRead, Use};
 use crate::world::{Base, BaseKind, LiveKind, Provider, SourceReading, Unread, World, files, snapshot};
 
 /// The environment as text; a variable that is not text is not there.
@@ -155,8 +154,6 @@ pub(super) struct Seen {
     pub(super) reads: Vec<String>,
     /// State of the cluster that each list shows, for snapshots.
     pub(super) versions: BTreeMap<String, String>,
-    /// The objects that late values come from.
-    late_reads: Vec<ObjectRead>,
     /// Whether readings and pins were recorded with the World.
     recorded: bool,
 }
@@ -291,8 +288,7 @@ impl Look<'_> {
         let offline = world.source.kind != LiveKind::Cluster;
         let question = setup.question(Arc::clone(&self.stream), offline);
         let (reads, versions, recorded) = (Vec::new(), BTreeMap::new(), key.is_some());
-        let late_reads = Vec::new();
-        Ok(Seen { question, world, detected, cluster: None, warnings, reads, versions, late_reads, recorded })
+        Ok(Seen { question, world, detected, cluster: None, warnings, reads, versions, recorded })
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
@@ -320,38 +316,14 @@ impl Look<'_> {
         let mut all = detected.warnings.clone();
         all.extend(warnings);
         let reads = plan.lines();
-        let late_reads = plan.objects.into_iter().filter(|read| matches!(read.used, Use::Late(..))).collect();
         let (warnings, recorded) = (all, false);
-        Ok(Seen { question, world, detected, cluster, warnings, reads, versions, late_reads, recorded })
-    }
-
-    /// What the sources of late values say now, without reading anything else.
-    pub(super) async fn late_readings(&self, names: &BTreeSet<String>, seen: &Seen) -> Vec<SourceReading> {
-        let setup = self.setup;
-        let mut found = match &seen.cluster {
-            Some(cluster) => {
-                let answers = cluster.objects(&seen.late_reads, setup.deadline).await;
-                let sources: Vec<SourceObject> =
-                    seen.late_reads.iter().zip(answers).filter_map(source_object).collect();
-                readings(&setup.policy, names, seen.world.host.namespace.as_deref(), &sources)
-            }
-            None => late::within(&setup.policy, names, seen.world.host.namespace.as_deref(), &seen.world.live),
-        };
-        found.extend(late::local(&setup.policy, names, &setup.policy_folder, &setup.env));
-        found.sort_by_key(|reading| reading.place);
-        found
+        Ok(Seen { question, world, detected, cluster, warnings, reads, versions, recorded })
     }
 
     /// A stream that Kubernetes would refuse.
     pub(super) fn unreadable(&self, error: &dyn std::fmt::Display) -> Stop {
         Stop::usage(anyhow!("{error}"))
     }
-}
-
-/// An answer with the source that it was asked for.
-fn source_object((read, answer): (&ObjectRead, Answer)) -> Option<SourceObject> {
-    let Use::Late(value, place) = &read.used else { return None };
-    Some(SourceObject { value: value.clone(), place: *place, source: read.name.clone(), answer })
 }
 
 /// The answers of the cluster as readings.
