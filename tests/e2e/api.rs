@@ -61,6 +61,19 @@ impl Api {
             .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
     }
 
+    /// Applies an object on the server's side as a manager who takes what he wants.
+    pub(crate) fn apply(&self, path: &str, manager: &str, object: &Value) -> Value {
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        self.send("PATCH", &path, Some(("application/apply-patch+yaml", object)))
+            .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
+    }
+
+    /// Applies a JSON merge patch as a manager; `None` where the server refuses it.
+    pub(crate) fn try_merge(&self, path: &str, manager: &str, patch: &Value) -> Option<Value> {
+        self.send("PATCH", &format!("{path}?fieldManager={manager}"), Some(("application/merge-patch+json", patch)))
+            .ok()
+    }
+
     /// Paths of all lists of a namespace that the API server offers, each resource once.
     pub(crate) fn namespaced_lists(&self, namespace: &str) -> Vec<String> {
         let mut roots = vec!["/api/v1".to_owned()];

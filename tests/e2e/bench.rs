@@ -34,7 +34,7 @@ pub(crate) fn bench() -> Option<&'static Bench> {
     static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
     BENCH
         .get_or_init(|| match find_bin() {
-            Ok(bin) => Some(start(bin)),
+            Ok(bin) => Some(start(bin, "bench", &[])),
             Err(missing) if std::env::var("CI").as_deref() == Ok("true") => {
                 panic!("{missing}; in CI that is a failure")
             }
@@ -44,6 +44,12 @@ pub(crate) fn bench() -> Option<&'static Bench> {
             }
         })
         .as_ref()
+}
+
+/// An API server with the CRDs and nothing that defaults, validates or converts, so that a test is the only one who
+/// writes. `None` where the bench is not built.
+pub(crate) fn api_only() -> Option<Bench> {
+    find_bin().ok().map(|bin| start(bin, "api", &["--api-only"]))
 }
 
 fn find_bin() -> Result<PathBuf, String> {
@@ -76,13 +82,15 @@ fn find_bin() -> Result<PathBuf, String> {
     }
 }
 
-fn start(bin: PathBuf) -> Bench {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
+fn start(bin: PathBuf, name: &str, options: &[&str]) -> Bench {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     remove_older_runs(&out);
     fs::create_dir_all(&out).expect("the folder of the run can be made");
     let log = fs::File::create(out.join("bench.log")).expect("the log can be made");
     let mut child = Command::new(bin.join("bench"))
-        .args(["up", "--bin-dir"])
+        .arg("up")
+        .args(options)
+        .arg("--bin-dir")
         .arg(&bin)
         .arg("--out")
         .arg(&out)
@@ -107,7 +115,8 @@ fn remove_older_runs(out: &Path) {
     let Some(folder) = out.parent() else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.strip_prefix("bench-")) else { continue };
+        let name = name.to_str().unwrap_or_default();
+        let Some(pid) = name.strip_prefix("bench-").or_else(|| name.strip_prefix("api-")) else { continue };
         if !Path::new("/proc").join(pid).exists() {
             // What cannot be removed now is removed by the next run.
             drop(fs::remove_dir_all(entry.path()));

@@ -7,6 +7,8 @@ mod bench;
 mod flux;
 mod helm;
 mod observe;
+mod predict;
+mod predict_objects;
 mod readme;
 mod story;
 mod template;
