@@ -2,6 +2,7 @@
 //! Read beside `core/reconcilers/machinedeployment/mdutil/util.go` (MachineTemplateUpToDate, FindNewAndOldMachineSets)
 //! of Cluster API 1.14; up to 1.13 it is `internal/controllers/machinedeployment/mdutil/util.go`.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
@@ -111,13 +112,18 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(scene: Scene<'_>, owner: &Key) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let all: Vec<Value> = machines::live(scene, "cluster.x-k8s.io", "Machine", namespace)
-        .filter_map(machines::read)
+    let ours: Vec<_> = machines::live(scene, "cluster.x-k8s.io", "MachineSet", namespace)
+        .filter(|object| object.value().is_ok_and(|set| owned_by(&set, "MachineDeployment", &owner.name)))
+        .filter_map(|object| Some((object.key.name.clone(), machines::read(object)?)))
+        .collect();
+    if ours.is_empty() {
+        return Vec::new();
+    }
+    let all: Vec<Cow<'_, Value>> = machines::live(scene, "cluster.x-k8s.io", "Machine", namespace)
+        .filter_map(|object| object.value().ok())
         .filter(|machine| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null))
         .collect();
-    machines::live(scene, "cluster.x-k8s.io", "MachineSet", namespace)
-        .filter_map(|object| Some((object.key.name.clone(), machines::read(object)?)))
-        .filter(|(_, set)| owned_by(set, "MachineDeployment", &owner.name))
+    ours.into_iter()
         .map(|(name, value)| {
             let names: Vec<String> = all
                 .iter()

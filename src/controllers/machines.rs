@@ -87,13 +87,14 @@ pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str) -> Vec<Member> {
     let mut out = Vec::new();
     for object in live(scene, "cluster.x-k8s.io", "Machine", owner.namespace.as_deref()) {
-        let Some(machine) = read(object) else { continue };
-        let ours = owned_by(&machine, &owner.kind, &owner.name)
-            || (machine.pointer("/metadata/ownerReferences").is_none()
+        // Metadata is the same in every form, so only what is ours is brought into the superset form.
+        let Ok(raw) = object.value() else { continue };
+        let ours = owned_by(&raw, &owner.kind, &owner.name)
+            || (raw.pointer("/metadata/ownerReferences").is_none()
                 && !cluster.is_empty()
-                && label(&machine, "cluster.x-k8s.io/cluster-name") == Some(cluster)
-                && label(&machine, "cluster.x-k8s.io/control-plane").is_some());
-        if ours {
+                && label(&raw, "cluster.x-k8s.io/cluster-name") == Some(cluster)
+                && label(&raw, "cluster.x-k8s.io/control-plane").is_some());
+        if let Some(machine) = ours.then(|| read(object)).flatten() {
             out.push(member(scene, object, machine));
         }
     }

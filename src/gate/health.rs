@@ -98,9 +98,10 @@ fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
     objects
         .filter(|object| object.key.kind == "Machine" && object.key.group == "cluster.x-k8s.io")
         .filter(|object| object.key.namespace == rollout.owner.namespace)
-        .filter_map(|object| object.value().ok().map(std::borrow::Cow::into_owned))
+        .filter_map(|object| object.value().ok())
         .filter(|machine| label(machine, CLUSTER) == Some(rollout.cluster.as_str()))
         .filter(|machine| !own_only || is_control_plane(machine))
+        .map(std::borrow::Cow::into_owned)
         .collect()
 }
 

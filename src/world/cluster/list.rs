@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::call::{Caller, Fault};
+use super::prune::prune;
 use crate::object::Object;
 use crate::world::plan::Keep;
 
@@ -175,18 +176,6 @@ pub(super) async fn labels(
 pub(super) fn broken(error: &serde_json::Error) -> String {
     let what = if error.is_eof() { "ends too early" } else { "cannot be read" };
     format!("the answer {what} (line {}, column {})", error.line(), error.column())
-}
-
-/// Takes away what nothing looks at.
-fn prune(value: &mut Value, keep: Keep) {
-    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-    if !keep.managed_fields {
-        metadata.shift_remove("managedFields");
-        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
-        }
-    }
-    metadata.shift_remove("selfLink");
 }
 
 /// A query value with everything but letters, digits and a few marks escaped.

@@ -6,6 +6,7 @@ mod connect;
 mod discover;
 mod installed;
 mod list;
+mod prune;
 mod read;
 mod record;
 

@@ -1,0 +1,96 @@
+//! Takes away what nothing looks at before an object is kept: on a fleet it is more than half of what the server sends.
+//! What a gate or a mirror may ask for stays; objects that the chart renders keep all but their managed fields' noise.
+
+use serde_json::{Map, Value};
+
+use crate::object::ApiVersion;
+use crate::world::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
+use crate::world::plan::Keep;
+
+/// Prunes one object as it came from the server.
+pub(super) fn prune(value: &mut Value, keep: Keep) {
+    let Some(map) = value.as_object_mut() else { return };
+    let group = map.get("apiVersion").and_then(Value::as_str).map(|text| ApiVersion::parse(text).group.to_owned());
+    let kind = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+        of_metadata(metadata, keep);
+    }
+    match (group.as_deref().unwrap_or_default(), kind.as_str()) {
+        // A mirror reads the spec and the annotations of what belongs to a Machine, never its status.
+        (BOOTSTRAP | INFRASTRUCTURE, _) if !keep.managed_fields => drop(map.shift_remove("status")),
+        (CORE, "Machine" | "MachineSet") => {
+            if let Some(status) = map.get_mut("status").and_then(Value::as_object_mut) {
+                of_status(status);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Metadata: who wrote which field, and what `kubectl apply` wrote last, matter only for objects that are written.
+fn of_metadata(metadata: &mut Map<String, Value>, keep: Keep) {
+    if !keep.managed_fields {
+        metadata.shift_remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+    }
+    metadata.shift_remove("selfLink");
+}
+
+/// Status of a Machine: addresses, node details, words of conditions, and the older spelling of conditions beside the newer.
+fn of_status(status: &mut Map<String, Value>) {
+    for field in ["nodeInfo", "addresses"] {
+        status.shift_remove(field);
+    }
+    let told = status.get("conditions").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    if told {
+        status.shift_remove("deprecated");
+    }
+    for conditions in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(condition) = conditions.as_object_mut() {
+            condition.shift_remove("message");
+            condition.shift_remove("observedGeneration");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pruned(mut value: Value, managed_fields: bool) -> Value {
+        prune(&mut value, Keep { managed_fields });
+        value
+    }
+
+    #[test]
+    fn a_machine_keeps_what_gates_ask_for() {
+        let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": {"name": "m", "managedFields": [1], "annotations": {"a": "b"}},
+            "status": {"nodeRef": {"name": "n"}, "certificatesExpiryDate": "x", "phase": "Running", "addresses": [1], "nodeInfo": {},
+                "conditions": [{"type": "Ready", "status": "True", "message": "long"}], "deprecated": {"v1beta1": {}}}});
+        let expected = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": {"name": "m", "annotations": {"a": "b"}},
+            "status": {"nodeRef": {"name": "n"}, "certificatesExpiryDate": "x", "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True"}]}});
+        assert_eq!(pruned(machine, false), expected);
+    }
+
+    #[test]
+    fn the_only_conditions_stay_whatever_their_spelling() {
+        let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": "m"},
+            "status": {"deprecated": {"v1beta1": {"conditions": [{"type": "Ready"}]}}}});
+        assert_eq!(pruned(machine.clone(), false), machine);
+    }
+
+    #[test]
+    fn what_the_chart_renders_stays_whole() {
+        let owner = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1", "kind": "XCluster",
+            "metadata": {"name": "m", "managedFields": [1]}, "status": {"ready": true}});
+        assert_eq!(pruned(owner.clone(), true), owner);
+        assert!(pruned(owner, false).get("status").is_none());
+    }
+}
