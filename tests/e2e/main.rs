@@ -4,8 +4,10 @@
 
 mod api;
 mod bench;
+mod cases;
 mod flux;
 mod helm;
+mod matrix;
 mod observe;
 mod predict;
 mod predict_objects;

@@ -1,0 +1,334 @@
+//! One change each: the objects of a small cluster, and what is done to them. What happens then is not written here:
+//! rollgate forecasts it and the controllers show it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// The objects of a release, by a short name.
+pub(crate) type Objects = BTreeMap<&'static str, Value>;
+
+/// A change to the objects.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    edits: &'static [Edit],
+}
+
+/// One step of a change: the object by its short name, then a JSON pointer into it.
+enum Edit {
+    /// Sets a value, written as JSON, and makes the objects on the way; `-` appends to a list.
+    Set(&'static str, &'static str, &'static str),
+    /// Takes a field away.
+    Unset(&'static str, &'static str),
+    /// Turns a list round.
+    Reverse(&'static str, &'static str),
+    /// Adds a copy of an object under a short name of its own; `-b` is added to its name.
+    Copy(&'static str, &'static str),
+    /// Takes an object away.
+    Remove(&'static str),
+}
+
+use Edit::{Copy, Remove, Reverse, Set, Unset};
+
+impl Case {
+    /// The objects after the change.
+    pub(crate) fn apply(&self, base: &Objects) -> Objects {
+        let mut objects = base.clone();
+        for edit in self.edits {
+            edit.apply(&mut objects);
+        }
+        objects
+    }
+}
+
+impl Edit {
+    fn apply(&self, objects: &mut Objects) {
+        match *self {
+            Set(object, pointer, json) => {
+                let value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+                set(objects.get_mut(object).expect("the object is there"), pointer, value);
+            }
+            Unset(object, pointer) => {
+                let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a slash");
+                let parent = at(objects, object, parent).as_object_mut().expect("the parent is an object");
+                parent.remove(key).expect("the field is there");
+            }
+            Reverse(object, pointer) => at(objects, object, pointer).as_array_mut().expect("it is a list").reverse(),
+            Copy(object, copy) => {
+                let mut value = objects[object].clone();
+                value["metadata"]["name"] = format!("{}-b", value["metadata"]["name"].as_str().expect("a name")).into();
+                objects.insert(copy, value);
+            }
+            Remove(object) => drop(objects.remove(object).expect("the object is there")),
+        }
+    }
+}
+
+fn at<'o>(objects: &'o mut Objects, object: &str, pointer: &str) -> &'o mut Value {
+    objects
+        .get_mut(object)
+        .and_then(|value| value.pointer_mut(pointer))
+        .unwrap_or_else(|| panic!("{object} has no {pointer}"))
+}
+
+fn set(object: &mut Value, pointer: &str, value: Value) {
+    let mut at = object;
+    for step in pointer.split('/').skip(1) {
+        if at.is_null() {
+            *at = if step == "-" { json!([]) } else { json!({}) };
+        }
+        if let Value::Array(list) = at {
+            let place = if step == "-" { list.len() } else { step.parse().expect("a list has numbers") };
+            if place == list.len() {
+                list.push(Value::Null);
+            }
+            at = &mut list[place];
+        } else {
+            let map = at.as_object_mut().unwrap_or_else(|| panic!("{pointer}: no object to hold {step}"));
+            at = map.entry(step).or_insert(Value::Null);
+        }
+    }
+    *at = value;
+}
+
+const fn case(name: &'static str, edits: &'static [Edit]) -> Case {
+    Case { name, edits }
+}
+
+fn machine_template(name: &str) -> Value {
+    let second = json!({"provisioning": {"startupDuration": "1s"}});
+    json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate", "metadata": {"name": name},
+        "spec": {"template": {"spec": {"backend": {"inMemory": {"vm": second, "node": second, "apiServer": second, "etcd": second}}}}},
+    })
+}
+
+fn config_template(name: &str) -> Value {
+    json!({
+        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfigTemplate", "metadata": {"name": name},
+        "spec": {"template": {"spec": {
+            "files": [{"path": "/etc/motd", "content": "worker\n"}],
+            "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": "v", "value": "2"}]}},
+        }}},
+    })
+}
+
+fn worker(name: &str, kind: &str) -> Value {
+    // With the cluster's label: without it the controller adds it to a MachineSet's selector, owns that from then on, and
+    // every further apply by Helm 4 ends in a conflict.
+    let labels = json!({"pool": name, "cluster.x-k8s.io/cluster-name": "demo"});
+    json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name},
+        "spec": {
+            "clusterName": "demo", "replicas": 1, "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "clusterName": "demo", "version": "v1.34.0",
+                    "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "workers"}},
+                    "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": "workers"},
+                },
+            },
+        },
+    })
+}
+
+/// One control plane Machine, one of a MachineDeployment, one of a MachineSet, and a health check.
+pub(crate) fn kubeadm() -> Objects {
+    let cluster = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "demo"},
+        "spec": {
+            "clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}},
+            "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "cp"},
+            "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevCluster", "name": "demo"},
+        },
+    });
+    let infra = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevCluster", "metadata": {"name": "demo"},
+        "spec": {"backend": {"inMemory": {}}},
+    });
+    let kcp = json!({
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": {"name": "cp"},
+        "spec": {
+            "replicas": 1, "version": "v1.34.0",
+            "machineTemplate": {"spec": {"infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": "cp"}}},
+            "kubeadmConfigSpec": {
+                "clusterConfiguration": {"apiServer": {"certSANs": ["127.0.0.1"], "extraArgs": [{"name": "profiling", "value": "false"}, {"name": "v", "value": "2"}]}},
+                "initConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": "v", "value": "2"}]}},
+                "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": "v", "value": "2"}]}},
+                "files": [{"path": "/etc/motd", "content": "one\n"}, {"path": "/etc/issue", "content": "two\n"}],
+                "preKubeadmCommands": ["hostname"],
+            },
+        },
+    });
+    let mhc = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": {"name": "md"},
+        "spec": {
+            "clusterName": "demo", "selector": {"matchLabels": {"pool": "md"}},
+            "checks": {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": [{"type": "Ready", "status": "Unknown", "timeoutSeconds": 600}]},
+        },
+    });
+    BTreeMap::from([
+        ("cluster", cluster),
+        ("infra", infra),
+        ("kcp", kcp),
+        ("cp-template", machine_template("cp")),
+        ("md", worker("md", "MachineDeployment")),
+        ("ms", worker("ms", "MachineSet")),
+        ("config", config_template("workers")),
+        ("template", machine_template("workers")),
+        ("mhc", mhc),
+    ])
+}
+
+/// Changes of the cluster above.
+pub(crate) const KUBEADM: &[Case] = &[
+    case("nothing", &[]),
+    // What should not replace a Machine.
+    case("kcp: label of its own", &[Set("kcp", "/metadata/labels/team", r#""a""#)]),
+    case("kcp: labels of Machines", &[Set("kcp", "/spec/machineTemplate/metadata/labels", r#"{"tier": "gold"}"#)]),
+    case(
+        "kcp: annotations of Machines",
+        &[Set("kcp", "/spec/machineTemplate/metadata/annotations", r#"{"note": "x"}"#)],
+    ),
+    case("kcp: drain timeout", &[Set("kcp", "/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds", "60")]),
+    case(
+        "kcp: volume detach timeout",
+        &[Set("kcp", "/spec/machineTemplate/spec/deletion/nodeVolumeDetachTimeoutSeconds", "60")],
+    ),
+    case(
+        "kcp: deletion timeout",
+        &[Set("kcp", "/spec/machineTemplate/spec/deletion/nodeDeletionTimeoutSeconds", "60")],
+    ),
+    case("kcp: default format spelled out", &[Set("kcp", "/spec/kubeadmConfigSpec/format", r#""cloud-config""#)]),
+    case(
+        "kcp: default strategy spelled out",
+        &[Set("kcp", "/spec/rollout/strategy", r#"{"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}"#)],
+    ),
+    case("kcp: rollout after, in the future", &[Set("kcp", "/spec/rollout/after", r#""2099-01-01T00:00:00Z""#)]),
+    case("kcp: certificates expire", &[Set("kcp", "/spec/rollout/before/certificatesExpiryDays", "7")]),
+    case("kcp: remediation", &[Set("kcp", "/spec/remediation", r#"{"maxRetry": 3}"#)]),
+    case(
+        "kcp: naming of Machines",
+        &[Set("kcp", "/spec/machineNaming", r#"{"template": "{{ .kubeadmControlPlane.name }}-{{ .random }}"}"#)],
+    ),
+    case("md: label of its own", &[Set("md", "/metadata/labels/team", r#""a""#)]),
+    case("md: labels of Machines", &[Set("md", "/spec/template/metadata/labels/tier", r#""gold""#)]),
+    case("md: annotations of Machines", &[Set("md", "/spec/template/metadata/annotations", r#"{"note": "x"}"#)]),
+    case("md: drain timeout", &[Set("md", "/spec/template/spec/deletion/nodeDrainTimeoutSeconds", "60")]),
+    case("md: min ready seconds", &[Set("md", "/spec/template/spec/minReadySeconds", "1")]),
+    case("md: strategy OnDelete", &[Set("md", "/spec/rollout/strategy", r#"{"type": "OnDelete"}"#)]),
+    case(
+        "md: surge",
+        &[Set("md", "/spec/rollout/strategy", r#"{"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}"#)],
+    ),
+    case("md: deletion order", &[Set("md", "/spec/deletion/order", r#""Oldest""#)]),
+    case("md: remediation", &[Set("md", "/spec/remediation", r#"{"maxInFlight": 1}"#)]),
+    case("md: paused", &[Set("md", "/spec/paused", "true")]),
+    case("md: rollout after, in the future", &[Set("md", "/spec/rollout/after", r#""2099-01-01T00:00:00Z""#)]),
+    case(
+        "md: bootstrap template edited in place",
+        &[Set("config", "/spec/template/spec/files/0/content", r#""changed\n""#)],
+    ),
+    case(
+        "md: OnDelete and version",
+        &[
+            Set("md", "/spec/rollout/strategy", r#"{"type": "OnDelete"}"#),
+            Set("md", "/spec/template/spec/version", r#""v1.34.1""#),
+        ],
+    ),
+    case("ms: labels of Machines", &[Set("ms", "/spec/template/metadata/labels/tier", r#""gold""#)]),
+    case("ms: drain timeout", &[Set("ms", "/spec/template/spec/deletion/nodeDrainTimeoutSeconds", "60")]),
+    case("ms: version", &[Set("ms", "/spec/template/spec/version", r#""v1.34.1""#)]),
+    case("mhc: timeout", &[Set("mhc", "/spec/checks/nodeStartupTimeoutSeconds", "900")]),
+    case("mhc: removed", &[Remove("mhc")]),
+    case("cluster: label", &[Set("cluster", "/metadata/labels/team", r#""a""#)]),
+    case("cluster: paused", &[Set("cluster", "/spec/paused", "true")]),
+    // What should be refused.
+    case(
+        "ms: selector without the cluster",
+        &[
+            Set("ms", "/spec/selector/matchLabels", r#"{"pool": "ms"}"#),
+            Set("ms", "/spec/template/metadata/labels", r#"{"pool": "ms"}"#),
+        ],
+    ),
+    case(
+        "kcp: no surge with one replica",
+        &[Set("kcp", "/spec/rollout/strategy", r#"{"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}"#)],
+    ),
+    case("kcp: two replicas", &[Set("kcp", "/spec/replicas", "2")]),
+    case(
+        "kcp: certificates folder",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/clusterConfiguration/certificatesDir", r#""/tmp""#)],
+    ),
+    case(
+        "md: selector",
+        &[
+            Set("md", "/spec/selector/matchLabels", r#"{"pool": "other"}"#),
+            Set("md", "/spec/template/metadata/labels", r#"{"pool": "other"}"#),
+        ],
+    ),
+    case(
+        "md: other cluster",
+        &[Set("md", "/spec/clusterName", r#""other""#), Set("md", "/spec/template/spec/clusterName", r#""other""#)],
+    ),
+    case(
+        "template edited in place",
+        &[Set("template", "/spec/template/spec/backend/inMemory/vm/provisioning/startupDuration", r#""2s""#)],
+    ),
+    // What should replace Machines, or change how many there are.
+    case("md: two replicas", &[Set("md", "/spec/replicas", "2")]),
+    case("ms: two replicas", &[Set("ms", "/spec/replicas", "2")]),
+    case("md: no replicas", &[Set("md", "/spec/replicas", "0")]),
+    case("md: version", &[Set("md", "/spec/template/spec/version", r#""v1.34.1""#)]),
+    case("md: failure domain", &[Set("md", "/spec/template/spec/failureDomain", r#""a""#)]),
+    case(
+        "md: machine template renamed, same content",
+        &[Copy("template", "template-b"), Set("md", "/spec/template/spec/infrastructureRef/name", r#""workers-b""#)],
+    ),
+    case(
+        "md: bootstrap template renamed, same content",
+        &[Copy("config", "config-b"), Set("md", "/spec/template/spec/bootstrap/configRef/name", r#""workers-b""#)],
+    ),
+    case("md: rollout after, in the past", &[Set("md", "/spec/rollout/after", r#""2020-01-01T00:00:00Z""#)]),
+    case("kcp: file changed", &[Set("kcp", "/spec/kubeadmConfigSpec/files/0/content", r#""changed\n""#)]),
+    case(
+        "kcp: file added",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/files/-", r#"{"path": "/etc/new", "content": "x"}"#)],
+    ),
+    case("kcp: files in another order", &[Reverse("kcp", "/spec/kubeadmConfigSpec/files")]),
+    case(
+        "kcp: extra arguments in another order",
+        &[Reverse("kcp", "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs")],
+    ),
+    case(
+        "kcp: API server argument",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/value", r#""true""#)],
+    ),
+    case(
+        "kcp: certificate name",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/certSANs/-", r#""localhost""#)],
+    ),
+    case(
+        "kcp: arguments of the first kubelet",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/initConfiguration/nodeRegistration/kubeletExtraArgs/0/value", r#""4""#)],
+    ),
+    case(
+        "kcp: arguments of joining kubelets",
+        &[Set("kcp", "/spec/kubeadmConfigSpec/joinConfiguration/nodeRegistration/kubeletExtraArgs/0/value", r#""4""#)],
+    ),
+    case("kcp: command", &[Set("kcp", "/spec/kubeadmConfigSpec/preKubeadmCommands/0", r#""true""#)]),
+    case("kcp: commands removed", &[Unset("kcp", "/spec/kubeadmConfigSpec/preKubeadmCommands")]),
+    case("kcp: ntp", &[Set("kcp", "/spec/kubeadmConfigSpec/ntp", r#"{"enabled": true, "servers": ["pool.example"]}"#)]),
+    case("kcp: verbosity", &[Set("kcp", "/spec/kubeadmConfigSpec/verbosity", "5")]),
+    case("kcp: version", &[Set("kcp", "/spec/version", r#""v1.34.1""#)]),
+    case(
+        "kcp: machine template renamed, same content",
+        &[
+            Copy("cp-template", "cp-template-b"),
+            Set("kcp", "/spec/machineTemplate/spec/infrastructureRef/name", r#""cp-b""#),
+        ],
+    ),
+    case("kcp: rollout after, in the past", &[Set("kcp", "/spec/rollout/after", r#""2020-01-01T00:00:00Z""#)]),
+    case("md: removed", &[Remove("md")]),
+];
