@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::controllers::{self, Classified, Scene};
@@ -131,11 +133,13 @@ fn judge_one(
     }
     let mut warnings = prediction.warnings;
     warnings.extend(resolution.warnings.iter().cloned());
+    let mut findings = prediction.findings;
+    findings.extend(resolution.findings.iter().cloned());
     let mut report = report::build(Parts {
         pairs: &pairs,
         digest,
         classified,
-        findings: prediction.findings,
+        findings,
         warnings,
         reasons,
         late_values: resolution.reports.clone(),
@@ -153,10 +157,11 @@ fn mark_symbols(pairs: &mut [Pair], symbolic: &[late::Symbolic]) {
         return;
     }
     for change in pairs.iter_mut().flat_map(|pair| &mut pair.changes) {
-        let text = change.after.as_ref().map(ToString::to_string).unwrap_or_default();
-        let symbol = symbolic
-            .iter()
-            .find(|symbol| symbol.placeholders.iter().any(|token| late::token::occurs(text.as_bytes(), token)));
+        let texts = change.before.as_ref().and_then(Value::as_str).zip(change.after.as_ref().and_then(Value::as_str));
+        let symbol = symbolic.iter().find(|symbol| {
+            change.after.as_ref().is_some_and(|after| symbol.reaches_into(after))
+                || texts.is_some_and(|(before, after)| symbol.equates(before, after))
+        });
         change.symbol = symbol.map(|symbol| symbol.name.clone());
     }
 }

@@ -13,7 +13,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::late;
 use crate::pin::{Event, Pin, seal};
-use crate::policy::{self, LateValue, Loaded, Policy};
+use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
 
 /// Options of `pin`.
@@ -184,6 +184,9 @@ fn set(
         let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         Stop::usage(anyhow!("the policy has no late value {name}{hint}"))
     })?;
+    if late.pin == PinMode::Follow {
+        return Err(Stop::usage(anyhow!("{name} follows its source (pin: follow), so a pin would not be used")));
+    }
     let value = match value.as_str() {
         "-" => {
             let mut text = String::new();

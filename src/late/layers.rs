@@ -274,4 +274,22 @@ mod tests {
         );
         assert_eq!(apply(&text, &found), text);
     }
+
+    proptest::proptest! {
+        /// Wherever the placeholder falls in the base64 letters, and however deep it is packed, it is found and packed again.
+        #[test]
+        fn a_placeholder_is_found_at_every_offset_and_depth(
+            before in "[a-z é\n]{0,40}", after in "[a-z é\n]{0,40}", layers in 1..=MOST_LAYERS, zipped in proptest::bool::ANY
+        ) {
+            let pack = |vip: &str| {
+                let mut text = format!("{before} {vip} {after}");
+                for layer in 0..layers {
+                    let bytes = if zipped && layer == 0 { zip(text.as_bytes()) } else { text.clone().into_bytes() };
+                    text = format!("k: {}", STANDARD.encode(bytes));
+                }
+                text
+            };
+            proptest::prop_assert_eq!(replaced(&pack(VIP)), (pack(TRUE_VIP), 1));
+        }
+    }
 }

@@ -4,13 +4,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde_json::Value;
+
 use super::settle::{Evidence, LATE, Settled, reason, settle};
 use super::stream::{self, Left};
 use super::token;
 use crate::effect::Decision;
+use crate::object::Key;
 use crate::pin::Pin;
 use crate::policy::Policy;
-use crate::report::{LateState, LateValueReport, Reason};
+use crate::report::{Finding, LateState, LateValueReport, Reason};
 use crate::world::World;
 
 /// What became of the late values of a stream.
@@ -24,6 +27,8 @@ pub struct Resolution<'s> {
     pub reasons: Vec<Reason>,
     /// What a person should know although nobody is held for it.
     pub warnings: Vec<String>,
+    /// Values that were filled in where the chart should have known them.
+    pub findings: Vec<Finding>,
     /// Pins to record after an allowed run.
     pub pins: Vec<Pin>,
     /// Values of Secrets, which must be kept out of every output but the stream itself.
@@ -40,6 +45,7 @@ impl fmt::Debug for Resolution<'_> {
             .field("reports", &self.reports)
             .field("reasons", &self.reasons)
             .field("warnings", &self.warnings)
+            .field("findings", &self.findings)
             .field("pins", &self.pins)
             .field("secrets", &self.secrets.len())
             .field("symbolic", &self.symbolic)
@@ -65,6 +71,17 @@ impl Symbolic {
         let targets =
             self.placeholders.iter().map(|placeholder| super::layers::Target { value: 0, placeholder, with: None });
         !super::layers::spots(text, &targets.collect::<Vec<_>>()).is_empty()
+    }
+
+    /// Whether any text in a value depends on it.
+    #[must_use]
+    pub fn reaches_into(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.reaches(text),
+            Value::Array(items) => items.iter().any(|item| self.reaches_into(item)),
+            Value::Object(map) => map.values().any(|item| self.reaches_into(item)),
+            _ => false,
+        }
     }
 
     /// Whether two texts differ only in how they say that the value is not known yet, so that neither is a change to the other.
@@ -111,13 +128,14 @@ pub fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, offline: bo
     let mut out = Vec::new();
     let mut done = 0;
     for marked in &found.marked {
-        let (span, bytes, left) = stream::fill(stream, marked, &targets, policy);
-        if let Some(bytes) = bytes {
-            out.extend_from_slice(&stream[done..span.start]);
+        let filled = stream::fill(stream, marked, &targets, policy);
+        if let Some(bytes) = filled.bytes {
+            out.extend_from_slice(&stream[done..filled.span.start]);
             out.extend_from_slice(&bytes);
-            done = span.end;
+            done = filled.span.end;
         }
-        resolution.reasons.extend(left.iter().map(|left| left_over(policy, left)));
+        resolution.reasons.extend(filled.left.iter().map(|left| left_over(policy, left)));
+        resolution.findings.extend(filled.hashed.map(in_hashed_template));
     }
     if done > 0 {
         out.extend_from_slice(&stream[done..]);
@@ -135,6 +153,7 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
         reports: Vec::new(),
         reasons: Vec::new(),
         warnings: Vec::new(),
+        findings: Vec::new(),
         pins: Vec::new(),
         secrets: Vec::new(),
         symbolic: Vec::new(),
@@ -179,6 +198,13 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
         resolution.reasons.push(reason(LATE, Decision::Undecided, message, None));
     }
     resolution
+}
+
+/// A value in a template that is named by a hash of what the chart knew.
+fn in_hashed_template(key: Key) -> Finding {
+    let message = "its name is a hash that the chart made before the late value was filled in, so another value keeps the name \
+         and is refused or reaches new Machines only; let the chart know the value (rollgate values)";
+    Finding { id: "late-value-in-hashed-template".to_owned(), object: key, message: message.to_owned() }
 }
 
 /// A placeholder that could not be filled in.

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use serde_json::Value;
 
-use crate::object::{Inventory, Key};
+use crate::object::{Inventory, Key, Object};
 use crate::policy::{LateValue, ObjectSource, Policy, Source};
 use crate::world::SourceReading;
 
@@ -112,9 +112,13 @@ pub fn within(
                 && other.name == key.name
                 && (other.namespace.is_none() || key.namespace.is_none() || other.namespace == key.namespace)
         };
-        let mut found = live.objects().iter().filter(|object| fits(&object.key));
-        let object = live.get(&key).or_else(|| found.next());
-        list.push(match object.map(|object| object.value()).transpose() {
+        let found: Vec<&Object> = live.objects().iter().filter(|object| fits(&object.key)).collect();
+        let places: BTreeSet<Option<&str>> = found.iter().map(|object| object.key.namespace.as_deref()).collect();
+        let object = live.get(&key).or_else(|| found.last().copied());
+        list.push(match object.map(Object::value).transpose() {
+            Ok(_) if live.get(&key).is_none() && places.len() > 1 => {
+                reading(&wanted, Err("it stands in several namespaces; give --namespace".to_owned()))
+            }
             Ok(value) => reading(&wanted, Ok(value.as_deref())),
             Err(error) => reading(&wanted, Err(error.to_string())),
         });
@@ -221,7 +225,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Object;
 
     fn source(kind: &str, path: &str) -> ObjectSource {
         ObjectSource {
@@ -323,5 +326,11 @@ mod tests {
         assert_eq!((found.uid.as_deref(), found.resource_version.as_deref()), (Some("u1"), Some("7")));
         assert_eq!(read(None).found.as_deref(), Some("10.0.3.7"));
         assert_eq!(read(Some("elsewhere")).found, None);
+        let twin = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "b"}, "data": {"ip": "10.0.9.9"}});
+        let mut live = live.clone();
+        live.push(Object::from_value(twin, 0).expect("an object"));
+        let read = |namespace| within(&policy(from.clone()), &vip(), namespace, &live).remove(0);
+        assert_eq!((read(None).found, read(None).unread.is_some()), (None, true), "which of the two is not known");
+        assert_eq!(read(Some("b")).found.as_deref(), Some("10.0.9.9"));
     }
 }

@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use super::document::{self, Hit};
 use super::layers::{Target, suspect};
+use crate::object::Key;
 use crate::policy::{Policy, ValueType};
 use crate::yaml::{self, Section, Span, Tree};
 
@@ -42,6 +43,18 @@ pub(super) struct Left {
     pub(super) line: usize,
     /// Column, from 1.
     pub(super) column: usize,
+}
+
+/// What filling in one document gave.
+pub(super) struct Filled {
+    /// Where the document stands in the stream.
+    pub(super) span: Span,
+    /// Its new bytes; `None` where nothing was filled in.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// Placeholders of known values that are still there.
+    pub(super) left: Vec<Left>,
+    /// The template that was filled in although its name is a hash of what the chart knew.
+    pub(super) hashed: Option<Key>,
 }
 
 /// The names of the late values whose placeholders stand in the stream, so that only their sources are read.
@@ -102,12 +115,7 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> 
 }
 
 /// Fills in one document and looks what is left of the targets that have a value.
-pub(super) fn fill(
-    stream: &[u8],
-    marked: &Marked<'_>,
-    targets: &[Target<'_>],
-    policy: &Policy,
-) -> (Span, Option<Vec<u8>>, Vec<Left>) {
+pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &[Target<'_>], policy: &Policy) -> Filled {
     let span = marked.section.document;
     let hits = document::hits(&marked.tree, targets);
     let integer: Vec<bool> = policy.late_values.iter().map(|value| value.kind == ValueType::Integer).collect();
@@ -119,7 +127,23 @@ pub(super) fn fill(
             Err(_) => left(&marked.tree, marked, targets, &hits),
         },
     };
-    (span, bytes, left)
+    let hashed = bytes.as_ref().and_then(|_| hashed(&marked.tree));
+    Filled { span, bytes, left, hashed }
+}
+
+/// The key of a Cluster API template whose name ends in a hash, as charts make it from the content that they know.
+fn hashed(tree: &Tree<'_>) -> Option<Key> {
+    let text = |path: &[&str]| text_at(tree, path);
+    let key = Key::new(
+        text(&["apiVersion"])?,
+        text(&["kind"])?,
+        text(&["metadata", "namespace"]),
+        text(&["metadata", "name"])?,
+    );
+    let last = key.name.rsplit('-').next().unwrap_or_default();
+    let digits = last.bytes().filter(u8::is_ascii_digit).count();
+    let hash = last.len() >= 6 && last.len() < key.name.len() && last.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (key.is_capi() && key.kind.ends_with("Template") && hash && digits > 0).then_some(key)
 }
 
 /// The placeholders of values that are known and that still stand there.
@@ -141,12 +165,15 @@ fn left(tree: &Tree<'_>, marked: &Marked<'_>, targets: &[Target<'_>], hits: &[Hi
     list
 }
 
+/// The text at a path of a document.
+fn text_at<'t>(tree: &'t Tree<'_>, path: &[&str]) -> Option<&'t str> {
+    let path: Vec<yaml::Segment> = path.iter().map(|key| yaml::Segment::from(*key)).collect();
+    tree.at(&path).and_then(|node| tree.string(node))
+}
+
 /// Kind and name of a document, as far as it has them.
 fn object(tree: &Tree<'_>) -> String {
-    let text = |path: &[&str]| {
-        let path: Vec<yaml::Segment> = path.iter().map(|key| yaml::Segment::from(*key)).collect();
-        tree.at(&path).and_then(|node| tree.string(node))
-    };
+    let text = |path: &[&str]| text_at(tree, path);
     let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
     match (kind, text(&["metadata", "namespace"]), name) {
         (Some(kind), Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),

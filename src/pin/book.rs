@@ -345,4 +345,22 @@ mod tests {
             after: "10.0.3.7"
         "#);
     }
+
+    proptest::proptest! {
+        /// Whatever stands in a pin reads back from the file, and writing it again gives the same bytes.
+        #[test]
+        fn a_book_reads_back(name in "[a-z][a-z0-9_.-]{0,12}", texts in proptest::array::uniform3(".*"), secret in proptest::bool::ANY) {
+            let [value, path, reason] = texts;
+            let pin = Pin { secret, path, reason: Some(reason.clone()), ..pin(&name, &value) };
+            let mut book = Book::default();
+            book.set(pin.clone());
+            book.unset(&name, &reason, pin.time).expect("it was pinned");
+            book.record(&[pin]).expect("nothing stands in the way");
+            let text = book.render();
+            let read = Book::parse("pins.yaml", text.as_bytes()).expect("readable");
+            proptest::prop_assert_eq!(read.pins(), book.pins());
+            proptest::prop_assert_eq!(read.history(), book.history());
+            proptest::prop_assert_eq!(read.render(), text);
+        }
+    }
 }

@@ -7,7 +7,7 @@ apiVersion: rollgate.dev/v1alpha1
 kind: Policy
 lateValues:
   - {name: vip, placeholders: ["55.55.55.55"], type: ip, from: [{file: vip.txt}]}
-  - {name: other, from: [{env: NOT_SET}]}
+  - {name: other, from: [{env: NOT_SET}], pin: follow}
 pins: {file: pins/rollgate.pins.yaml}
 "#;
 
@@ -71,6 +71,7 @@ fn what_cannot_be_a_pin_is_refused() {
         (&["set", "vipp", "10.0.3.7", "--reason", "x"], "did you mean vip?"),
         (&["set", "vip", "10.0.3.7", "--reason", " "], "--reason is empty"),
         (&["set", "vip", "10.0.3.7"], "--reason"),
+        (&["set", "other", "x", "--reason", "x"], "other follows its source"),
         (&["show", "vip"], "was never pinned"),
     ] {
         let ran = pin(&program, args);

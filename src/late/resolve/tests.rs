@@ -349,3 +349,23 @@ proptest! {
         prop_assert_eq!(&*resolution.bytes, bytes.as_slice());
     }
 }
+
+#[test]
+fn a_value_in_a_template_named_by_a_hash_is_a_finding() {
+    let template = |kind: &str, name: &str| {
+        format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{ip: 55.55.55.55}}\n"
+        )
+    };
+    let (policy, world) = (vip_policy(), known());
+    for (kind, name, found) in [
+        ("OpenStackMachineTemplate", "demo-cp-4d1f0a9c7e", 1),
+        ("OpenStackMachineTemplate", "demo-control-plane", 0),
+        ("OpenStackMachineTemplate", "demo-facade", 0),
+        ("OpenStackCluster", "demo-4d1f0a9c7e", 0),
+    ] {
+        let stream = template(kind, name);
+        let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+        assert_eq!(resolution.findings.len(), found, "{kind} {name}");
+    }
+}
