@@ -136,7 +136,7 @@ pub enum WriteMethod {
 }
 
 /// What one source of one late value gave.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceReading {
     /// Name of the late value.
@@ -159,6 +159,21 @@ pub struct SourceReading {
     /// Whether the value comes from a Secret and must never be shown.
     #[serde(default)]
     pub secret: bool,
+}
+
+impl std::fmt::Debug for SourceReading {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let found = self.found.as_ref().map(|found| if self.secret { "(secret)" } else { found.as_str() });
+        f.debug_struct("SourceReading")
+            .field("value", &self.value)
+            .field("place", &self.place)
+            .field("found", &found)
+            .field("source", &self.source)
+            .field("uid", &self.uid)
+            .field("resource_version", &self.resource_version)
+            .field("unread", &self.unread)
+            .finish()
+    }
 }
 
 /// The version of a provider and how it is known.

@@ -272,7 +272,7 @@ fn a_secret_is_written_to_the_stream_and_nowhere_else() {
     let resolution = resolve(b"a: '@@TOKEN@@'\nb: \"@@TOKEN@@\"\n", &policy, &world, false);
     assert_eq!(resolution.secrets, ["hunter2hunter2"]);
     assert!(String::from_utf8_lossy(&resolution.bytes).contains("hunter2hunter2"));
-    let told = format!("{resolution:?} {:?} {:?}", resolution.reports, resolution.reasons);
+    let told = format!("{resolution:?} {:?} {:?} {:?}", resolution.reports, resolution.reasons, world.readings);
     assert!(!told.contains("hunter2"), "{told}");
 }
 
