@@ -16,5 +16,5 @@ pub fn lines(stream: &[u8]) -> Result<String> {
         out.push(b'\n');
     }
     // Every part is text: scalars are, and what is not was replaced while it was written.
-    Ok(String::from_utf8_lossy(&out).into_owned())
+    Ok(String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -233,7 +233,8 @@ impl<'t> Tree<'t> {
             Shape::Map { .. } => {
                 let mut entries = Vec::with_capacity(raw.b as usize / 2);
                 self.each_entry(node, &mut |key, value| entries.push((key, value)));
-                stack.push(Building::Map { entries: entries.into_iter(), key: None, map: Map::new() });
+                let map = Map::with_capacity(entries.len());
+                stack.push(Building::Map { entries: entries.into_iter(), key: None, map });
                 Ok(None)
             }
             Shape::Seq { .. } => {
