@@ -9,6 +9,7 @@ mod list;
 mod prune;
 mod read;
 mod record;
+mod second;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -5,20 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record};
+use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record, second};
 use crate::host::kinds;
 use crate::object::{Key, Object};
-use crate::world::follow::{self, CONTROL_PLANE_LABEL};
 use crate::world::needs;
 use crate::world::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::world::{Absent, Unread, rights};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-
-/// Up to so many objects of a kind are read by name; above that the kind is listed.
-const BY_NAME: usize = 8;
-/// Longest chain of references that is followed: Cluster, class or control plane, template.
-const ROUNDS: usize = 3;
 
 /// Reads all of the plan and what follows from it.
 pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome, progress: &mut Progress<'_>) {
@@ -43,7 +37,7 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
     record::read(caller, online, outcome).await;
     installed::read(caller, &mut catalogue, outcome).await;
     removed(caller, online, &mut catalogue, outcome, progress).await;
-    pointed(caller, online, &mut catalogue, outcome, progress).await;
+    second::pointed(caller, online, &mut catalogue, outcome, progress).await;
 }
 
 /// Objects whose namespace nobody said cannot be looked up.
@@ -65,7 +59,7 @@ fn wanted(plan: &ReadPlan) -> BTreeSet<(GroupKind, Option<String>)> {
 }
 
 /// Lists kinds, all at once, and puts what they hold into the World.
-async fn lists(
+pub(super) async fn lists(
     caller: &Caller,
     online: &Online<'_>,
     catalogue: &Catalogue,
@@ -154,7 +148,7 @@ async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope:
 }
 
 /// The end of a phrase about one namespace.
-fn in_namespace(namespace: &str) -> String {
+pub(super) fn in_namespace(namespace: &str) -> String {
     format!(" in namespace {namespace}")
 }
 
@@ -205,7 +199,7 @@ pub(super) async fn singles(caller: &Caller, reads: &[ObjectRead]) -> Vec<Answer
 }
 
 /// Reads single objects.
-async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[ObjectRead]) -> Vec<Answer> {
+pub(super) async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[ObjectRead]) -> Vec<Answer> {
     futures_util::future::join_all(reads.iter().map(|read| object(caller, catalogue, read))).await
 }
 
@@ -288,85 +282,14 @@ async fn removed(
     outcome.plan.kinds.extend(more.kinds);
 }
 
-/// The second look: what Machines and owners point at.
-async fn pointed(
-    caller: &Caller,
-    online: &Online<'_>,
-    catalogue: &mut Catalogue,
-    outcome: &mut Outcome,
-    progress: &mut Progress<'_>,
-) {
-    // What is found in one round (a control plane through its Cluster, a class) points at templates in turn.
-    for _ in 0..ROUNDS {
-        let found = fresh(outcome);
-        if found.is_empty() {
-            return;
-        }
-        let kinds = many(outcome, &found);
-        let asked = found.iter().map(|read| (read.kind.clone(), version_of(outcome, &read.kind.group))).collect();
-        catalogue.more(caller, &asked).await;
-        lists(caller, online, catalogue, &kinds, outcome, progress).await;
-        let mut names = found.clone();
-        names.retain(|read| outcome.world.live.get(&key(read)).is_none());
-        names
-            .retain(|read| kinds.get(&read.kind).is_none_or(|kind| kind.selector.is_some() || !covered(outcome, read)));
-        progress.say(&format!("reading the cluster: {} objects that live ones point at", names.len()));
-        for read in &mut names {
-            read.version = version_of(outcome, &read.kind.group);
-        }
-        let answers = objects_of(caller, catalogue, &names).await;
-        for (read, answer) in names.iter().zip(answers) {
-            place(outcome, read, answer);
-        }
-        outcome.plan.kinds.extend(kinds);
-        outcome.plan.objects.extend(found);
-    }
-}
-
-/// What is pointed at and was not asked for yet.
-fn fresh(outcome: &Outcome) -> Vec<ObjectRead> {
-    let done: BTreeSet<&ObjectRead> = outcome.plan.objects.iter().collect();
-    let mut found = follow::pointed(&outcome.world.live);
-    found.retain(|read| !done.contains(read));
-    found.retain(|read| outcome.world.live.get(&key(read)).is_none() && !covered(outcome, read));
-    found.into_iter().collect()
-}
-
-/// Whether a list has answered, or was refused, for the kind and namespace of a read.
-fn covered(outcome: &Outcome, read: &ObjectRead) -> bool {
-    let Some(namespace) = &read.namespace else { return false };
-    let tried = outcome.plan.kinds.get(&read.kind).is_some_and(|kind| kind.selector.is_none());
-    let inside = outcome.plan.scope.namespaces().is_some_and(|all| all.contains(namespace));
-    (tried && inside)
-        || outcome.versions.contains_key(&read.kind.to_string())
-        || outcome.versions.contains_key(&format!("{}{}", read.kind, in_namespace(namespace)))
-}
-
-/// The kinds of which so many are pointed at that a list is the smaller read.
-fn many(outcome: &Outcome, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead> {
-    let mut counts: BTreeMap<&GroupKind, usize> = BTreeMap::new();
-    for read in found {
-        *counts.entry(&read.kind).or_default() += 1;
-    }
-    counts.retain(|_, count| *count > BY_NAME);
-    let read = |kind: &GroupKind| KindRead {
-        version: version_of(outcome, &kind.group),
-        // What a Machine of a control plane points at carries its label; what does not is read by name afterwards.
-        selector: follow::is_of_machine(kind).then_some(CONTROL_PLANE_LABEL),
-        reasons: BTreeSet::from(["live objects point at it".to_owned()]),
-        ..KindRead::default()
-    };
-    counts.into_keys().map(|kind| (kind.clone(), read(kind))).collect()
-}
-
 /// The version in which kinds of a group are read: that of the chart.
-fn version_of(outcome: &Outcome, group: &str) -> Option<String> {
+pub(super) fn version_of(outcome: &Outcome, group: &str) -> Option<String> {
     let mut same = outcome.plan.kinds.iter().filter(|(kind, _)| kind.group == group);
     same.find_map(|(_, read)| read.version.clone())
 }
 
 /// The key of an object that is read by name.
-fn key(read: &ObjectRead) -> Key {
+pub(super) fn key(read: &ObjectRead) -> Key {
     Key {
         group: read.kind.group.clone(),
         kind: read.kind.kind.clone(),

@@ -1,0 +1,87 @@
+//! The second look: what live Machines and owners point at, by name where it is little, by list where it is much.
+//! Every reference ends as an object, a proven absence or an unread.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::call::Caller;
+use super::discover::Catalogue;
+use super::read::{in_namespace, key, lists, objects_of, place, version_of};
+use super::{Online, Outcome, Progress};
+use crate::world::follow::{self, CONTROL_PLANE_LABEL};
+use crate::world::plan::{GroupKind, KindRead, ObjectRead};
+
+/// Up to so many objects of a kind are read by name; above that the kind is listed.
+const BY_NAME: usize = 8;
+/// Longest chain of references that is followed: Cluster, class or control plane, template.
+const ROUNDS: usize = 3;
+
+/// The second look: what Machines and owners point at.
+pub(super) async fn pointed(
+    caller: &Caller,
+    online: &Online<'_>,
+    catalogue: &mut Catalogue,
+    outcome: &mut Outcome,
+    progress: &mut Progress<'_>,
+) {
+    // What is found in one round (a control plane through its Cluster, a class) points at templates in turn.
+    for _ in 0..ROUNDS {
+        let found = fresh(outcome);
+        if found.is_empty() {
+            return;
+        }
+        let kinds = many(outcome, &found);
+        let asked = found.iter().map(|read| (read.kind.clone(), version_of(outcome, &read.kind.group))).collect();
+        catalogue.more(caller, &asked).await;
+        lists(caller, online, catalogue, &kinds, outcome, progress).await;
+        let mut names = found.clone();
+        names.retain(|read| outcome.world.live.get(&key(read)).is_none());
+        names
+            .retain(|read| kinds.get(&read.kind).is_none_or(|kind| kind.selector.is_some() || !covered(outcome, read)));
+        progress.say(&format!("reading the cluster: {} objects that live ones point at", names.len()));
+        for read in &mut names {
+            read.version = version_of(outcome, &read.kind.group);
+        }
+        let answers = objects_of(caller, catalogue, &names).await;
+        for (read, answer) in names.iter().zip(answers) {
+            place(outcome, read, answer);
+        }
+        outcome.plan.kinds.extend(kinds);
+        outcome.plan.objects.extend(found);
+    }
+}
+
+/// What is pointed at and was not asked for yet.
+fn fresh(outcome: &Outcome) -> Vec<ObjectRead> {
+    let done: BTreeSet<&ObjectRead> = outcome.plan.objects.iter().collect();
+    let mut found = follow::pointed(&outcome.world.live);
+    found.retain(|read| !done.contains(read));
+    found.retain(|read| outcome.world.live.get(&key(read)).is_none() && !covered(outcome, read));
+    found.into_iter().collect()
+}
+
+/// Whether a list has answered, or was refused, for the kind and namespace of a read.
+fn covered(outcome: &Outcome, read: &ObjectRead) -> bool {
+    let Some(namespace) = &read.namespace else { return false };
+    let tried = outcome.plan.kinds.get(&read.kind).is_some_and(|kind| kind.selector.is_none());
+    let inside = outcome.plan.scope.namespaces().is_some_and(|all| all.contains(namespace));
+    (tried && inside)
+        || outcome.versions.contains_key(&read.kind.to_string())
+        || outcome.versions.contains_key(&format!("{}{}", read.kind, in_namespace(namespace)))
+}
+
+/// The kinds of which so many are pointed at that a list is the smaller read.
+fn many(outcome: &Outcome, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead> {
+    let mut counts: BTreeMap<&GroupKind, usize> = BTreeMap::new();
+    for read in found {
+        *counts.entry(&read.kind).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > BY_NAME);
+    let read = |kind: &GroupKind| KindRead {
+        version: version_of(outcome, &kind.group),
+        // What a Machine of a control plane points at carries its label; what does not is read by name afterwards.
+        selector: follow::is_of_machine(kind).then_some(CONTROL_PLANE_LABEL),
+        reasons: BTreeSet::from(["live objects point at it".to_owned()]),
+        ..KindRead::default()
+    };
+    counts.into_keys().map(|kind| (kind.clone(), read(kind))).collect()
+}
