@@ -224,3 +224,50 @@ fn two_runs_at_once_see_the_same() {
         assert!(one.world.unread.is_empty());
     });
 }
+
+#[test]
+fn under_a_fault_for_good_the_post_renderer_writes_nothing_and_says_4() {
+    let Some(bench) = bench() else { return };
+    let stream = bench.rendered();
+    let (code, out, err) = post_render(bench, &bench.kubeconfig, &stream);
+    assert_eq!((code, out.as_str()), (Some(0), stream.as_str()), "{err}");
+    runtime().block_on(async {
+        let mut running = tokio::task::JoinSet::new();
+        for fault in Fault::ALL {
+            let class = if fault == Fault::GoneInTheMiddle { continue } else { "list machines".to_owned() };
+            let stream = stream.clone();
+            running.spawn(async move {
+                let proxy =
+                    Proxy::start(&bench.kubeconfig, &bench.out, Some(Plan { fault, class, times: usize::MAX })).await;
+                let kubeconfig = proxy.kubeconfig.clone();
+                let run = tokio::task::spawn_blocking(move || post_render(bench, &kubeconfig, &stream));
+                let (code, out, err) = run.await.expect("it ran");
+                assert_eq!((code, out.as_str()), (Some(4), ""), "{fault}: {err}");
+                assert!(err.contains("Machine.cluster.x-k8s.io"), "{fault}: {err}");
+            });
+        }
+        running.join_all().await;
+    });
+}
+
+/// Runs the program itself: its exit code, standard output and standard error.
+fn post_render(bench: &Bench, kubeconfig: &Path, stream: &str) -> (Option<i32>, String, String) {
+    use std::io::Write as _;
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rollgate"))
+        .args(["post-render", "--policy", "none", "--host", "helm3", "--deadline", "6s"])
+        .args(["--namespace", crate::bench::NAMESPACE, "--release", crate::bench::RELEASE])
+        .env("KUBECONFIG", kubeconfig)
+        .env(
+            "ROLLGATE_REPORT",
+            bench.out.join(format!("report-{}.json", kubeconfig.file_stem().expect("a name").display())),
+        )
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    child.stdin.take().expect("a pipe").write_all(stream.as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}

@@ -192,6 +192,9 @@ async fn connection(stream: TcpStream, state: &State) -> std::io::Result<()> {
     let mut line = String::new();
     stream.read_line(&mut line).await?;
     let target = line.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    if target.is_empty() {
+        return Ok(());
+    }
     let mut accept = "application/json".to_owned();
     loop {
         let mut line = String::new();
