@@ -15,10 +15,15 @@ use crate::bench::{NAMESPACE, RELEASE};
 
 /// Reads what the stream needs by a kubeconfig.
 pub(crate) async fn look(stream: &str, kubeconfig: &Path, deadline: Duration) -> Outcome {
+    look_for(RELEASE, stream, kubeconfig, deadline).await
+}
+
+/// The same for another release.
+pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, deadline: Duration) -> Outcome {
     let bytes: Arc<[u8]> = Arc::from(stream.as_bytes());
     let rendered = Stream::load(&bytes).expect("a stream");
     let env = BTreeMap::from([("KUBECONFIG".to_owned(), kubeconfig.display().to_string())]);
-    let host = Host { release: Some(RELEASE.to_owned()), namespace: Some(NAMESPACE.to_owned()), ..Host::default() };
+    let host = Host { release: Some(release.to_owned()), namespace: Some(NAMESPACE.to_owned()), ..Host::default() };
     let online = Online {
         rendered: &rendered.objects,
         policy: &Policy::default(),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rollgate::world::BaseKind;
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, bench};
-use crate::look::{Verdict, essence, look, verdict};
+use crate::look::{Verdict, essence, look, look_for, verdict};
 use crate::proxy::{Fault, Plan, Proxy};
 
 /// Time that a read under a fault gets.
@@ -209,6 +210,24 @@ fn another_certificate_is_not_accepted_and_not_waited_for() {
 /// A certificate authority that has signed nothing here.
 fn foreign_authority() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/foreign-ca.pem")
+}
+
+#[test]
+fn a_release_without_a_record_is_a_first_install_unless_live_objects_speak_against_it() {
+    let Some(bench) = bench() else { return };
+    let objects = bench.rendered();
+    let read = |name: &'static str, stream: String| {
+        runtime().block_on(async move { look_for(name, &stream, &bench.kubeconfig, Duration::from_secs(30)).await })
+    };
+    let fresh = read("fresh", objects.replace("demo", "fresh"));
+    assert_eq!(fresh.world.base.kind, BaseKind::FirstInstall);
+    assert!(fresh.world.unread.is_empty(), "{:?}", fresh.world.unread);
+    let foreign = read("other", objects);
+    assert!(
+        foreign.world.unread.iter().any(|unread| unread.why.contains("release demo")),
+        "{:?}",
+        foreign.world.unread
+    );
 }
 
 #[test]

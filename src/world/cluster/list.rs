@@ -51,6 +51,11 @@ struct PageMeta {
     remaining_item_count: i64,
 }
 
+/// A list that must be there; the API server writes an empty one of metadata as null.
+fn present<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Vec<Value>, D::Error> {
+    Ok(Option::<Vec<Value>>::deserialize(reader)?.unwrap_or_default())
+}
+
 /// Reads all pages of the list at `path`.
 pub(super) async fn list(
     caller: &Caller,
@@ -192,4 +197,42 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Result<usize, String> {
+        page(body.as_bytes(), Keep::default()).map(|(_, objects)| objects.len())
+    }
+
+    #[test]
+    fn an_empty_list_is_said_and_never_guessed() {
+        let head =
+            r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"}"#;
+        assert_eq!(read(&format!("{head},\"items\":null}}")), Ok(0));
+        assert_eq!(read(&format!("{head},\"items\":[]}}")), Ok(0));
+        assert!(read(&format!("{head}}}")).is_err());
+        assert!(read(&format!("{head},\"items\":[{{}}]}}")).is_err());
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_and_not_quoted() {
+        for body in [
+            r#"{"kind":"Status"}"#,
+            r#"{"kind":"Secret","apiVersion":"v1","metadata":{},"items":["s3cr3t"]}"#,
+            "s3cr3t",
+        ] {
+            let error = read(body).expect_err("refused");
+            assert!(!error.contains("s3cr3t"), "{error}");
+        }
+    }
+
+    #[test]
+    fn items_of_built_in_kinds_are_told_what_they_are() {
+        let body = r#"{"kind":"SecretList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}"#;
+        let (_, objects) = page(body.as_bytes(), Keep::default()).expect("a page");
+        assert_eq!((objects[0].key.kind.as_str(), objects[0].api_version.as_str()), ("Secret", "v1"));
+    }
 }
