@@ -224,6 +224,7 @@ impl Look<'_> {
         let setup = self.setup;
         let detected = self.detect();
         let mut seen = match self.args.live.as_str() {
+            "cluster" if self.needs_nothing(&detected, names)? => self.offline(detected, names, None)?,
             "cluster" => self.online(detected, names, outside)?,
             "none" => self.offline(detected, names, None)?,
             path => self.offline(detected, names, Some(Path::new(path)))?,
@@ -246,6 +247,16 @@ impl Look<'_> {
             world.pins.extend_from_slice(book.pins());
         }
         Ok(())
+    }
+
+    /// Whether there is nothing to ask a cluster for: no object that is compared, no late value, and no release whose
+    /// last manifest may hold objects that this stream lacks.
+    fn needs_nothing(&self, detected: &Detected, names: &BTreeSet<String>) -> Result<bool, Stop> {
+        if !names.is_empty() || detected.host.release.is_some() || self.args.base.is_some() {
+            return Ok(false);
+        }
+        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        Ok(!rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key)))
     }
 
     /// The base that was told; `None` where it is to be found out.

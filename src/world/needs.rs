@@ -260,13 +260,17 @@ fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
 /// Asks for the release record, where the host keeps one and its content matters.
 fn release(asked: &Asked<'_>, nothing_compared: bool) -> Option<ReleaseRead> {
     let host = &asked.host.host;
-    if nothing_compared || asked.base_given || matches!(host.kind, Some(HostKind::Argocd | HostKind::Kubectl)) {
+    if asked.base_given || matches!(host.kind, Some(HostKind::Argocd | HostKind::Kubectl)) {
         return None;
     }
     let known = match (&host.release, &host.namespace) {
         (Some(name), Some(namespace)) => Some(ReleaseName { name: name.clone(), namespace: namespace.clone() }),
         _ => None,
     };
+    // A render that lost all its CAPI objects deletes them: only the record of a known release can tell.
+    if nothing_compared && known.is_none() {
+        return None;
+    }
     Some(ReleaseRead {
         known,
         driver: asked.host.driver,

@@ -51,11 +51,6 @@ struct PageMeta {
     remaining_item_count: i64,
 }
 
-/// A list that must be there; the API server writes an empty one of metadata as null.
-fn present<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Vec<Value>, D::Error> {
-    Ok(Option::<Vec<Value>>::deserialize(reader)?.unwrap_or_default())
-}
-
 /// Reads all pages of the list at `path`.
 pub(super) async fn list(
     caller: &Caller,
