@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::admission::{self, Admission};
 use super::deletions::{self, Deletion};
 use super::judge::{self, Subject};
-use super::kcp_admission;
+use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
@@ -60,17 +61,22 @@ pub fn classify_with(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Cl
 
 /// One outcome a pair.
 fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
+    let gates = |name: &str, default: bool| stage.gates().get(name).copied().unwrap_or(default);
+    let mut admissions: BTreeMap<Key, Admission> = BTreeMap::new();
     let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
-    for pair in stage.pairs {
-        if let Some(assessment) = assess(stage, pair) {
-            assessments.insert(pair.key.clone(), assessment);
+    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Update | Action::Unchanged)) {
+        let Some(admission) = admission::admit(pair, &stage.versions, &gates) else { continue };
+        if let Some(mirror) = Mirror::of(&pair.key) {
+            let (old, new) = (admission.old.clone(), admission.new.clone());
+            assessments.insert(pair.key.clone(), Assessment::of(stage, &pair.key, mirror, old, new));
         }
+        admissions.insert(pair.key.clone(), admission);
     }
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let mut outcomes: Vec<Option<Outcome>> = stage.pairs.iter().map(|_| None).collect();
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
     for (place, pair) in stage.pairs.iter().enumerate().filter(|(_, pair)| !is_renamed(pair)) {
-        let outcome = one(stage, pair, &assessments, out);
+        let outcome = one(stage, pair, &assessments, &admissions, out);
         if let Some(assessment) = assessments.get(&pair.key) {
             moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
             weigh(pair, assessment, out);
@@ -85,33 +91,31 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
         .collect()
 }
 
-/// What the mirror says about an owner that is updated.
-fn assess(stage: &Stage<'_>, pair: &Pair) -> Option<Assessment> {
-    let mirror = Mirror::of(&pair.key)?;
-    if !matches!(pair.action, Action::Update | Action::Unchanged) {
-        return None;
-    }
-    let (old, new) = (superset(pair, pair.live.as_ref())?, superset(pair, pair.predicted.as_ref())?);
-    Some(Assessment::of(stage, &pair.key, mirror, old, new))
-}
-
 /// One side of a pair in the superset form.
-fn superset(pair: &Pair, side: Option<&Value>) -> Option<Value> {
-    side.map(|value| hub::value(&pair.key.kind, &pair.api_version, value))
+fn superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
+    side.map(|value| hub::value(&pair.key.kind, &pair.api_version, value, &stage.versions))
 }
 
 /// The outcome of a pair that is no renamed template.
-fn one(stage: &Stage<'_>, pair: &Pair, assessments: &BTreeMap<Key, Assessment>, out: &mut Classified) -> Outcome {
+fn one(
+    stage: &Stage<'_>,
+    pair: &Pair,
+    assessments: &BTreeMap<Key, Assessment>,
+    admissions: &BTreeMap<Key, Admission>,
+    out: &mut Classified,
+) -> Outcome {
     match pair.action {
         Action::Delete => deleted(stage, pair, out),
         Action::Create => created(stage, pair, out),
-        Action::Update | Action::Unchanged => updated(stage, pair, assessments, out),
+        Action::Update | Action::Unchanged => {
+            updated(stage, pair, assessments.get(&pair.key), admissions.get(&pair.key), out)
+        }
     }
 }
 
 /// An object goes.
 fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
-    let old = superset(pair, pair.live.as_ref()).unwrap_or_default();
+    let old = superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
     let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
     let answers = pair.changes.iter().map(|_| Answer {
         effect,
@@ -129,7 +133,7 @@ fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
 
 /// An object is new: nothing that exists is touched, and its Machines are named.
 fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
-    let new = superset(pair, pair.predicted.as_ref()).unwrap_or_default();
+    let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
     let makes_machines = matches!(pair.key.kind.as_str(), "MachineDeployment" | "MachineSet" | "MachinePool")
         || (pair.key.group == "controlplane.cluster.x-k8s.io" && !pair.key.kind.ends_with("Template"));
     let because = if makes_machines {
@@ -155,19 +159,19 @@ fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
 }
 
 /// An object is changed.
-fn updated(stage: &Stage<'_>, pair: &Pair, assessments: &BTreeMap<Key, Assessment>, out: &mut Classified) -> Outcome {
-    let (Some(old), Some(new)) = (superset(pair, pair.live.as_ref()), superset(pair, pair.predicted.as_ref())) else {
-        return Outcome::default();
-    };
-    let assessment = assessments.get(&pair.key);
+fn updated(
+    stage: &Stage<'_>,
+    pair: &Pair,
+    assessment: Option<&Assessment>,
+    admission: Option<&Admission>,
+    out: &mut Classified,
+) -> Outcome {
+    let Some(admission) = admission else { return Outcome::default() };
     let (old, new) = match assessment {
         Some(assessment) => (assessment.old.clone(), assessment.new.clone()),
-        None => (old, new),
+        None => (admission.old.clone(), admission.new.clone()),
     };
-    let refusals = match assessment.map(|assessment| assessment.mirror) {
-        Some(Mirror::Kubeadm) if pair.action == Action::Update => kcp_admission::refusals(&old, &new, &stage.versions),
-        _ => Vec::new(),
-    };
+    let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
     let used_by = used_by(stage, pair);
     let subject = Subject {
         stage,
@@ -177,9 +181,18 @@ fn updated(stage: &Stage<'_>, pair: &Pair, assessments: &BTreeMap<Key, Assessmen
         new: &new,
         used_by: &used_by,
         assessment,
-        refusals: &refusals,
+        refusals,
+        dropped: &admission.dropped,
+        same: admission.same,
     };
     let mut answers = judge::changes(&subject, pair);
+    if let Some(refusal) = refusals.first() {
+        // What is refused as a whole does nothing, whatever the field would do.
+        for answer in answers.iter_mut().filter(|answer| answer.effect == Effect::Unknown) {
+            *answer = Answer::known(stage.rules, Effect::Rejected, refusal.rule)
+                .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
+        }
+    }
     if pair.key.kind == "Cluster" {
         unpaused(stage, pair, &old, &new, &mut answers);
     }

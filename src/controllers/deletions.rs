@@ -88,15 +88,19 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
 fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
     match key.kind.as_str() {
         "Machine" => vec![key.name.clone()],
-        "MachineDeployment" => {
-            super::machine_deployment::sets(stage.scene, key).into_iter().flat_map(|set| set.machines).collect()
-        }
+        "MachineDeployment" => super::machine_deployment::sets(stage.scene, key, &stage.versions)
+            .into_iter()
+            .flat_map(|set| set.machines)
+            .collect(),
         "MachineSet" => machines::live(stage.scene, "cluster.x-k8s.io", "Machine", key.namespace.as_deref())
-            .filter_map(machines::read)
+            .filter_map(|object| machines::read(object, &stage.versions))
             .filter(|machine| owned_by(machine, "MachineSet", &key.name))
             .filter_map(|machine| text(&machine, "/metadata/name").map(str::to_owned))
             .collect(),
-        _ => machines::of_control_plane(stage.scene, key, cluster).into_iter().map(|member| member.name).collect(),
+        _ => machines::of_control_plane(stage.scene, key, cluster, &stage.versions)
+            .into_iter()
+            .map(|member| member.name)
+            .collect(),
     }
 }
 
@@ -109,7 +113,7 @@ fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
         if !is_owner || object.key.namespace != key.namespace {
             continue;
         }
-        let Some(value) = machines::read(object) else { continue };
+        let Some(value) = machines::read(object, &stage.versions) else { continue };
         if stage.cluster_of(&object.key, &value).as_ref().map(|cluster| &cluster.name) == Some(&key.name) {
             rollouts.push(destroyed(stage, &object.key, &value));
         }

@@ -1,9 +1,14 @@
 //! One superset form for every API version of a kind: v1beta2 names, plus what only v1beta1 has.
 //! The same table moves values into that form and paths along with them, so a rule is never written twice.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
+use super::convert;
 use crate::object::{ApiVersion, Path, Segment};
+use crate::rules::Versions;
 
 /// How a value changes while it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +56,19 @@ const KUBEADM_CONFIG: &[Move] = &[
         "joinConfiguration.nodeRegistration.kubeletExtraArgs",
         How::Args,
     ),
+    Move(
+        "clusterConfiguration.apiServer.timeoutForControlPlane",
+        "clusterConfiguration.apiServer.timeoutForControlPlane",
+        How::Seconds,
+    ),
+    Move("joinConfiguration.discovery.timeout", "joinConfiguration.discovery.timeout", How::Seconds),
     Move("initConfiguration.bootstrapTokens[*].ttl", "initConfiguration.bootstrapTokens[*].ttlSeconds", How::Seconds),
 ];
 
 /// Fields of a KubeadmControlPlane around its config.
 const KUBEADM_CONTROL_PLANE: &[Move] = &[
     Move("spec.machineTemplate.infrastructureRef", "spec.machineTemplate.spec.infrastructureRef", How::Ref),
+    Move("spec.machineTemplate.taints", "spec.machineTemplate.spec.taints", How::Same),
     Move("spec.machineTemplate.readinessGates", "spec.machineTemplate.spec.readinessGates", How::Same),
     Move(
         "spec.machineTemplate.nodeDrainTimeout",
@@ -76,9 +88,9 @@ const KUBEADM_CONTROL_PLANE: &[Move] = &[
     Move("spec.rolloutBefore", "spec.rollout.before", How::Same),
     Move("spec.rolloutAfter", "spec.rollout.after", How::Same),
     Move("spec.rolloutStrategy", "spec.rollout.strategy", How::Same),
+    Move("spec.remediationStrategy.retryPeriod", "spec.remediation.retryPeriodSeconds", How::Seconds),
+    Move("spec.remediationStrategy.minHealthyPeriod", "spec.remediation.minHealthyPeriodSeconds", How::Seconds),
     Move("spec.remediationStrategy", "spec.remediation", How::Same),
-    Move("spec.remediation.retryPeriod", "spec.remediation.retryPeriodSeconds", How::Seconds),
-    Move("spec.remediation.minHealthyPeriod", "spec.remediation.minHealthyPeriodSeconds", How::Seconds),
     Move("spec.machineNamingStrategy", "spec.machineNaming", How::Same),
 ];
 
@@ -96,7 +108,14 @@ const WORKERS: &[Move] = &[
 /// Fields of a MachineHealthCheck.
 const HEALTH_CHECK: &[Move] = &[
     Move("spec.nodeStartupTimeout", "spec.checks.nodeStartupTimeoutSeconds", How::Seconds),
+    Move("spec.unhealthyConditions[*].timeout", "spec.unhealthyConditions[*].timeoutSeconds", How::Seconds),
     Move("spec.unhealthyConditions", "spec.checks.unhealthyNodeConditions", How::Same),
+    Move(
+        "spec.unhealthyMachineConditions[*].timeout",
+        "spec.unhealthyMachineConditions[*].timeoutSeconds",
+        How::Seconds,
+    ),
+    Move("spec.unhealthyMachineConditions", "spec.checks.unhealthyMachineConditions", How::Same),
     Move("spec.maxUnhealthy", "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo", How::Same),
     Move("spec.unhealthyRange", "spec.remediation.triggerIf.unhealthyInRange", How::Same),
     Move("spec.remediationTemplate", "spec.remediation.templateRef", How::Same),
@@ -130,19 +149,63 @@ const RKE2_CONTROL_PLANE: &[Move] = &[
     ),
 ];
 
+/// Durations of an RKE2ControlPlane that stay where they are.
+const RKE2_DURATIONS: &[Move] = &[
+    Move("nodeDrainTimeout", "nodeDrainTimeout", How::Seconds),
+    Move("remediationStrategy.retryPeriod", "remediationStrategy.retryPeriod", How::Seconds),
+    Move("remediationStrategy.minHealthyPeriod", "remediationStrategy.minHealthyPeriod", How::Seconds),
+];
+
 /// The table of a kind, as pairs of a prefix and the moves below it.
 fn tables(kind: &str) -> &'static [(&'static str, &'static [Move])] {
     match kind {
         "KubeadmControlPlane" => &[("", KUBEADM_CONTROL_PLANE), ("spec.kubeadmConfigSpec", KUBEADM_CONFIG)],
+        "KubeadmControlPlaneTemplate" => {
+            &[("spec.template", KUBEADM_CONTROL_PLANE), ("spec.template.spec.kubeadmConfigSpec", KUBEADM_CONFIG)]
+        }
         "KubeadmConfig" => &[("spec", KUBEADM_CONFIG)],
         "KubeadmConfigTemplate" => &[("spec.template.spec", KUBEADM_CONFIG)],
         "MachineDeployment" | "MachineSet" | "MachinePool" => &[("", WORKERS), ("spec.template.spec", MACHINE)],
         "Machine" => &[("spec", MACHINE)],
         "MachineHealthCheck" => &[("", HEALTH_CHECK)],
         "Cluster" => &[("", CLUSTER)],
-        "RKE2ControlPlane" => &[("", RKE2_CONTROL_PLANE)],
+        "RKE2ControlPlane" => &[("", RKE2_CONTROL_PLANE), ("spec", RKE2_DURATIONS)],
+        "RKE2ControlPlaneTemplate" => &[("spec.template", RKE2_CONTROL_PLANE), ("spec.template.spec", RKE2_DURATIONS)],
         _ => &[],
     }
+}
+
+/// A move, read: where from, where to, and how.
+type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
+
+/// The moves of each kind, read once.
+static COMPILED: LazyLock<HashMap<&'static str, Vec<Compiled>>> = LazyLock::new(|| {
+    let compile = |kind: &'static str| {
+        let moves = tables(kind).iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, *one)));
+        (kind, moves.map(|(prefix, Move(from, to, how))| (steps(prefix, from), steps(prefix, to), how)).collect())
+    };
+    KINDS.iter().copied().map(compile).collect()
+});
+
+/// The kinds that have a table.
+const KINDS: &[&str] = &[
+    "KubeadmControlPlane",
+    "KubeadmControlPlaneTemplate",
+    "KubeadmConfig",
+    "KubeadmConfigTemplate",
+    "MachineDeployment",
+    "MachineSet",
+    "MachinePool",
+    "Machine",
+    "MachineHealthCheck",
+    "Cluster",
+    "RKE2ControlPlane",
+    "RKE2ControlPlaneTemplate",
+];
+
+/// The moves of a kind.
+fn compiled(kind: &str) -> &'static [Compiled] {
+    COMPILED.get(kind).map_or(&[], Vec::as_slice)
 }
 
 /// Whether an `apiVersion` has the names of the superset form already.
@@ -162,28 +225,87 @@ fn steps(prefix: &str, pattern: &str) -> Vec<Option<Segment>> {
     out
 }
 
-/// The object in the superset form.
+/// The object in the superset form; since Cluster API 1.11 also with what conversion drops and restores.
 #[must_use]
-pub fn value(kind: &str, api_version: &str, object: &Value) -> Value {
+pub fn value(kind: &str, api_version: &str, object: &Value, versions: &Versions) -> Value {
     let mut out = object.clone();
     if !is_hub(api_version) {
-        for (prefix, moves) in tables(kind) {
-            for Move(from, to, how) in *moves {
-                carry(&mut out, &steps(prefix, from), &steps(prefix, to), *how);
-            }
+        for (from, to, how) in compiled(kind) {
+            carry(&mut out, from, to, *how);
+        }
+        if let (true, Some(place)) = (versions.capi(11), config_place(kind)) {
+            convert::kubeadm_config(&mut out, place);
         }
     }
     out
 }
 
+/// The places of durations that Go cannot read, as rendered.
+#[must_use]
+pub fn unreadable(kind: &str, api_version: &str, object: &Value) -> Vec<Path> {
+    let mut out = Vec::new();
+    if is_hub(api_version) {
+        return out;
+    }
+    for (from, _, _) in compiled(kind).iter().filter(|(_, _, how)| *how == How::Seconds) {
+        texts(object, from, &Path::root(), &mut out);
+    }
+    if let Some(place) = config_place(kind) {
+        let prefix = place.trim_start_matches('/').replace('/', ".");
+        for (from, _) in TIMEOUTS {
+            texts(object, &steps(&prefix, from), &Path::root(), &mut out);
+        }
+    }
+    out
+}
+
+/// Adds the places at a pattern whose texts are no durations.
+fn texts(value: &Value, pattern: &[Option<Segment>], at: &Path, out: &mut Vec<Path>) {
+    let Some((first, rest)) = pattern.split_first() else {
+        if value.as_str().is_some_and(|text| go_seconds(text).is_none()) {
+            out.push(at.clone());
+        }
+        return;
+    };
+    match first {
+        Some(segment) => {
+            if let Some(below) = Path::from(vec![segment.clone()]).get(value) {
+                texts(below, rest, &at.with(segment.clone()), out);
+            }
+        }
+        None => {
+            for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+                texts(item, rest, &at.index(place), out);
+            }
+        }
+    }
+}
+
+/// Where a kind keeps its kubeadm configuration, as a JSON pointer.
+fn config_place(kind: &str) -> Option<&'static str> {
+    match kind {
+        "KubeadmControlPlane" => Some("/spec/kubeadmConfigSpec"),
+        "KubeadmConfig" => Some("/spec"),
+        "KubeadmConfigTemplate" => Some("/spec/template/spec"),
+        "KubeadmControlPlaneTemplate" => Some("/spec/template/spec/kubeadmConfigSpec"),
+        _ => None,
+    }
+}
+
 /// The place in the superset form that a place of the object has moved to.
 #[must_use]
-pub fn path(kind: &str, api_version: &str, path: &Path) -> Path {
+pub fn path(kind: &str, api_version: &str, path: &Path, versions: &Versions) -> Path {
     let mut out = path.clone();
     if !is_hub(api_version) {
-        for (prefix, moves) in tables(kind) {
-            for Move(from, to, how) in *moves {
-                if let Some(moved) = carry_path(&out, &steps(prefix, from), &steps(prefix, to), *how) {
+        for (from, to, how) in compiled(kind) {
+            if let Some(moved) = carry_path(&out, from, to, *how) {
+                out = moved;
+            }
+        }
+        if let (true, Some(place)) = (versions.capi(11), config_place(kind)) {
+            let prefix = place.trim_start_matches('/').replace('/', ".");
+            for (from, to) in TIMEOUTS {
+                if let Some(moved) = carry_path(&out, &steps(&prefix, from), &steps(&prefix, to), How::Same) {
                     out = moved;
                 }
             }
@@ -191,6 +313,15 @@ pub fn path(kind: &str, api_version: &str, path: &Path) -> Path {
     }
     out
 }
+
+/// Timeouts that conversion moves; what it does with their values stands in `convert`.
+const TIMEOUTS: [(&str, &str); 2] = [
+    (
+        "clusterConfiguration.apiServer.timeoutForControlPlane",
+        "initConfiguration.timeouts.controlPlaneComponentHealthCheckSeconds",
+    ),
+    ("joinConfiguration.discovery.timeout", "joinConfiguration.timeouts.tlsBootstrapSeconds"),
+];
 
 /// Moves a path that lies at or below `from`.
 fn carry_path(path: &Path, from: &[Option<Segment>], to: &[Option<Segment>], how: How) -> Option<Path> {
@@ -283,9 +414,6 @@ fn changed(value: Value, how: How) -> Value {
 fn reference(value: Value) -> Value {
     let Value::Object(mut map) = value else { return value };
     let group = map.remove("apiVersion").and_then(|text| Some(ApiVersion::parse(text.as_str()?).group.to_owned()));
-    for gone in ["uid", "resourceVersion", "fieldPath"] {
-        map.remove(gone);
-    }
     if let Some(group) = group {
         map.insert("apiGroup".to_owned(), Value::String(group));
     }
@@ -301,7 +429,7 @@ fn arguments(value: Value) -> Value {
 }
 
 /// Whole seconds of a Go duration such as `1h5m0s`; what is below a second is cut off, as the conversion does.
-fn go_seconds(text: &str) -> Option<i64> {
+pub(super) fn go_seconds(text: &str) -> Option<i64> {
     if text == "0" {
         return Some(0);
     }
@@ -311,7 +439,8 @@ fn go_seconds(text: &str) -> Option<i64> {
     };
     let mut nanos: f64 = 0.0;
     while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let digits =
+            rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').filter(|digits| *digits > 0)?;
         let number: f64 = rest[..digits].parse().ok()?;
         let unit_end = rest[digits..]
             .find(|letter: char| letter.is_ascii_digit() || letter == '.')
@@ -328,7 +457,7 @@ fn go_seconds(text: &str) -> Option<i64> {
             };
         rest = &rest[unit_end..];
     }
-    if text.is_empty() || nanos > 9.2e18 {
+    if !text.ends_with(|letter: char| letter.is_ascii_alphabetic()) || nanos > 9.2e18 {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, reason = "bounded above; what is below a second is meant to go.")]
@@ -340,6 +469,10 @@ fn go_seconds(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn newest() -> Versions {
+        Versions::told("cluster-api", "v1.14.2")
+    }
 
     #[test]
     fn durations_become_seconds() {
@@ -358,7 +491,7 @@ mod tests {
             "remediationStrategy": {"retryPeriod": "20m"},
             "kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"extraArgs": {"v": "2", "a": "1"}}},
                 "initConfiguration": {"bootstrapTokens": [{"ttl": "1m"}]}}}});
-        let new = value("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta1", &old);
+        let new = value("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta1", &old, &newest());
         assert_eq!(
             new,
             json!({"spec": {
@@ -383,13 +516,16 @@ mod tests {
             ("spec.version", "spec.version"),
         ] {
             let from = Path::parse(from).expect("a path");
-            assert_eq!(path("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta1", &from).to_string(), to);
+            assert_eq!(
+                path("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta1", &from, &newest()).to_string(),
+                to
+            );
         }
     }
 
     #[test]
     fn a_new_object_stays_as_it_is() {
         let new = json!({"spec": {"rollout": {"after": "x"}, "rolloutAfter": "y"}});
-        assert_eq!(value("MachineDeployment", "cluster.x-k8s.io/v1beta2", &new), new);
+        assert_eq!(value("MachineDeployment", "cluster.x-k8s.io/v1beta2", &new, &newest()), new);
     }
 }

@@ -3,17 +3,18 @@
 
 use serde_json::Value;
 
-use super::diff;
-use super::hub;
 use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
+use super::{admission, diff, hub};
 use crate::compare::{Basis, Change, Pair};
 use crate::effect::Effect;
+use crate::host::HostKind;
 use crate::object::{Key, Path, Segment};
 use crate::rules::Asked;
+use crate::world::WriteMethod;
 
 /// What is known about one updated object.
 pub(super) struct Subject<'a> {
@@ -33,6 +34,10 @@ pub(super) struct Subject<'a> {
     pub(super) assessment: Option<&'a Assessment>,
     /// What its webhook refuses.
     pub(super) refusals: &'a [Refusal],
+    /// Whether both sides ask for the same once empty values are dropped.
+    pub(super) same: bool,
+    /// Fields of the write that the kind does not have, as rendered.
+    pub(super) dropped: &'a [Path],
 }
 
 impl Subject<'_> {
@@ -40,8 +45,12 @@ impl Subject<'_> {
     #[must_use]
     pub(super) fn answer(&self, change: &Change) -> Answer {
         let mut worst: Option<Answer> = None;
-        for (path, before, after) in self.leaves(change) {
-            let answer = self.leaf(&path, before, after);
+        for leaf in self.leaves(change) {
+            let answer = match self.unknown_to_schema(&leaf.rendered) {
+                Some(answer) => answer,
+                None => self.leaf(&leaf.path, leaf.before, leaf.after),
+            };
+            let answer = self.by_user(&leaf, answer);
             if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
                 worst = Some(answer);
             }
@@ -51,13 +60,14 @@ impl Subject<'_> {
 
     /// The place in the superset form.
     fn moved(&self, path: &Path) -> Path {
-        hub::path(&self.key.kind, self.api_version, path)
+        hub::path(&self.key.kind, self.api_version, path, &self.stage.versions)
     }
 
     /// The places below a change that really differ, moved to the superset form.
-    fn leaves<'c>(&self, change: &'c Change) -> Vec<(Path, Option<&'c Value>, Option<&'c Value>)> {
+    fn leaves<'c>(&self, change: &'c Change) -> Vec<Leaf<'c>> {
+        let leaf = |rendered: Path, before, after| Leaf { path: self.moved(&rendered), rendered, before, after };
         if !change.within.is_empty() {
-            return vec![(self.moved(&change.path), change.before.as_ref(), change.after.as_ref())];
+            return vec![leaf(change.path.clone(), change.before.as_ref(), change.after.as_ref())];
         }
         let (before, after) = (change.before.as_ref(), change.after.as_ref());
         let mut out = Vec::new();
@@ -69,14 +79,32 @@ impl Subject<'_> {
             }
             below.sort();
             below.dedup();
-            for leaf in below {
-                let whole = |value: Option<&'c Value>| value.and_then(|value| leaf.get(value));
+            for place in below {
+                let whole = |value: Option<&'c Value>| value.and_then(|value| place.get(value));
                 let mut path = change.path.clone();
-                leaf.segments().iter().for_each(|segment| path.push(segment.clone()));
-                out.push((self.moved(&path), whole(before), whole(after)));
+                place.segments().iter().for_each(|segment| path.push(segment.clone()));
+                out.push(leaf(path, whole(before), whole(after)));
             }
         }
         out
+    }
+
+    /// The answer about a field that the kind does not have.
+    fn unknown_to_schema(&self, rendered: &Path) -> Option<Answer> {
+        if !admission::lies_in(rendered, self.dropped) {
+            return None;
+        }
+        let host = &self.stage.scene.world.host;
+        let strict = host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply);
+        let rules = self.stage.rules;
+        Some(if strict {
+            Answer::known(rules, Effect::Rejected, "schema/unknown-field-refused")
+        } else {
+            Answer {
+                finding: Some("silent-no-op".to_owned()),
+                ..Answer::known(rules, Effect::None, "schema/unknown-field")
+            }
+        })
     }
 
     /// The answer about one leaf.
@@ -85,13 +113,30 @@ impl Subject<'_> {
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
         }
+        if self.same || self.has_same_value(path) {
+            return Answer::known(rules, Effect::None, "schema/same-value");
+        }
         if let Some(answer) = self.by_replicas(path) {
             return answer;
         }
         if let Some(answer) = self.assessment.and_then(|assessment| self.by_mirror(assessment, path)) {
             return answer;
         }
-        let asked = Asked {
+        // A template that cannot change compares more strictly; that is its rule's own affair.
+        if is_empty(before) && is_empty(after) && !self.key.kind.ends_with("Template") {
+            return Answer::known(rules, Effect::None, "schema/same-value");
+        }
+        if let Some(hit) = rules.find(&self.asked(path, before, after)) {
+            return hit.into();
+        }
+        self.assessment
+            .and_then(|assessment| self.config_left_over(assessment, path))
+            .unwrap_or_else(|| Answer::unknown(&self.key.kind))
+    }
+
+    /// What the packs are asked about a leaf.
+    fn asked<'b>(&'b self, path: &'b Path, before: Option<&'b Value>, after: Option<&'b Value>) -> Asked<'b> {
+        Asked {
             key: self.key,
             path,
             before,
@@ -101,13 +146,16 @@ impl Subject<'_> {
             used_by: self.used_by,
             versions: &self.stage.versions,
             gates: self.stage.gates(),
-        };
-        if let Some(hit) = rules.find(&asked) {
-            return hit.into();
         }
-        self.assessment
-            .and_then(|assessment| self.config_left_over(assessment, path))
-            .unwrap_or_else(|| Answer::unknown(&self.key.kind))
+    }
+
+    /// The answer of a user's rule, where it counts against what was decided.
+    fn by_user(&self, leaf: &Leaf<'_>, decided: Answer) -> Answer {
+        let asked = self.asked(&leaf.path, leaf.before, leaf.after);
+        match self.stage.rules.by_user(&asked, &decided.clone().into()) {
+            Some(hit) => hit.into(),
+            None => decided,
+        }
     }
 
     /// The answer about the number of Machines.
@@ -134,6 +182,20 @@ impl Subject<'_> {
     fn by_mirror(&self, assessment: &Assessment, path: &Path) -> Option<Answer> {
         let rules = self.stage.rules;
         let family = assessment.mirror.family();
+        if let Some(template) = assessment.missing.as_ref().filter(|_| is_reference(path)) {
+            return Some(Answer::known(rules, Effect::Unknown, "kcp/template-missing").saying(format!(
+                "{template} is not there: the controller stops with an error and reconciles nothing until it is, and then every Machine is replaced"
+            )));
+        }
+        if assessment.mirror == Mirror::Rke2
+            && is(path, &["spec", "version"])
+            && path.get(&assessment.new).is_none_or(|version| version == "")
+        {
+            return Some(Answer::known(rules, Effect::Unknown, "rke2cp/version-missing"));
+        }
+        if assessment.mirror == Mirror::Rke2 && is(path, &["spec", "nodeDrainTimeout"]) && same_drain(assessment) {
+            return Some(Answer::known(rules, Effect::None, "schema/same-value"));
+        }
         if let Some(cause) = assessment.causes().find(|cause| diff::touch(&cause.path, path)) {
             let answer = Answer::known(rules, Effect::Rollout, cause.rule);
             return Some(self.unless_waiting(assessment, answer));
@@ -141,7 +203,8 @@ impl Subject<'_> {
         if assessment.is_released() && releases(path, assessment) {
             return Some(released(rules, assessment));
         }
-        let later = assessment.of_specs.iter().any(|cause| diff::touch(&cause.path, path));
+        let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
+        let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
         later.then(|| {
             let id = if family == "md" { "md/on-delete" } else { &format!("{family}/later-config") };
             let answer = Answer::known(rules, Effect::Latent, id);
@@ -164,6 +227,12 @@ impl Subject<'_> {
         };
         let because = format!("{}; {why}", answer.because.trim_end_matches('.'));
         Answer { effect: Effect::Latent, because, ..answer }
+    }
+
+    /// Whether a field has the same value on both sides once defaults are filled in.
+    fn has_same_value(&self, path: &Path) -> bool {
+        let (old, new) = (path.get(self.old), path.get(self.new));
+        old.is_some() && old == new
     }
 
     /// The answer for a part of the configuration that no rule names and that makes no Machine out of date.
@@ -193,10 +262,43 @@ impl Subject<'_> {
     }
 }
 
+/// One place that differs.
+struct Leaf<'c> {
+    /// Place as rendered.
+    rendered: Path,
+    /// Place in the superset form.
+    path: Path,
+    before: Option<&'c Value>,
+    after: Option<&'c Value>,
+}
+
+/// Whether there is nothing: no value, or an empty list or map.
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(_) => false,
+    }
+}
+
 /// Whether a path is exactly these keys.
 fn is(path: &Path, keys: &[&str]) -> bool {
     path.segments().len() == keys.len()
         && path.segments().iter().zip(keys).all(|(segment, key)| matches!(segment, Segment::Key(have) if have == key))
+}
+
+/// Whether the drain timeout of Machines stays, whatever its old place says.
+fn same_drain(assessment: &Assessment) -> bool {
+    let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
+    told(&assessment.old) == told(&assessment.new)
+}
+
+/// Whether a path lies in the reference to the infrastructure template.
+fn is_reference(path: &Path) -> bool {
+    let keys = ["spec", "machineTemplate", "spec", "infrastructureRef"];
+    let at = keys.into_iter().fold(Path::root(), |path, key| path.key(key));
+    at.covers(path)
 }
 
 /// Whether a leaf is what let the waiting Machines go.

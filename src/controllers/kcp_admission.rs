@@ -2,10 +2,10 @@
 //! Read beside `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go` (ValidateUpdate) of Cluster API 1.14;
 //! up to 1.13 it is `controlplane/kubeadm/internal/webhooks/kubeadm_control_plane.go`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::diff;
-use super::machines::{number, text};
+use super::machines::{annotation, number, text};
+use super::{coredns, diff, labels, workers_admission};
 use crate::object::{Path, Segment};
 use crate::rules::{Versions, parse_version};
 
@@ -93,7 +93,7 @@ const ALLOWED: &[(&str, u64, u64)] = &[
 
 /// What the webhook refuses about this update; both sides in the superset form, with defaults.
 #[must_use]
-pub fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
+pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool) -> Vec<Refusal> {
     let mut out = Vec::new();
     fixed_fields(old, new, versions, &mut out);
     replicas(new, &mut out);
@@ -102,8 +102,55 @@ pub fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     etcd(old, new, &mut out);
     certificates(new, versions, &mut out);
     naming(new, versions, &mut out);
-    component_timeouts(new, versions, &mut out);
+    template(old, new, versions, gates, &mut out);
+    dns(old, new, versions, &mut out);
     out
+}
+
+/// CoreDNS moves up only, and only along versions that the provider knows.
+fn dns(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    let tag =
+        |side: &'_ Value| text(side, "/spec/kubeadmConfigSpec/clusterConfiguration/dns/imageTag").map(str::to_owned);
+    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() || !versions.capi(7);
+    if let Some(why) = coredns::refused(tag(old).as_deref(), tag(new).as_deref(), skip, versions) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.dns.imageTag";
+        refuse(out, place, format!("the webhook refuses it: {why}"));
+    }
+}
+
+/// The template must name an infrastructure template, with valid labels and allowed taints.
+fn template(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
+    for key in ["apiGroup", "kind", "name"] {
+        if text(new, &format!("/spec/machineTemplate/spec/infrastructureRef/{key}")).is_none() {
+            let place = format!("spec.machineTemplate.spec.infrastructureRef.{key}");
+            refuse(out, &place, format!("the webhook refuses it: the infrastructure template has no {key}"));
+        }
+    }
+    if !versions.capi(11) {
+        // Up to 1.10 only single fields of the template may change.
+        for field in [
+            "readinessGates",
+            "infrastructureRef/namespace",
+            "infrastructureRef/uid",
+            "infrastructureRef/resourceVersion",
+            "infrastructureRef/fieldPath",
+        ] {
+            let pointer = format!("/spec/machineTemplate/spec/{field}");
+            let told = |side: &Value| {
+                side.pointer(&pointer).filter(|value| !value.is_null() && **value != serde_json::json!([])).cloned()
+            };
+            if told(old) != told(new) {
+                let place = format!("spec.machineTemplate.spec.{}", field.replace('/', "."));
+                refuse(out, &place, format!("the webhook refuses it: {place} cannot be modified"));
+            }
+        }
+    }
+    let at = Path::root().key("spec").key("machineTemplate");
+    labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
+    let taints = new.pointer("/spec/machineTemplate/spec/taints");
+    if versions.capi(13) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+        workers_admission::taint_refusals(&Value::Null, taints, "spec.taints", gates, &at, out);
+    }
 }
 
 /// A refusal at a place.
@@ -158,6 +205,10 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
 
 /// The places that a JSON merge patch from one config to the other would name; lists are whole values.
 fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
+    if old.as_object().is_some_and(|map| !map.is_empty()) && new.as_object().is_none_or(Map::is_empty) {
+        // The whole block goes: the patch stops at its own name.
+        return vec![Vec::new()];
+    }
     fn walk(old: &Value, new: &Value, at: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
         let (Some(left), Some(right)) = (old.as_object(), new.as_object()) else { return };
         for key in left.keys().filter(|key| !right.contains_key(*key)) {
@@ -258,6 +309,11 @@ fn etcd(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
     let external =
         |side: &Value| side.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_some_and(defined);
     let local = new.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local").is_some_and(defined);
+    let tag = text(new, "/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local/imageTag").unwrap_or_default();
+    if !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd.local.imageTag";
+        refuse(out, place, format!("the webhook refuses it: {tag:?} is not a tag of an image"));
+    }
     if external(old) != external(new) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd";
         refuse(out, place, "the webhook refuses it: etcd cannot change between local and external");
@@ -303,26 +359,6 @@ fn naming(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.capi(9)) else { return };
     if !template.contains("{{ .random }}") {
         refuse(out, "spec.machineNaming.template", "the webhook refuses it: {{ .random }} is missing in the template");
-    }
-}
-
-/// The component timeouts of init and join must be the same.
-fn component_timeouts(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
-    if !versions.capi(11) {
-        return;
-    }
-    let timeout = |form: &str| {
-        let pointer = format!("/spec/kubeadmConfigSpec/{form}/timeouts/controlPlaneComponentHealthCheckSeconds");
-        new.pointer(&pointer).filter(|value| !value.is_null()).cloned()
-    };
-    if timeout("initConfiguration") != timeout("joinConfiguration") {
-        for form in ["initConfiguration", "joinConfiguration"] {
-            refuse(
-                out,
-                &format!("spec.kubeadmConfigSpec.{form}.timeouts.controlPlaneComponentHealthCheckSeconds"),
-                "the webhook refuses it: init and join must have the same controlPlaneComponentHealthCheckSeconds",
-            );
-        }
     }
 }
 

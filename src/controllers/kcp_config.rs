@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::cause::Cause;
 use super::diff::{self, Style};
+use super::kcp_config_old;
 use super::machines::{Member, text};
 use crate::object::{Path, Segment};
 use crate::rules::{Versions, parse_version};
 
 /// What the Go types of a KubeadmConfigSpec keep apart.
-const STYLE: Style = Style {
-    keep_empty: &["taints"],
+pub(super) const STYLE: Style = Style {
+    keep_empty: &["taints", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"],
     drop_zero: &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "bindPort", "percentage"],
     keep_blank: &["value"],
 };
@@ -20,6 +21,9 @@ const STYLE: Style = Style {
 /// The reasons why the Machine's config is out of date.
 #[must_use]
 pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+    if !versions.capi(12) {
+        return kcp_config_old::outdated(member, owner, versions);
+    }
     let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
     let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
     let current = config.get("spec").cloned().unwrap_or_else(|| json!({}));
@@ -36,7 +40,7 @@ pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Caus
 }
 
 /// The cause that stands for a differing place of the config.
-fn cause(path: Path) -> Cause {
+pub(super) fn cause(path: Path) -> Cause {
     let keys: Vec<&str> = path
         .segments()
         .iter()
@@ -149,7 +153,7 @@ fn init_to_join(have: &mut Map<String, Value>, want: &Map<String, Value>) {
 }
 
 /// The values that older versions wrote by default (ApplyPreviousKubeadmConfigDefaults).
-fn old_defaults(spec: &mut Map<String, Value>) {
+pub(super) fn old_defaults(spec: &mut Map<String, Value>) {
     fill(spec, "format", "cloud-config");
     for form in ["initConfiguration", "joinConfiguration"] {
         fill(child(child(spec, form), "nodeRegistration"), "imagePullPolicy", "IfNotPresent");
@@ -164,7 +168,10 @@ fn fill(map: &mut Map<String, Value>, key: &str, text: &str) {
 }
 
 /// The KubeadmConfig of a Machine that this owner made.
-pub(super) fn made_from(owner: &Value, join: bool, versions: &Versions, _machine: &mut Value) -> Value {
+pub(super) fn made_from(owner: &Value, join: bool, versions: &Versions, machine: &mut Value) -> Value {
+    if !versions.capi(12) {
+        return kcp_config_old::made_from(owner, join, machine);
+    }
     json!({"spec": desired(owner, join, versions)})
 }
 

@@ -42,12 +42,15 @@ pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<
         let mut spec = object.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut() {
             IN_PLACE.iter().for_each(|key| drop(map.remove(*key)));
-            // 1.9 stopped to compare the namespace of references.
-            if versions.capi(9) {
-                for pointer in ["/bootstrap/configRef", "/infrastructureRef"] {
-                    if let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) {
-                        reference.remove("namespace");
-                    }
+            // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
+            let gone: &[&str] = match versions.get("cluster-api").minor {
+                ..9 => &[],
+                9 | 10 => &["namespace"],
+                _ => &["namespace", "uid", "resourceVersion", "fieldPath"],
+            };
+            for pointer in ["/bootstrap/configRef", "/infrastructureRef"] {
+                if let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) {
+                    gone.iter().for_each(|key| drop(reference.remove(*key)));
                 }
             }
         }
@@ -110,11 +113,11 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 
 /// The live MachineSets of a MachineDeployment.
 #[must_use]
-pub fn sets(scene: Scene<'_>, owner: &Key) -> Vec<Set> {
+pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
     let ours: Vec<_> = machines::live(scene, "cluster.x-k8s.io", "MachineSet", namespace)
         .filter(|object| object.value().is_ok_and(|set| owned_by(&set, "MachineDeployment", &owner.name)))
-        .filter_map(|object| Some((object.key.name.clone(), machines::read(object)?)))
+        .filter_map(|object| Some((object.key.name.clone(), machines::read(object, versions)?)))
         .collect();
     if ours.is_empty() {
         return Vec::new();

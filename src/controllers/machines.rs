@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Scene, hub};
 use crate::object::{ApiVersion, Key, Object};
+use crate::rules::Versions;
 
 /// A Machine and what it was made of.
 #[derive(Debug, Clone)]
@@ -41,9 +42,9 @@ pub fn number(value: &Value, pointer: &str) -> Option<u64> {
 
 /// The object in the superset form, whatever version it was read in.
 #[must_use]
-pub fn read(object: &Object) -> Option<Value> {
+pub fn read(object: &Object, versions: &Versions) -> Option<Value> {
     let value = object.value().ok()?;
-    Some(hub::value(&object.key.kind, &object.api_version, &value))
+    Some(hub::value(&object.key.kind, &object.api_version, &value, versions))
 }
 
 /// Live objects of a kind in a group, in a namespace where one is known.
@@ -84,7 +85,7 @@ pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 
 /// The Machines of a control plane.
 #[must_use]
-pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str) -> Vec<Member> {
+pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
     let mut out = Vec::new();
     for object in live(scene, "cluster.x-k8s.io", "Machine", owner.namespace.as_deref()) {
         // Metadata is the same in every form, so only what is ours is brought into the superset form.
@@ -94,27 +95,30 @@ pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str) -> Vec<Mem
                 && !cluster.is_empty()
                 && label(&raw, "cluster.x-k8s.io/cluster-name") == Some(cluster)
                 && label(&raw, "cluster.x-k8s.io/control-plane").is_some());
-        if let Some(machine) = ours.then(|| read(object)).flatten() {
-            out.push(member(scene, object, machine));
+        if let Some(machine) = ours.then(|| read(object, versions)).flatten() {
+            out.push(member(scene, object, machine, versions));
         }
     }
     out
 }
 
 /// A Machine with what it refers to.
-fn member(scene: Scene<'_>, object: &Object, machine: Value) -> Member {
+fn member(scene: Scene<'_>, object: &Object, machine: Value, versions: &Versions) -> Member {
     let namespace = object.key.namespace.as_deref();
-    let config = machine.pointer("/spec/bootstrap/configRef").and_then(|reference| follow(scene, reference, namespace));
-    let infra = machine.pointer("/spec/infrastructureRef").and_then(|reference| follow(scene, reference, namespace));
+    let config = machine
+        .pointer("/spec/bootstrap/configRef")
+        .and_then(|reference| follow(scene, reference, namespace, versions));
+    let infra =
+        machine.pointer("/spec/infrastructureRef").and_then(|reference| follow(scene, reference, namespace, versions));
     Member { name: object.key.name.clone(), machine, config, infra }
 }
 
 /// The live object behind a reference of either shape.
 #[must_use]
-pub fn follow(scene: Scene<'_>, reference: &Value, namespace: Option<&str>) -> Option<Value> {
+pub fn follow(scene: Scene<'_>, reference: &Value, namespace: Option<&str>, versions: &Versions) -> Option<Value> {
     let key = target(reference, namespace)?;
     let anywhere = Key { namespace: None, ..key.clone() };
-    read(scene.world.live.get(&key).or_else(|| scene.world.live.get(&anywhere))?)
+    read(scene.world.live.get(&key).or_else(|| scene.world.live.get(&anywhere))?, versions)
 }
 
 /// The key that a reference of either shape means.

@@ -1,8 +1,11 @@
 //! Mirrors of the controllers' own decisions: which Machines are outdated, and why.
 //! One file a controller, readable beside the Go file that it names.
 
+mod admission;
 pub mod cause;
 mod classify;
+mod convert;
+mod coredns;
 mod deletions;
 pub mod diff;
 pub mod hub;
@@ -10,15 +13,20 @@ mod judge;
 pub mod kcp;
 pub mod kcp_admission;
 pub mod kcp_config;
+pub mod kcp_config_old;
+pub mod kubeadm_admission;
+pub mod labels;
 pub mod machine_deployment;
 pub mod machines;
 mod owner;
 pub mod replicas;
 pub mod rke2;
+pub mod rke2_admission;
 mod scene;
 mod stage;
 mod templates;
 mod verdict;
+pub mod workers_admission;
 
 pub use cause::Cause;
 pub use classify::{classify, classify_with};

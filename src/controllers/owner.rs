@@ -1,5 +1,7 @@
 //! Judges one owner of Machines: which Machines are out of date before the write, and which after it.
 
+use std::cell::OnceCell;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -76,8 +78,8 @@ pub struct Assessment {
     pub basis: Basis,
     /// Its Machines.
     pub units: Vec<Unit>,
-    /// What Machines made of the old spec would be out of date for.
-    pub of_specs: Vec<Cause>,
+    /// What Machines made of the old spec would be out of date for, once it was asked for.
+    of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
     pub cluster: Option<Key>,
     /// Whether its controller does nothing for it after the write.
@@ -90,6 +92,8 @@ pub struct Assessment {
     pub was_on_delete: bool,
     /// What a Machine made by the new spec is out of date for at once.
     pub perpetual: Vec<Cause>,
+    /// The infrastructure template that a control plane names and that is known not to be there.
+    pub missing: Option<Key>,
     /// The owner before the write, in the superset form with defaults.
     pub old: Value,
     /// The owner after it.
@@ -116,16 +120,24 @@ impl Assessment {
             mirror,
             basis,
             units,
-            of_specs: by_specs(mirror, &old, &new, versions, now),
-            perpetual: by_specs(mirror, &new, &new, versions, now),
+            of_specs: OnceCell::new(),
+            // Only the RKE2 provider can want what no Machine can have.
+            perpetual: if mirror == Mirror::Rke2 { by_specs(mirror, &new, &new, versions, now) } else { Vec::new() },
             paused: Stage::is_paused(&new, after.as_ref()) || workers_paused(&new),
             was_paused: Stage::is_paused(&old, before.as_ref()) || workers_paused(&old),
             on_delete: on_delete(&new),
             was_on_delete: on_delete(&old),
+            missing: missing_template(stage, key, mirror, &new),
             cluster,
             old,
             new,
         }
+    }
+
+    /// What Machines made of the old spec would be out of date for.
+    #[must_use]
+    pub fn of_specs(&self, versions: &Versions, now: Timestamp) -> &[Cause] {
+        self.of_specs.get_or_init(|| by_specs(self.mirror, &self.old, &self.new, versions, now))
     }
 
     /// Every reason why a Machine is out of date after the write.
@@ -159,6 +171,19 @@ impl Assessment {
     pub const fn is_released(&self) -> bool {
         (self.was_paused || self.was_on_delete) && !self.waits()
     }
+}
+
+/// The infrastructure template of a kubeadm control plane, where it is known not to be there. Since 1.12 that stops its
+/// controller before anything is compared (`desired_state.go` ComputeDesiredInfraMachine); before, it stops at the next Machine.
+fn missing_template(stage: &Stage<'_>, key: &Key, mirror: Mirror, new: &Value) -> Option<Key> {
+    if mirror != Mirror::Kubeadm {
+        return None;
+    }
+    let reference = new.pointer("/spec/machineTemplate/spec/infrastructureRef")?;
+    let target = machines::target(reference, key.namespace.as_deref())?;
+    let absent = |what: &str| what.contains(&target.kind) && what.ends_with(&target.name);
+    let known = stage.scene.world.absent.iter().any(|absent_thing| absent(&absent_thing.what));
+    (known && stage.after(&target).is_none()).then_some(target)
 }
 
 /// What Machines made of `old` are out of date for when `new` is wanted.
@@ -203,7 +228,7 @@ fn units(
 ) -> (Basis, Vec<Unit>) {
     let (versions, now) = (&stage.versions, stage.scene.world.now);
     if mirror == Mirror::Workers {
-        let real = machine_deployment::sets(stage.scene, key);
+        let real = machine_deployment::sets(stage.scene, key, versions);
         let (basis, sets) = match real.is_empty() && !has_no_machines(old) {
             true => (Basis::Specs, machine_deployment::derived(old, now)),
             false => (Basis::Machines, real),
@@ -218,7 +243,8 @@ fn units(
         });
         return (basis, units.collect());
     }
-    let mut members = machines::of_control_plane(stage.scene, key, cluster.map_or("", |key| key.name.as_str()));
+    let mut members =
+        machines::of_control_plane(stage.scene, key, cluster.map_or("", |key| key.name.as_str()), versions);
     members.retain(|member| !member.is_deleting());
     let derived = || match mirror {
         Mirror::Rke2 => rke2::derived(old, now),

@@ -8,7 +8,7 @@ use crate::effect::Effect;
 use crate::rules::Rules;
 
 /// Annotations that hand the number of Machines of a MachineDeployment or pool to the cluster autoscaler.
-const AUTOSCALER: [&str; 2] = [
+pub(super) const AUTOSCALER: [&str; 2] = [
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
 ];

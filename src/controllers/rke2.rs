@@ -11,6 +11,7 @@ use super::kcp::{clone_of, cloned_from, derived_creation};
 use super::machines::{Member, annotation, number, text};
 use crate::object::{Path, Segment};
 use crate::rules::Versions;
+use crate::yaml;
 
 /// Annotation of a Machine that keeps the server configuration it was made with.
 const SERVER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/rke2-server-configuration";
@@ -46,7 +47,7 @@ const STYLE: Style = Style {
         "s3",
         "s3CredentialSecret",
         "secret",
-        "secretsEncryptionProvider",
+        "secretsEncryption",
     ],
     drop_zero: &[
         "airGapped",
@@ -71,7 +72,7 @@ pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Caus
     let mut causes = Vec::new();
     causes.extend(version(member, owner, versions));
     causes.extend(server_config(member, owner));
-    causes.extend(config(member, owner));
+    causes.extend(config(member, owner, versions));
     causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "rke2"));
     causes
 }
@@ -115,7 +116,7 @@ fn server_config(member: &Member, owner: &Value) -> Vec<Cause> {
 }
 
 /// Whether the Machine's RKE2Config differs from the one in the owner.
-fn config(member: &Member, owner: &Value) -> Vec<Cause> {
+fn config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
     let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
     let mut have = config.get("spec").cloned().unwrap_or_else(|| json!({}));
@@ -123,6 +124,10 @@ fn config(member: &Member, owner: &Value) -> Vec<Cause> {
         without_turtles(&mut have);
     }
     let mut want = config_of(owner);
+    if versions.at_least("rke2", 0, 20) {
+        user_data(&mut have);
+        user_data(&mut want);
+    }
     diff::prune(&mut have, STYLE);
     diff::prune(&mut want, STYLE);
     diff::places(Some(&have), Some(&want), &Path::root())
@@ -147,6 +152,24 @@ fn config_of(owner: &Value) -> Value {
     let spec = owner.get("spec");
     let part = |key: &&str| Some(((*key).to_owned(), spec?.get(*key)?.clone()));
     Value::Object(CONFIG.iter().filter_map(part).collect())
+}
+
+/// User data as the webhook leaves it: parts that the provider writes itself go, the rest is read as YAML
+/// (`rke2config_webhook.go` CorrectArbitraryData).
+fn user_data(spec: &mut Value) {
+    let Some(data) = spec.pointer_mut("/agentConfig/additionalUserData/data").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for own in ["write_files", "ntp", "runcmd"] {
+        data.remove(own);
+    }
+    for (_, part) in data.iter_mut() {
+        let text = part.as_str().unwrap_or_default();
+        let span = yaml::Span { start: 0, end: text.len() };
+        if let Ok(tree @ (Value::Object(_) | Value::Array(_))) = yaml::read_json(text.as_bytes(), span) {
+            *part = tree;
+        }
+    }
 }
 
 /// Takes out what Rancher Turtles put in.

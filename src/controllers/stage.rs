@@ -72,19 +72,22 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(super) fn after(&self, key: &Key) -> Option<Value> {
         if let Some(pair) = self.pairs.iter().find(|pair| pair.key == *key) {
-            return pair.predicted.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value));
+            return pair
+                .predicted
+                .as_ref()
+                .map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
         let object = self.scene.world.live.get(key).or_else(|| self.scene.rendered.get(key))?;
-        super::machines::read(object)
+        super::machines::read(object, &self.versions)
     }
 
     /// The object before the write, in the superset form.
     #[must_use]
     pub(super) fn before(&self, key: &Key) -> Option<Value> {
         if let Some(pair) = self.pairs.iter().find(|pair| pair.key == *key) {
-            return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value));
+            return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
-        super::machines::read(self.scene.world.live.get(key)?)
+        super::machines::read(self.scene.world.live.get(key)?, &self.versions)
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.

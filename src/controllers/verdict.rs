@@ -84,3 +84,16 @@ impl From<Hit> for Answer {
         }
     }
 }
+
+impl From<Answer> for Hit {
+    fn from(answer: Answer) -> Self {
+        Self {
+            rule: answer.rule,
+            effect: answer.effect,
+            touches: answer.touches,
+            finding: answer.finding,
+            because: answer.because,
+            source: answer.source,
+        }
+    }
+}

@@ -15,7 +15,8 @@ use crate::object::{Key, Path};
 /// All packs in force for a run.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    packs: Vec<Pack>,
+    pub(super) packs: Vec<Pack>,
+    pub(super) user: Vec<Pack>,
 }
 
 /// What is asked about one leaf of a change.
@@ -61,7 +62,7 @@ pub struct Hit {
 /// The packs that are built in, in the order in which they are asked.
 static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
     let packs = super::builtin::packs();
-    Rules { packs }
+    Rules { packs, user: Vec::new() }
 });
 
 impl Rules {
@@ -117,7 +118,7 @@ impl Pack {
 
 impl Rule {
     /// Whether the rule is about this change.
-    fn holds(&self, asked: &Asked<'_>, version: &Version) -> bool {
+    pub(super) fn holds(&self, asked: &Asked<'_>, version: &Version) -> bool {
         self.in_force(version) && self.paths.iter().any(|pattern| pattern.matches(asked.path)) && self.when_holds(asked)
     }
 
@@ -156,7 +157,7 @@ impl Shift {
 }
 
 /// The rule, filled in for a change.
-fn hit(rule: &Rule, pack: &Pack, asked: &Asked<'_>) -> Hit {
+pub(super) fn hit(rule: &Rule, pack: &Pack, asked: &Asked<'_>) -> Hit {
     let because = if rule.because.contains('{') {
         let word = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),

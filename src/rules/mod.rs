@@ -4,12 +4,17 @@
 mod builtin;
 mod explain;
 mod matching;
+mod meta;
 mod pack;
 mod pattern;
+mod shapes;
+mod user;
 mod versions;
 
 pub use explain::explain;
 pub use matching::{Asked, Hit, Rules, Shift};
+pub use meta::{check_pack, check_user_rules};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pattern::Pattern;
+pub use shapes::Shape;
 pub use versions::{NEWEST, Versions, parse as parse_version};

@@ -94,7 +94,11 @@ fn canonical(name: &str) -> &str {
     match name {
         "kubeadm" | "bootstrap-kubeadm" | "control-plane-kubeadm" | "core" => "cluster-api",
         "infrastructure-docker" | "in-memory" => "docker",
-        "bootstrap-rke2" | "control-plane-rke2" => "rke2",
+        "bootstrap-rke2" | "control-plane-rke2" | "caprke2" => "rke2",
+        "capo" => "openstack",
+        "capm3" => "metal3",
+        "capv" => "vsphere",
+        "capd" => "docker",
         _ => name.strip_prefix("infrastructure-").unwrap_or(name),
     }
 }

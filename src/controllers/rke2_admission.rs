@@ -1,0 +1,94 @@
+//! Mirror of what the webhooks of the RKE2 provider refuse on an update.
+//! Read beside `controlplane/api/v1beta1/rke2controlplane_webhook.go` and `bootstrap/api/v1beta1/rke2config_webhook.go`
+//! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
+
+use serde_json::Value;
+
+use super::admission::refuse;
+use super::kcp_admission::Refusal;
+use super::machines::text;
+use crate::object::Path;
+
+/// Id of everything that is refused here.
+const RULE: &str = "rke2cp/rejected";
+
+/// What is refused about an update; both sides in the superset form, the new one with defaults.
+#[must_use]
+pub fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    match kind {
+        "RKE2ControlPlane" => {
+            config(new.get("spec"), &spec, &mut out);
+            server(new.get("spec"), &spec, &mut out);
+            if text(new, "/spec/machineTemplate/spec/infrastructureRef/name").is_none() {
+                let place = "machineTemplate.spec.infrastructureRef";
+                refuse(&mut out, RULE, &spec, place, "the control plane names no infrastructure template");
+            }
+            for key in ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"] {
+                let pointer = format!("/spec/machineTemplate/spec/deletion/{key}");
+                if new.pointer(&pointer).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+                    let place = format!("machineTemplate.spec.deletion.{key}");
+                    refuse(&mut out, RULE, &spec, &place, "a timeout cannot be negative");
+                }
+            }
+            if new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count <= 0) {
+                refuse(&mut out, RULE, &spec, "replicas", "a control plane cannot have 0 replicas");
+            }
+            registration(old.get("spec"), new.get("spec"), &spec, &mut out);
+        }
+        "RKE2ControlPlaneTemplate" => {
+            let at = spec.key("template").key("spec");
+            config(new.pointer("/spec/template/spec"), &at, &mut out);
+            server(new.pointer("/spec/template/spec"), &at, &mut out);
+            registration(old.pointer("/spec/template/spec"), new.pointer("/spec/template/spec"), &at, &mut out);
+        }
+        "RKE2Config" => config(new.get("spec"), &spec, &mut out),
+        _ => {}
+    }
+    out
+}
+
+/// The registration method stays once it is set.
+fn registration(old: Option<&Value>, new: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let told = |side: Option<&Value>| side.and_then(|side| text(side, "/registrationMethod")).map(str::to_owned);
+    if told(old).is_some() && told(old) != told(new) {
+        refuse(out, RULE, at, "registrationMethod", "the registration method cannot change once it is set");
+    }
+}
+
+/// Multus needs another network plugin beside it.
+fn server(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let server = spec.and_then(|spec| spec.get("serverConfig")).unwrap_or(&Value::Null);
+    if server.get("cniMultusEnable") == Some(&Value::Bool(true)) && text(server, "/cni").is_none() {
+        for below in ["serverConfig.cni", "serverConfig.cniMultusEnable"] {
+            refuse(out, RULE, at, below, "cni must be set where cniMultusEnable is true");
+        }
+    }
+}
+
+/// Registries need credentials or TLS settings, and Ignition knows no gzip.
+fn config(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let spec = spec.unwrap_or(&Value::Null);
+    let says = |block: Option<&Value>| {
+        block.and_then(Value::as_object).is_some_and(|map| {
+            map.values().any(|value| !matches!(value, Value::Null | Value::Bool(false)) && value != "")
+        })
+    };
+    let registries = spec.pointer("/privateRegistriesConfig/configs").and_then(Value::as_object);
+    for (name, registry) in registries.into_iter().flatten() {
+        if !says(registry.get("authSecret")) && !says(registry.get("tls")) {
+            let path = at.key("privateRegistriesConfig").key("configs").key(name);
+            refuse(out, RULE, &path, "", format!("the registry {name} has neither credentials nor TLS settings"));
+        }
+    }
+    if text(spec, "/agentConfig/format") == Some("ignition") {
+        for (place, file) in spec.get("files").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if text(file, "/encoding").is_some_and(|encoding| encoding.starts_with("gzip")) {
+                for below in [format!("files[{place}].encoding"), "agentConfig.format".to_owned()] {
+                    refuse(out, RULE, at, &below, "gzip cannot be used with the ignition format");
+                }
+            }
+        }
+    }
+}

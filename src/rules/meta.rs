@@ -1,0 +1,145 @@
+//! What a pack must keep to, built in or brought by a user: readable rules, each of which can win.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::pack::{Pack, Rule, When};
+use crate::effect::Effect;
+use crate::yaml;
+
+/// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.
+#[must_use]
+pub fn check_pack(bytes: &[u8]) -> Vec<String> {
+    let span = yaml::Span { start: 0, end: bytes.len() };
+    match yaml::read_json(bytes, span) {
+        Ok(value) => match read(value) {
+            Ok(pack) => faults(&pack),
+            Err(fault) => vec![fault],
+        },
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// A pack of its tree.
+fn read(value: Value) -> Result<Pack, String> {
+    let name = value.get("pack").and_then(Value::as_str).unwrap_or("pack").to_owned();
+    Pack::from_value(&name, value).map_err(|error| error.to_string())
+}
+
+/// What is wrong with a pack that can be read.
+pub(super) fn faults(pack: &Pack) -> Vec<String> {
+    let mut out = Vec::new();
+    if pack.kinds.is_empty() {
+        out.push(format!("{}: it is about no kind", pack.pack));
+    }
+    for (place, rule) in pack.rules.iter().enumerate() {
+        let mut fault = |text: &str| out.push(format!("{}: rules[{place}] {}: {text}", pack.pack, rule.id));
+        if !is_id(&rule.id) {
+            fault("an id has the form family/name, in lower case");
+        }
+        if rule.paths.is_empty() {
+            fault("it names no path");
+        }
+        if !rule.because.ends_with('.') {
+            fault("its sentence does not end with a full stop");
+        }
+        if rule.source.is_empty() && pack.source.is_empty() {
+            fault("neither it nor the pack names a source");
+        }
+        if let (Some(since), Some(until)) = (&rule.since, &rule.until)
+            && (since.major, since.minor) > (until.major, until.minor)
+        {
+            fault("since is later than until");
+        }
+        if let Some(earlier) = pack.rules[..place].iter().find(|earlier| hides(earlier, rule)) {
+            fault(&format!("it can never win, because {} stands before it", earlier.id));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for cause in &pack.causes {
+        if !seen.insert(&cause.id) {
+            out.push(format!("{}: the cause {} stands twice", pack.pack, cause.id));
+        }
+        if !cause.because.ends_with('.') || cause.source.is_empty() {
+            out.push(format!("{}: the cause {} needs a sentence with a full stop, and a source", pack.pack, cause.id));
+        }
+    }
+    out
+}
+
+/// Whether a text can be an id.
+fn is_id(id: &str) -> bool {
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    id.split_once('/').is_some_and(|(family, name)| word(family) && word(name))
+}
+
+/// Whether every change that a rule is about is taken by an earlier one without conditions.
+fn hides(earlier: &Rule, rule: &Rule) -> bool {
+    let unconditional = is_unconditional(&earlier.when);
+    let since = earlier.since.as_ref().is_none_or(|since| rule.since.as_ref().is_some_and(|own| own >= since));
+    let until = earlier.until.as_ref().is_none_or(|until| rule.until.as_ref().is_some_and(|own| own <= until));
+    let covered = rule.paths.iter().all(|pattern| {
+        earlier.paths.iter().any(|other| {
+            other.text() == pattern.text()
+                || other.text().strip_suffix(".**").is_some_and(|head| {
+                    pattern.text() == head
+                        || pattern
+                            .text()
+                            .strip_prefix(head)
+                            .is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
+                })
+        })
+    });
+    unconditional && since && until && covered
+}
+
+/// Whether a rule asks for nothing besides its path.
+fn is_unconditional(when: &When) -> bool {
+    when.change.is_empty()
+        && when.before.is_none()
+        && when.after.is_none()
+        && when.field.is_empty()
+        && when.field_before.is_empty()
+        && when.gate.is_none()
+        && when.used_by.is_empty()
+}
+
+/// What is wrong with rules of a user beside the built-in ones: they may only be stricter, unless they say `override: true`.
+#[must_use]
+pub fn check_user_rules(pack: &Pack) -> Vec<String> {
+    let mut out = faults(pack);
+    for rule in &pack.rules {
+        let mild = rule.effect < Effect::Rollout;
+        if mild && !rule.overrides {
+            out.push(format!(
+                "{}: {}: a rule of a user with the effect {} only counts where it makes a verdict stricter; say override: true to make it milder",
+                pack.pack, rule.id, rule.effect
+            ));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+
+    #[test]
+    fn the_packs_that_are_built_in_keep_to_the_rules() {
+        let faults: Vec<String> = Rules::built_in().packs().iter().flat_map(faults).collect();
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+
+    #[test]
+    fn a_bad_pack_is_told_what_is_wrong() {
+        let text = b"pack: mine\nprovider: cluster-api\nkinds: [{group: g, kind: K}]\nrules:\n- {id: a/all, paths: [spec.**], effect: none, because: x., source: s}\n- {id: A, paths: [spec.a], effect: none, because: y, source: s}\n";
+        let faults = check_pack(text);
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(check_pack(b"pack: [").len() == 1);
+        assert!(check_pack(b"pack: x\nnonsense: 1\n")[0].contains("nonsense"));
+    }
+}

@@ -1,0 +1,240 @@
+//! What the API server refuses by the schema alone: types, limits, required fields, list types, validation rules.
+//! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/validation` and `schema/listtype`, v0.33.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::{Node, Shape, Word, node};
+use crate::object::Path;
+
+thread_local! {
+    /// Patterns that were compiled already; `None` is one that cannot be.
+    static PATTERNS: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+}
+
+impl Shape {
+    /// Where a value breaks the schema, and how.
+    #[must_use]
+    pub fn faults(&self, value: &Value, at: &Path) -> Vec<(Path, String)> {
+        let mut out = Vec::new();
+        check(self.root, value, at, &mut out);
+        out
+    }
+}
+
+impl Shape {
+    /// Where a value that the schema fixes was changed.
+    #[must_use]
+    pub fn moved(&self, old: &Value, new: &Value, at: &Path) -> Vec<(Path, String)> {
+        let mut out = Vec::new();
+        fixed(self.root, old, new, at, &mut out);
+        out
+    }
+}
+
+/// Checks one value.
+fn check(shape: &Node, value: &Value, at: &Path, out: &mut Vec<(Path, String)>) {
+    if value.is_null() && (shape.nullable || shape.kind == "*") {
+        return;
+    }
+    if !type_fits(shape, value) {
+        out.push((at.clone(), format!("must be {}", type_word(&shape.kind))));
+        return;
+    }
+    if let Some(list) = &shape.one_of
+        && !list.contains(value)
+    {
+        let words: Vec<String> =
+            list.iter().map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned)).collect();
+        out.push((at.clone(), format!("must be one of {}", words.join(", "))));
+    }
+    match value {
+        Value::String(text) => check_text(shape, text, at, out),
+        Value::Number(number) => check_number(shape, number.as_f64().unwrap_or(0.0), at, out),
+        Value::Array(list) => check_list(shape, list, at, out),
+        Value::Object(map) => check_map(shape, map, at, out),
+        _ => {}
+    }
+}
+
+/// Where a value that never changes was changed.
+fn fixed(shape: &Node, old: &Value, new: &Value, at: &Path, out: &mut Vec<(Path, String)>) {
+    for rule in &shape.rules {
+        if let Word::Fixed(field) = rule {
+            let (place, before, after) = match field.as_str() {
+                "" => (at.clone(), Some(old), Some(new)),
+                field => (at.key(field), old.get(field), new.get(field)),
+            };
+            if before.is_some() && before != after {
+                out.push((place, "cannot change".to_owned()));
+            }
+        }
+    }
+    if let (Value::Object(left), Value::Object(right)) = (old, new) {
+        for (key, before) in left {
+            let below = shape.fields.get(key).copied().or(shape.others).and_then(node);
+            if let (Some(below), Some(after)) = (below, right.get(key)) {
+                fixed(below, before, after, &at.key(key), out);
+            }
+        }
+    }
+}
+
+/// Whether a value has the type.
+fn type_fits(shape: &Node, value: &Value) -> bool {
+    match shape.kind.as_str() {
+        "o" => value.is_object(),
+        "a" => value.is_array(),
+        "s" => value.is_string(),
+        "i" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "n" => value.is_number(),
+        "b" => value.is_boolean(),
+        "x" => value.is_string() || value.is_i64() || value.is_u64(),
+        _ => true,
+    }
+}
+
+/// A type for a person.
+fn type_word(kind: &str) -> &'static str {
+    match kind {
+        "o" => "a map",
+        "a" => "a list",
+        "s" => "text",
+        "i" => "a whole number",
+        "n" => "a number",
+        "b" => "true or false",
+        "x" => "a number or text",
+        _ => "there",
+    }
+}
+
+/// Whether a count lies within limits; says so where it does not.
+fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Option<String> {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    match limits {
+        (Some(least), _) if count < least => Some(format!("must have at least {least} {what}, not {count}")),
+        (_, Some(most)) if count > most => Some(format!("must have at most {most} {what}, not {count}")),
+        _ => None,
+    }
+}
+
+/// Checks a text.
+fn check_text(shape: &Node, text: &str, at: &Path, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.length, text.chars().count(), "letters").map(|fault| (at.clone(), fault)));
+    if let Some(pattern) = &shape.pattern
+        && !matches(pattern, text)
+    {
+        out.push((at.clone(), format!("must match {pattern}")));
+    }
+    let wrong = match shape.format.as_deref() {
+        Some("date-time") => {
+            text.parse::<Timestamp>().is_err().then_some("must be a time such as 2025-06-01T00:00:00Z")
+        }
+        Some("byte") => {
+            use base64::Engine as _;
+            base64::engine::general_purpose::STANDARD.decode(text).is_err().then_some("must be base64")
+        }
+        _ => None,
+    };
+    out.extend(wrong.map(|fault| (at.clone(), fault.to_owned())));
+    for rule in &shape.rules {
+        match rule {
+            Word::Not(list) if list.iter().any(|word| word == text) => {
+                out.push((at.clone(), format!("must not be {text}")));
+            }
+            Word::Matches(pattern) if !matches(pattern, text) => {
+                out.push((at.clone(), format!("must match {pattern}")));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a text matches; a pattern that cannot be read refuses nothing.
+fn matches(pattern: &str, text: &str) -> bool {
+    PATTERNS.with_borrow_mut(|known| {
+        let compiled = known.entry(pattern.to_owned()).or_insert_with(|| Regex::new(pattern).ok());
+        compiled.as_ref().is_none_or(|compiled| compiled.is_match(text))
+    })
+}
+
+/// Checks a number.
+fn check_number(shape: &Node, number: f64, at: &Path, out: &mut Vec<(Path, String)>) {
+    let (least, most) = match shape.format.as_deref() {
+        Some("int32") => (Some(f64::from(i32::MIN)), Some(f64::from(i32::MAX))),
+        _ => (None, None),
+    };
+    for least in [shape.value.0, least].into_iter().flatten().filter(|least| number < *least) {
+        out.push((at.clone(), format!("must be at least {least}")));
+    }
+    for most in [shape.value.1, most].into_iter().flatten().filter(|most| number > *most) {
+        out.push((at.clone(), format!("must be at most {most}")));
+    }
+}
+
+/// Checks a list.
+fn check_list(shape: &Node, list: &[Value], at: &Path, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.count, list.len(), "items").map(|fault| (at.clone(), fault)));
+    let keyed =
+        |item: &Value| -> Value { shape.keys.iter().map(|key| item.get(key).cloned().unwrap_or_default()).collect() };
+    match shape.list.as_deref() {
+        Some("map") => repeated(list.iter().map(keyed), at, out),
+        Some("set") => repeated(list.iter().cloned(), at, out),
+        _ => {}
+    }
+    for rule in &shape.rules {
+        match rule {
+            Word::Unique(field) if field.is_empty() => repeated(list.iter().cloned(), at, out),
+            Word::Unique(field) => {
+                repeated(list.iter().map(|item| item.get(field).cloned().unwrap_or_default()), at, out);
+            }
+            _ => {}
+        }
+    }
+    if let Some(below) = shape.items.and_then(node) {
+        for (place, item) in list.iter().enumerate() {
+            check(below, item, &at.index(place), out);
+        }
+    }
+}
+
+/// Names a value that stands twice.
+fn repeated(values: impl Iterator<Item = Value>, at: &Path, out: &mut Vec<(Path, String)>) {
+    let mut seen: Vec<Value> = Vec::new();
+    for value in values {
+        if seen.contains(&value) {
+            out.push((at.clone(), "must not hold the same item twice".to_owned()));
+            return;
+        }
+        seen.push(value);
+    }
+}
+
+/// Checks a map.
+fn check_map(shape: &Node, map: &Map<String, Value>, at: &Path, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.clone(), fault)));
+    for key in shape.required.iter().filter(|key| !map.contains_key(*key)) {
+        out.push((at.key(key), "is required".to_owned()));
+    }
+    for rule in &shape.rules {
+        if let Word::NotBoth(fields) = rule
+            && fields.iter().filter(|field| map.contains_key(*field)).count() > 1
+        {
+            out.push((at.clone(), format!("must not have both of {}", fields.join(", "))));
+        }
+        if let Word::OneOf(fields) = rule
+            && fields.iter().filter(|field| map.contains_key(*field)).count() != 1
+        {
+            out.push((at.clone(), format!("must have exactly one of {}", fields.join(", "))));
+        }
+    }
+    for (key, child) in map {
+        if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+            check(below, child, &at.key(key), out);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What the API server does to an object before any webhook sees it: unknown fields go, nulls go, defaults come.
+//! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema/{pruning,defaulting}`, v0.33.
+
+use serde_json::{Map, Value};
+
+use super::{Node, Shape, node};
+use crate::object::Path;
+
+impl Shape {
+    /// Takes out the fields that the kind does not have and says where they were.
+    pub fn prune(&self, value: &mut Value, at: &Path) -> Vec<Path> {
+        let mut dropped = Vec::new();
+        prune(self.root, value, at, &mut dropped);
+        dropped
+    }
+
+    /// Takes out nulls that cannot stay and fills in defaults.
+    pub fn fill(&self, value: &mut Value) {
+        fill(self.root, value);
+    }
+}
+
+impl Shape {
+    /// What a mutating webhook of before 1.11 leaves of an object by reading it into Go's types and writing it again:
+    /// empty texts that may be absent go, required fields that are absent come with their zero value.
+    pub fn round_trip(&self, value: &mut Value) {
+        round_trip(self.root, value);
+    }
+}
+
+/// Reads into Go's types and writes again.
+fn round_trip(shape: &Node, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if !shape.fields.is_empty() {
+                map.retain(|key, child| *child != Value::String(String::new()) || shape.required.contains(key));
+                // A pointer that is required and not there stays away, and the schema refuses it.
+                for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
+                    let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
+                        "o" => Value::Object(Map::new()),
+                        "s" => Value::String(String::new()),
+                        "i" | "n" => Value::from(0),
+                        "b" => Value::Bool(false),
+                        _ => Value::Null,
+                    });
+                    if let (false, Some(zero)) = (map.contains_key(key), zero.filter(|zero| !zero.is_null())) {
+                        map.insert(key.clone(), zero);
+                    }
+                }
+            }
+            for (key, child) in map.iter_mut() {
+                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                    round_trip(below, child);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(below) = shape.items.and_then(node) {
+                list.iter_mut().for_each(|child| round_trip(below, child));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes out what a node does not name.
+fn prune(shape: &Node, value: &mut Value, at: &Path, dropped: &mut Vec<Path>) {
+    match value {
+        Value::Object(map) => {
+            let open = shape.open || shape.kind == "*";
+            map.retain(|key, _| {
+                let known = open || shape.others.is_some() || shape.fields.contains_key(key);
+                if !known {
+                    dropped.push(at.key(key));
+                }
+                known
+            });
+            for (key, child) in map.iter_mut() {
+                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                    prune(below, child, &at.key(key), dropped);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(below) = shape.items.and_then(node) {
+                for (place, child) in list.iter_mut().enumerate() {
+                    prune(below, child, &at.index(place), dropped);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fills in what a node says.
+fn fill(shape: &Node, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, child| {
+                let below = shape.fields.get(key).copied().or(shape.others).and_then(node);
+                !child.is_null() || below.is_none_or(|below| below.nullable || below.kind == "*")
+            });
+            defaults(shape, map);
+            for (key, child) in map.iter_mut() {
+                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                    fill(below, child);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(below) = shape.items.and_then(node) {
+                list.iter_mut().for_each(|child| fill(below, child));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Puts in the defaults of the fields of a map.
+fn defaults(shape: &Node, map: &mut Map<String, Value>) {
+    for (key, below) in &shape.fields {
+        if !map.contains_key(key)
+            && let Some(default) = node(*below).and_then(|below| below.default.clone())
+        {
+            map.insert(key.clone(), default);
+        }
+    }
+}

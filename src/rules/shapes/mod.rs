@@ -1,0 +1,191 @@
+//! Shapes: which fields a kind has in one provider version, of which type and within which limits.
+//! `shapes.json` is made from the providers' CRDs by `tests/shapes.rs`; a kind without a shape is judged without one.
+
+mod check;
+mod fill;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use semver::Version;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::versions::{Versions, parse};
+
+/// One node of a shape; the short names are those of the file.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Node {
+    /// Type: `o`bject, `a`rray, `s`tring, `i`nteger, `n`umber, `b`oolean, `x` number or text, `*` anything.
+    #[serde(rename = "t")]
+    kind: String,
+    /// Fields.
+    #[serde(rename = "p", default)]
+    fields: BTreeMap<String, usize>,
+    /// Value of every other key.
+    #[serde(rename = "g")]
+    others: Option<usize>,
+    /// Items.
+    #[serde(rename = "h")]
+    items: Option<usize>,
+    /// Fields that must be there.
+    #[serde(rename = "q", default)]
+    required: Vec<String>,
+    /// Values that are allowed.
+    #[serde(rename = "e")]
+    one_of: Option<Vec<Value>>,
+    /// Pattern of a text.
+    #[serde(rename = "r")]
+    pattern: Option<String>,
+    /// Format of a text or number.
+    #[serde(rename = "f")]
+    format: Option<String>,
+    /// Least and most.
+    #[serde(rename = "v", default)]
+    value: (Option<f64>, Option<f64>),
+    /// Shortest and longest.
+    #[serde(rename = "l", default)]
+    length: (Option<u64>, Option<u64>),
+    /// Fewest and most items.
+    #[serde(rename = "c", default)]
+    count: (Option<u64>, Option<u64>),
+    /// Fewest and most keys.
+    #[serde(rename = "m", default)]
+    size: (Option<u64>, Option<u64>),
+    /// Value where none is given.
+    #[serde(rename = "d")]
+    default: Option<Value>,
+    /// Whether null may stay.
+    #[serde(rename = "z", default)]
+    nullable: bool,
+    /// Whether fields that are not named may stay.
+    #[serde(rename = "u", default)]
+    open: bool,
+    /// Keys that tell items apart.
+    #[serde(rename = "k", default)]
+    keys: Vec<String>,
+    /// `map`, `set` or `atomic`.
+    #[serde(rename = "y")]
+    list: Option<String>,
+    /// Validation rules.
+    #[serde(rename = "w", default)]
+    rules: Vec<Word>,
+}
+
+/// A validation rule in a word of our own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Word {
+    /// Items, or a field of theirs, are all different.
+    Unique(String),
+    /// The text is none of these.
+    Not(Vec<String>),
+    /// The text matches.
+    Matches(String),
+    /// At most one of these fields is there.
+    NotBoth(Vec<String>),
+    /// Exactly one of these fields is there.
+    OneOf(Vec<String>),
+    /// The field, or the value itself, never changes.
+    Fixed(String),
+    /// A rule that is not read here, in the schema's words; it never refuses anything here.
+    Unread(#[expect(dead_code, reason = "it stands there for the reader of the file.")] String),
+}
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+struct Table {
+    nodes: Vec<Node>,
+    roots: BTreeMap<String, BTreeMap<String, usize>>,
+}
+
+/// The file, read once.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("shapes.json")).expect("a test reads the shapes that are built in")
+});
+
+/// The shape of `spec` of one kind in one version.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    root: &'static Node,
+}
+
+impl Shape {
+    /// The shape of a kind under an `apiVersion`, in the newest recorded version that is not newer than the provider's;
+    /// the oldest one where the provider is older than all.
+    #[must_use]
+    pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
+        let word = format!("{kind}/{}", api_version.rsplit('/').next()?);
+        let mut best: Option<&Root> = None;
+        for root in ROOTS.get(&word)? {
+            // They stand from the oldest to the newest.
+            if best.is_none() || root.version <= versions.get(&root.provider) {
+                best = Some(root);
+            }
+        }
+        Some(Self { root: node(best?.node)? })
+    }
+}
+
+/// A shape's place in the table.
+struct Root {
+    provider: String,
+    version: Version,
+    node: usize,
+}
+
+/// The shapes of each kind and version of its API, from the oldest to the newest.
+static ROOTS: LazyLock<HashMap<String, Vec<Root>>> = LazyLock::new(|| {
+    let mut out: HashMap<String, Vec<Root>> = HashMap::new();
+    for (name, kinds) in &TABLE.roots {
+        let Some((provider, version)) = name.split_once('@') else { continue };
+        let Some(version) = parse(version) else { continue };
+        for (kind, node) in kinds {
+            let root = Root { provider: provider.to_owned(), version: version.clone(), node: *node };
+            out.entry(kind.clone()).or_default().push(root);
+        }
+    }
+    out.values_mut().for_each(|roots| roots.sort_by(|left, right| left.version.cmp(&right.version)));
+    out
+});
+/// A node by its place.
+fn node(place: usize) -> Option<&'static Node> {
+    TABLE.nodes.get(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Path;
+    use serde_json::json;
+
+    fn shape() -> Shape {
+        let versions = Versions::told("cluster-api", "v1.14.2");
+        Shape::of("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta2", &versions).expect("a shape")
+    }
+
+    #[test]
+    fn the_shapes_that_are_built_in_can_be_read() {
+        assert!(TABLE.nodes.len() > 500);
+        assert!(TABLE.roots.len() > 10);
+    }
+
+    #[test]
+    fn unknown_fields_go_and_are_named() {
+        let mut spec =
+            json!({"version": "v1.30.0", "nonsense": 1, "machineTemplate": {"metadata": {"labels": {"a": "b"}}}});
+        let dropped = shape().prune(&mut spec, &Path::root().key("spec"));
+        assert_eq!(dropped.iter().map(ToString::to_string).collect::<Vec<_>>(), ["spec.nonsense"]);
+        assert_eq!(spec["machineTemplate"]["metadata"]["labels"]["a"], json!("b"));
+    }
+
+    #[test]
+    fn limits_are_kept() {
+        let spec = json!({"version": "", "kubeadmConfigSpec": {"files": []}});
+        let found: Vec<String> =
+            shape().faults(&spec, &Path::root().key("spec")).into_iter().map(|(path, _)| path.to_string()).collect();
+        assert!(found.contains(&"spec.version".to_owned()), "{found:?}");
+        assert!(found.contains(&"spec.kubeadmConfigSpec.files".to_owned()), "{found:?}");
+        assert!(found.contains(&"spec.machineTemplate".to_owned()), "{found:?}");
+    }
+}

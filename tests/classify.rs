@@ -1,0 +1,125 @@
+//! Runs the cases in `testdata/classify/`: an old render or a cluster, a new render, and what must come out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rollgate::controllers::{Scene, classify};
+use rollgate::host::{Host, HostKind, predict};
+use rollgate::object::{Inventory, Key, Stream};
+use rollgate::world::{Base, BaseKind, LiveKind, LiveSource, Provider, World};
+use rollgate::yaml;
+use serde::Deserialize;
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Expected {
+    providers: BTreeMap<String, String>,
+    now: Option<String>,
+    cluster: bool,
+    objects: BTreeMap<String, String>,
+    rules: BTreeMap<String, String>,
+    rollouts: Option<BTreeMap<String, String>>,
+    findings: Vec<String>,
+}
+
+fn objects(path: &Path) -> Inventory {
+    let bytes: Arc<[u8]> = std::fs::read(path).expect("a readable file").into();
+    Stream::load(&bytes).expect("a stream").objects
+}
+
+fn world(live: Inventory, expected: &Expected) -> World {
+    let now = expected.now.as_deref().unwrap_or("2025-06-01T00:00:00Z").parse().expect("a time");
+    let kind = if expected.cluster { LiveKind::Cluster } else { LiveKind::OldRender };
+    let provider = |version: &String| Provider { version: version.clone(), evidence: "told".to_owned() };
+    let base = if expected.cluster {
+        Base { kind: BaseKind::File, objects: Inventory::default() }
+    } else {
+        Base { kind: BaseKind::Live, objects: Inventory::default() }
+    };
+    World {
+        taken: now,
+        now,
+        source: LiveSource { kind, name: "old.yaml".to_owned() },
+        live,
+        base,
+        release: None,
+        host: Host { kind: Some(HostKind::Helm3), ..Host::default() },
+        readings: Vec::new(),
+        pins: Vec::new(),
+        providers: expected.providers.iter().map(|(name, version)| (name.clone(), provider(version))).collect(),
+        feature_gates: BTreeMap::new(),
+        unread: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+fn named(key: &Key) -> String {
+    format!("{} {}", key.kind, key.name)
+}
+
+fn run(folder: &Path) {
+    let case = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    let text = std::fs::read(folder.join("expected.yaml")).expect("expected.yaml");
+    let tree = yaml::read_json(&text, yaml::Span { start: 0, end: text.len() }).expect("YAML");
+    let expected: Expected = serde_json::from_value(tree).unwrap_or_else(|error| panic!("{case}: {error}"));
+    let world = world(objects(&folder.join("old.yaml")), &expected);
+    let rendered = objects(&folder.join("new.yaml"));
+    let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
+    let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered });
+
+    let found: BTreeMap<String, String> = pairs
+        .iter()
+        .filter(|pair| {
+            !(pair.changes.is_empty() && pair.effect.word() == "none")
+                || expected.objects.contains_key(&named(&pair.key))
+        })
+        .map(|pair| (named(&pair.key), pair.effect.word().to_owned()))
+        .collect();
+    let mut wanted = expected.objects;
+    // An object that goes and does nothing may be left out of the prediction.
+    wanted.retain(|name, effect| found.contains_key(name) || effect != "none");
+    assert_eq!(found, wanted, "{case}: effects of objects");
+
+    for (place, rule) in &expected.rules {
+        let have = pairs.iter().flat_map(|pair| {
+            pair.changes.iter().map(move |change| (format!("{} {}", named(&pair.key), change.path), change))
+        });
+        let change =
+            have.into_iter().find(|(name, _)| name == place).unwrap_or_else(|| panic!("{case}: no change {place}")).1;
+        assert_eq!(&change.rule, rule, "{case}: {place}: {}", change.because);
+        assert!(!change.because.is_empty(), "{case}: {place}");
+    }
+    if let Some(wanted) = &expected.rollouts {
+        let found: BTreeMap<String, String> = classified
+            .rollouts
+            .iter()
+            .map(|rollout| {
+                let machines = rollout.machines.map_or("?".to_owned(), |machines| machines.to_string());
+                (named(&rollout.owner), format!("{}, {machines}", rollout.effect))
+            })
+            .collect();
+        assert_eq!(&found, wanted, "{case}: rollouts");
+    }
+    for id in &expected.findings {
+        assert!(
+            classified.findings.iter().any(|finding| finding.id == *id),
+            "{case}: no finding {id}: {:?}",
+            classified.findings
+        );
+    }
+}
+
+#[test]
+fn every_case_comes_out_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/classify");
+    let mut cases = 0;
+    for entry in std::fs::read_dir(folder).expect("the cases are in the repository") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            run(&path);
+            cases += 1;
+        }
+    }
+    assert!(cases >= 9, "only {cases} cases were found");
+}

@@ -1,0 +1,359 @@
+//! One recording, replayed: each case becomes a World with its Machines and a pair, and is classified.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read as _;
+use std::path::Path;
+
+use rollgate::compare::{Action, Pair, changes};
+use rollgate::controllers::{Scene, classify};
+use rollgate::effect::Effect;
+use rollgate::host::Host;
+use rollgate::object::{Inventory, Object};
+use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A recording.
+pub(crate) struct Recording {
+    /// Provider and version.
+    pub(crate) name: String,
+    provider: String,
+    version: String,
+    now: String,
+    gates: BTreeMap<String, bool>,
+    bases: BTreeMap<String, BaseLine>,
+    cases: Vec<Case>,
+    pending: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BaseLine {
+    base: String,
+    #[serde(default)]
+    observed: bool,
+    object: Value,
+    #[serde(default)]
+    cluster: Option<Value>,
+    #[serde(default)]
+    machines: Vec<BTreeMap<String, Value>>,
+    #[serde(default)]
+    machine_sets: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    kind: String,
+    base: String,
+    patch: Vec<Value>,
+    answer: Answer,
+}
+
+#[derive(Deserialize, Default, Clone)]
+struct Answer {
+    accepted: bool,
+    #[serde(default)]
+    stage: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    changed: Vec<String>,
+    #[serde(default)]
+    outdated: Vec<String>,
+    #[serde(default)]
+    propagated: Vec<String>,
+    #[serde(default)]
+    error: String,
+}
+
+/// Rules about things that reach Machines or the cluster in other ways than a recording sees.
+const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-exclusion"];
+
+/// What happens to Machines, in the words of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    NotReplaced,
+    Propagated,
+    Replaced,
+    Refused,
+    Unknown,
+}
+
+/// One case and both answers.
+pub(crate) struct Answered {
+    pub(crate) kind: String,
+    pub(crate) agrees: bool,
+    id: String,
+    theirs: Word,
+    ours: Word,
+    detail: String,
+}
+
+/// Counts of one kind.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Tally {
+    cases: usize,
+    differ: usize,
+    false_safe: usize,
+    false_hold: usize,
+    unknown: usize,
+}
+
+impl Answered {
+    /// The line of a dump.
+    pub(crate) fn line(&self) -> String {
+        format!("{:?} not {:?}\t{}\t{}", self.ours, self.theirs, self.id, self.detail)
+    }
+
+    /// Machines would be replaced, or the write refused, and nobody is told.
+    fn is_false_safe(&self) -> bool {
+        self.theirs >= Word::Replaced && self.ours < Word::Replaced
+    }
+
+    fn is_false_hold(&self) -> bool {
+        self.theirs < Word::Replaced && matches!(self.ours, Word::Replaced | Word::Refused)
+    }
+}
+
+impl Tally {
+    /// Counts one answer.
+    pub(crate) fn add(&mut self, answer: &Answered) {
+        self.cases += 1;
+        self.differ += usize::from(!answer.agrees);
+        self.false_safe += usize::from(answer.is_false_safe());
+        self.false_hold += usize::from(answer.is_false_hold());
+        self.unknown += usize::from(answer.ours == Word::Unknown);
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cases, differ, false_safe, false_hold, unknown } = self;
+        write!(
+            f,
+            "cases {cases:6} differ {differ:6} false safe {false_safe:5} false hold {false_hold:5} unknown {unknown:5}"
+        )
+    }
+}
+
+impl Recording {
+    /// Reads a recording.
+    pub(crate) fn read(path: &Path) -> Self {
+        let file = std::fs::File::open(path).expect("a recording can be opened");
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("a recording is gzip");
+        let mut lines = text.lines();
+        let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("a header");
+        let said = |key: &str| header[key].as_str().unwrap_or_default().to_owned();
+        let mut gates = BTreeMap::new();
+        for gate in said("gates").split(',') {
+            if let Some((name, state)) = gate.split_once('=') {
+                gates.insert(name.to_owned(), state == "true");
+            }
+        }
+        let (provider, version) = (said("provider"), said("version"));
+        let mut out = Self {
+            name: format!("{provider}@{version}"),
+            provider,
+            version,
+            now: said("now"),
+            gates,
+            bases: BTreeMap::new(),
+            cases: Vec::new(),
+            pending: BTreeMap::new(),
+        };
+        let only = std::env::var("ROLLGATE_ORACLE_KIND").unwrap_or_default();
+        for line in lines {
+            if line.contains("#:same\"") {
+                let case: Case = serde_json::from_str(line).expect("a case");
+                if !case.answer.outdated.is_empty() {
+                    out.pending.insert(case.base.clone(), case.answer.outdated.clone());
+                }
+            }
+            if !only.is_empty() && line.starts_with("{\"id\"") && !line.starts_with(&format!("{{\"id\":\"{only}")) {
+                continue;
+            }
+            if line.contains("\"id\":") && line.starts_with("{\"id\"") {
+                out.cases.push(serde_json::from_str(line).expect("a case"));
+            } else {
+                let base: BaseLine = serde_json::from_str(line).expect("a base");
+                out.bases.insert(base.base.clone(), base);
+            }
+        }
+        out
+    }
+
+    /// Answers every case.
+    pub(crate) fn replay(&self) -> Vec<Answered> {
+        let half = self.cases.len() / 2;
+        let (left, right) = self.cases.split_at(half);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| right.iter().map(|case| self.answer(case)).collect::<Vec<_>>());
+            let mut all: Vec<Answered> = left.iter().map(|case| self.answer(case)).collect();
+            all.extend(other.join().expect("no panic while replaying"));
+            all
+        })
+    }
+
+    /// Answers one case.
+    fn answer(&self, case: &Case) -> Answered {
+        let base = &self.bases[&case.base];
+        let mut after = base.object.clone();
+        for operation in &case.patch {
+            apply(&mut after, operation);
+        }
+        let mut world = self.world(base);
+        // The clock of a recording stands; what a case needs beside its base is in the base.
+        if !case.answer.error.is_empty() {
+            for pointer in ["/spec/machineTemplate/infrastructureRef", "/spec/machineTemplate/spec/infrastructureRef"] {
+                if let Some(reference) = after.pointer(pointer) {
+                    let word = |key: &str| reference[key].as_str().unwrap_or_default();
+                    world.absent.push(Absent { what: format!("{} {}", word("kind"), word("name")) });
+                }
+            }
+        }
+        let live = Object::from_value(base.object.clone(), 0).expect("a base is an object");
+        let key = live.key.clone();
+        let api_version = live.api_version.clone();
+        world.live.push(live);
+        let found = changes(&base.object, &after);
+        let action = if found.is_empty() { Action::Unchanged } else { Action::Update };
+        let mut pairs = vec![Pair {
+            key,
+            api_version,
+            action,
+            live: Some(base.object.clone()),
+            predicted: Some(after),
+            renamed_from: None,
+            changes: found,
+            effect: Effect::None,
+            basis: None,
+            rule: String::new(),
+            because: String::new(),
+            line: 0,
+        }];
+        let rendered = Inventory::default();
+        let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered });
+        let pair = &pairs[0];
+        let waits = pair.changes.iter().any(|change| change.because.contains("this lands when"));
+        let ours = match pair.effect {
+            Effect::None | Effect::Scale | Effect::Delete => Word::NotReplaced,
+            Effect::Latent if waits => Word::Replaced,
+            Effect::Latent => Word::NotReplaced,
+            Effect::InPlace => Word::Propagated,
+            Effect::Rollout => Word::Replaced,
+            Effect::Rejected => Word::Refused,
+            Effect::Unknown => Word::Unknown,
+        };
+        // What is out of date before any change is pending, and no change's doing.
+        let mut answer = case.answer.clone();
+        if let Some(pending) = self.pending.get(&case.base) {
+            answer.outdated.retain(|name| !pending.contains(name));
+        }
+        let theirs = theirs(&answer);
+        // CoreDNS is updated in the workload cluster, which a recording does not see.
+        let elsewhere = pair
+            .changes
+            .iter()
+            .all(|change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None);
+        // Only observed kinds are compared with Machines; the others are accepted or refused.
+        let accepted_only = !base.observed && theirs < Word::Refused && ours != Word::Refused;
+        // What a pack itself calls unknown is known to be unknown.
+        let listed = ours == Word::Unknown
+            && theirs < Word::Refused
+            && pair.changes.iter().all(|change| change.effect != Effect::Unknown || change.rule != "unknown/field");
+        let agrees = listed
+            || ours == theirs
+            || (elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated)
+            || accepted_only;
+        let rollout = classified.rollouts.first().map(|rollout| rollout.machine_names.join(",")).unwrap_or_default();
+        let rules: Vec<String> =
+            pair.changes.iter().map(|change| format!("{} {} [{}]", change.path, change.effect, change.rule)).collect();
+        Answered {
+            kind: case.kind.clone(),
+            agrees,
+            id: case.id.clone(),
+            theirs,
+            ours,
+            detail: format!(
+                "{} {} {} | {} | {} {} | {}",
+                case.answer.stage,
+                case.answer.reason,
+                case.answer.error,
+                case.answer.changed.join(" "),
+                case.answer.outdated.join(","),
+                rollout,
+                rules.join("; ")
+            ),
+        }
+    }
+
+    /// The World of a base.
+    fn world(&self, base: &BaseLine) -> World {
+        let now = self.now.parse().expect("a time");
+        let mut live = Inventory::default();
+        let parts = base.machines.iter().flat_map(BTreeMap::values);
+        for value in parts.chain(&base.machine_sets).chain(&base.cluster).filter(|value| value.is_object()) {
+            live.push(Object::from_value(value.clone(), 0).expect("a part of a base is an object"));
+        }
+        let provider = Provider { version: self.version.clone(), evidence: "told".to_owned() };
+        World {
+            taken: now,
+            now,
+            source: LiveSource { kind: LiveKind::Cluster, name: self.name.clone() },
+            live,
+            base: Base::default(),
+            release: None,
+            host: Host::default(),
+            readings: Vec::new(),
+            pins: Vec::new(),
+            providers: [(self.provider.clone(), provider)].into(),
+            feature_gates: self.gates.clone(),
+            unread: Vec::new(),
+            absent: Vec::new(),
+        }
+    }
+}
+
+/// Their answer in one word.
+fn theirs(answer: &Answer) -> Word {
+    if !answer.accepted {
+        Word::Refused
+    } else if !answer.outdated.is_empty() {
+        Word::Replaced
+    } else if !answer.error.is_empty() {
+        // The controller stops there: nothing is replaced, and nothing else is done either.
+        Word::Unknown
+    } else if answer.propagated.iter().any(|line| !line.contains(": machineSet.")) && !answer.changed.is_empty() {
+        Word::Propagated
+    } else {
+        Word::NotReplaced
+    }
+}
+
+/// Applies one operation of a JSON patch.
+fn apply(object: &mut Value, operation: &Value) {
+    let pointer = operation["path"].as_str().expect("a path");
+    let (parent, last) = pointer.rsplit_once('/').expect("a path below the object");
+    let last = last.replace("~1", "/").replace("~0", "~");
+    let parent = object.pointer_mut(parent).expect("the parent is there");
+    let value = operation.get("value").cloned();
+    match (parent, operation["op"].as_str().expect("an operation")) {
+        (Value::Object(map), "remove") => {
+            map.shift_remove(&last);
+        }
+        (Value::Object(map), _) => {
+            map.insert(last, value.expect("a value"));
+        }
+        (Value::Array(list), "add") if last == "-" => list.push(value.expect("a value")),
+        (Value::Array(list), "add") => list.insert(last.parse().expect("a place"), value.expect("a value")),
+        (Value::Array(list), "remove") => {
+            list.remove(last.parse().expect("a place"));
+        }
+        (Value::Array(list), _) => list[last.parse::<usize>().expect("a place")] = value.expect("a value"),
+        (other, _) => panic!("cannot patch {other}"),
+    }
+}

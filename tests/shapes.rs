@@ -1,0 +1,165 @@
+//! Makes `src/rules/shapes/shapes.json` from the CRDs of each provider version: which fields there are, of which type,
+//! within which limits. Run with `ROLLGATE_CRDS="cluster-api@1.14.2=DIR rke2@0.21.0=DIR ..." cargo test --test shapes -- --ignored`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rollgate::yaml;
+use serde_json::{Map, Value, json};
+
+/// Nodes, each once, and the roots that use them.
+#[derive(Default)]
+struct Pool {
+    nodes: Vec<String>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Pool {
+    fn add(&mut self, node: &Value) -> usize {
+        let text = node.to_string();
+        if let Some(place) = self.places.get(&text) {
+            return *place;
+        }
+        self.nodes.push(text.clone());
+        self.places.insert(text, self.nodes.len() - 1);
+        self.nodes.len() - 1
+    }
+
+    /// Adds a schema and everything below it.
+    fn schema(&mut self, schema: &Value) -> usize {
+        let mut node = Map::new();
+        let kind = match schema["type"].as_str() {
+            _ if schema["x-kubernetes-int-or-string"] == json!(true) => "x",
+            Some("object") => "o",
+            Some("array") => "a",
+            Some("string") => "s",
+            Some("integer") => "i",
+            Some("number") => "n",
+            Some("boolean") => "b",
+            _ => "*",
+        };
+        node.insert("t".into(), json!(kind));
+        let mut put = |short: &str, value: &Value| {
+            if !value.is_null() {
+                node.insert(short.to_owned(), value.clone());
+            }
+        };
+        for (short, long) in [
+            ("q", "required"),
+            ("e", "enum"),
+            ("r", "pattern"),
+            ("f", "format"),
+            ("d", "default"),
+            ("z", "nullable"),
+            ("u", "x-kubernetes-preserve-unknown-fields"),
+            ("k", "x-kubernetes-list-map-keys"),
+            ("y", "x-kubernetes-list-type"),
+        ] {
+            put(short, &schema[long]);
+        }
+        for (short, least, most) in [
+            ("v", "minimum", "maximum"),
+            ("l", "minLength", "maxLength"),
+            ("c", "minItems", "maxItems"),
+            ("m", "minProperties", "maxProperties"),
+        ] {
+            if !(schema[least].is_null() && schema[most].is_null()) {
+                put(short, &json!([schema[least], schema[most]]));
+            }
+        }
+        if let Some(rules) = schema["x-kubernetes-validations"].as_array() {
+            put("w", &rules.iter().map(|rule| rule_word(&rule["rule"])).collect());
+        }
+        if schema["additionalProperties"].is_object() {
+            let below = self.schema(&schema["additionalProperties"]);
+            node.insert("g".into(), json!(below));
+        }
+        if schema["items"].is_object() {
+            let below = self.schema(&schema["items"]);
+            node.insert("h".into(), json!(below));
+        }
+        if let Some(properties) = schema["properties"].as_object() {
+            let below: Map<String, Value> =
+                properties.iter().map(|(name, schema)| (name.clone(), json!(self.schema(schema)))).collect();
+            node.insert("p".into(), Value::Object(below));
+        }
+        self.add(&Value::Object(node))
+    }
+}
+
+/// A validation rule in a word of our own; an unknown one is named as such and never holds anything.
+fn rule_word(rule: &Value) -> Value {
+    let text: String = rule.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    if text == "self.all(x, self.exists_one(y, x.name == y.name))" {
+        json!({"unique": "name"})
+    } else if text == "self.all(x, self.exists_one(y, x == y))" {
+        json!({"unique": ""})
+    } else if let Some(list) = text.strip_prefix("!(self in [").and_then(|text| text.strip_suffix("])")) {
+        json!({"not": list.split(',').map(|word| word.trim().trim_matches('\'')).collect::<Vec<_>>()})
+    } else if let Some(pattern) = text.strip_prefix("self.matches('").and_then(|text| text.strip_suffix("')")) {
+        json!({"matches": pattern})
+    } else if text == "!(has(self.secret) && has(self.configMap))" {
+        json!({"notBoth": ["secret", "configMap"]})
+    } else if text == "!has(self.data) || !has(self.config)" {
+        json!({"notBoth": ["data", "config"]})
+    } else if text == "[has(self.layout),has(self.diskLayout)].filter(x,x==true).size() == 1" {
+        json!({"oneOf": ["layout", "diskLayout"]})
+    } else if let Some((field, _)) = text.strip_prefix("self.").and_then(|text| text.split_once(" == oldSelf.")) {
+        json!({"fixed": field})
+    } else if text == "self == oldSelf" {
+        json!({"fixed": ""})
+    } else {
+        json!({"unread": text})
+    }
+}
+
+/// The CRD files below a folder, those of tests left out unless the folder is one of them.
+fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a readable folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !matches!(name.as_str(), "test" | "docs" | "hack" | "supervisor" | "clusterctl") {
+                crds(&path, out);
+            }
+        } else if path.to_string_lossy().contains("crd/bases/") && name.ends_with(".yaml") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the CRDs of the providers"]
+fn remake() {
+    let told = std::env::var("ROLLGATE_CRDS").expect("ROLLGATE_CRDS names the folders");
+    let mut pool = Pool::default();
+    let mut roots: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for (name, folder) in told.split_whitespace().map(|word| word.split_once('=').expect("NAME@VERSION=DIR")) {
+        let mut files = Vec::new();
+        crds(Path::new(folder), &mut files);
+        for file in files {
+            let bytes = std::fs::read(&file).expect("a readable CRD");
+            let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("a CRD");
+            let kind = tree["spec"]["names"]["kind"].as_str().expect("a kind").to_owned();
+            for version in tree["spec"]["versions"].as_array().expect("versions") {
+                let word = version["name"].as_str().expect("a name");
+                if !matches!(word, "v1beta1" | "v1beta2") {
+                    continue;
+                }
+                let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
+                let root = pool.schema(spec);
+                roots.entry(name.to_owned()).or_default().insert(format!("{kind}/{word}"), root);
+            }
+        }
+    }
+    let mut text = String::from("{\"nodes\": [\n");
+    text.push_str(&pool.nodes.join(",\n"));
+    text.push_str("\n],\n\"roots\": {\n");
+    let lines: Vec<String> = roots.iter().map(|(name, kinds)| format!("{}: {}", json!(name), json!(kinds))).collect();
+    text.push_str(&lines.join(",\n"));
+    text.push_str("\n}}\n");
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/shapes/shapes.json");
+    std::fs::write(place, text).expect("the file can be written");
+}
