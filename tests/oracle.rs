@@ -20,11 +20,12 @@ fn the_classifier_answers_as_the_controllers_do() {
         .collect();
     files.sort();
     assert!(!files.is_empty(), "no recording in {}", folder.display());
-    let written: BTreeMap<String, Tally> = serde_json::from_slice(
+    let mut written: BTreeMap<String, Tally> = serde_json::from_slice(
         &std::fs::read(folder.join("differences.json")).expect("the numbers are in the repository"),
     )
     .expect("the numbers are JSON");
     let mut table = String::new();
+    let mut rows = Vec::new();
     let mut found = BTreeMap::new();
     let mut dump = String::new();
     let only = std::env::var("ROLLGATE_ORACLE_FILE").unwrap_or_default();
@@ -43,13 +44,49 @@ fn the_classifier_answers_as_the_controllers_do() {
         }
         for (kind, tally) in by_kind.iter().chain([(&"all".to_owned(), &all)]) {
             writeln!(table, "{name:24} {kind:30} {tally}").expect("a String takes it");
+            rows.push((name.clone(), kind.clone(), tally.clone()));
+        }
+        if let Ok(path) = std::env::var("ROLLGATE_ORACLE_DUMP") {
+            // Written as it grows, so that a long run can be looked at.
+            std::fs::write(path, format!("{dump}{table}")).expect("the dump can be written");
         }
         found.insert(name, all);
     }
+    accuracy(&rows, std::env::var("ROLLGATE_WRITE").is_ok(), only.is_empty());
     println!("{table}");
-    if let Ok(path) = std::env::var("ROLLGATE_ORACLE_DUMP") {
-        std::fs::write(path, dump).expect("the dump can be written");
-    }
     let now = serde_json::to_string_pretty(&found).expect("numbers are JSON");
+    if std::env::var("ROLLGATE_WRITE").is_ok() {
+        std::fs::write(folder.join("differences.json"), format!("{now}\n")).expect("the numbers can be written");
+        return;
+    }
+    written.retain(|name, _| name.contains(&only));
     assert!(found == written, "the numbers differ from differences.json; where they fell, write these down:\n{now}");
+}
+
+/// Writes or checks `docs/accuracy.md`.
+fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
+    let mut text = String::from(
+        "# Accuracy\n\nEach row replays a recording of the controllers' own answers (`testdata/oracle/`, see `tests/oracle/README.md`): one case is one\n\
+         change of one field. Made by `ROLLGATE_WRITE=1 cargo test --test oracle`; the test fails when it is stale.\n\n\
+         - *differ*: refused, replaced, propagated or not replaced was not answered as the controller did\n\
+         - *false safe*: Machines are replaced or the write is refused, and nothing said so\n\
+         - *false hold*: nothing happens, and a rollout or a refusal was said\n\
+         - *unknown*: the answer was that it is not known, where a pack says so\n\n\
+         | provider | kind | cases | differ | agreement | false safe | false hold | unknown |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for (name, kind, tally) in rows {
+        writeln!(text, "| {name} | {kind} | {} |", tally.cells()).expect("a String takes it");
+    }
+    text.push_str(
+        "\n## By reading\n\nNo function of the controllers answers for these, so their rules were read from the source that each of them names:\n\
+         topology and ClusterClass, what MachinePool providers do, what a MachineHealthCheck replaces, Cluster API 1.5 and the versions of\n\
+         providers that have no row above, OpenStack, Metal3 and vSphere objects, and what happens when an object is deleted.\n",
+    );
+    let place = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/accuracy.md");
+    if write {
+        std::fs::write(place, text).expect("the page can be written");
+    } else if whole {
+        let have = std::fs::read_to_string(place).unwrap_or_default();
+        assert!(have == text, "docs/accuracy.md is stale; run ROLLGATE_WRITE=1 cargo test --test oracle");
+    }
 }

@@ -13,6 +13,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("machine-pool", include_str!("packs/machine-pool.yaml")),
     ("machine-health-check", include_str!("packs/machine-health-check.yaml")),
     ("cluster", include_str!("packs/cluster.yaml")),
+    ("cluster-class", include_str!("packs/cluster-class.yaml")),
     ("config-templates", include_str!("packs/config-templates.yaml")),
     ("bootstrap-configs", include_str!("packs/bootstrap-configs.yaml")),
     ("openstack", include_str!("packs/openstack.yaml")),

@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_bad_pack_is_told_what_is_wrong() {
-        let text = b"pack: mine\nprovider: cluster-api\nkinds: [{group: g, kind: K}]\nrules:\n- {id: a/all, paths: [spec.**], effect: none, because: x., source: s}\n- {id: A, paths: [spec.a], effect: none, because: y, source: s}\n";
+        let text = b"pack: mine\nprovider: cluster-api\nkinds: [{group: g, kind: K}]\nrules:\n- {id: a/all, paths: [spec.**], effect: none, because: x., source: s}\n- {id: A, paths: [spec.a], effect: none, because: why, source: s}\n";
         let faults = check_pack(text);
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(check_pack(b"pack: [").len() == 1);

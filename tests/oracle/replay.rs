@@ -119,6 +119,13 @@ impl Answered {
 }
 
 impl Tally {
+    /// The cells of a table.
+    pub(crate) fn cells(&self) -> String {
+        let Self { cases, differ, false_safe, false_hold, unknown } = self;
+        let agreement = 100.0 * (1.0 - *differ as f64 / *cases as f64);
+        format!("{cases} | {differ} | {agreement:.2} % | {false_safe} | {false_hold} | {unknown}")
+    }
+
     /// Counts one answer.
     pub(crate) fn add(&mut self, answer: &Answered) {
         self.cases += 1;
