@@ -182,6 +182,9 @@ fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions
         map.insert(key.to_owned(), json!(seconds));
     }
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if kind == "ClusterResourceSet" && spec.get("strategy").is_none_or(|told| told == "" || told.is_null()) {
+        spec.insert("strategy".to_owned(), json!("ApplyOnce"));
+    }
     if matches!(kind, "MachineDeployment" | "MachineSet") {
         fill_selector(kind, spec, &cluster, &name);
     }
@@ -293,6 +296,7 @@ fn by_webhook(
             }
             rke2_admission::refusals(kind, old, &new)
         }
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => workers_admission::resource_set(old, new),
         ("cluster.x-k8s.io", kind) => workers_admission::refusals(kind, old, new, versions, gates),
         _ => Vec::new(),
     }

@@ -188,7 +188,7 @@ fn updated(
     let mut answers = judge::changes(&subject, pair);
     if let Some(refusal) = refusals.first() {
         // What is refused as a whole does nothing, whatever the field would do.
-        for answer in answers.iter_mut().filter(|answer| answer.effect == Effect::Unknown) {
+        for answer in answers.iter_mut().filter(|answer| answer.effect > Effect::Rejected) {
             *answer = Answer::known(stage.rules, Effect::Rejected, refusal.rule)
                 .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
         }

@@ -99,9 +99,13 @@ pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&s
     replicas(new, &mut out);
     version(old, new, &mut out);
     surge(new, &mut out);
-    etcd(old, new, &mut out);
+    etcd(old, new, versions.get("cluster-api").minor, &mut out);
     certificates(new, versions, &mut out);
     naming(new, versions, &mut out);
+    if let Some(days) = number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7) {
+        let place = "spec.rollout.before.certificatesExpiryDays";
+        refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
+    }
     template(old, new, versions, gates, &mut out);
     dns(old, new, versions, &mut out);
     out
@@ -136,8 +140,12 @@ fn template(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, 
             "infrastructureRef/fieldPath",
         ] {
             let pointer = format!("/spec/machineTemplate/spec/{field}");
+            let own = text(new, "/metadata/namespace").map(Value::from).filter(|_| field.ends_with("namespace"));
             let told = |side: &Value| {
-                side.pointer(&pointer).filter(|value| !value.is_null() && **value != serde_json::json!([])).cloned()
+                let value = side
+                    .pointer(&pointer)
+                    .filter(|value| !value.is_null() && *value != "" && !value.as_array().is_some_and(Vec::is_empty));
+                value.cloned().or_else(|| own.clone())
             };
             if told(old) != told(new) {
                 let place = format!("spec.machineTemplate.spec.{}", field.replace('/', "."));
@@ -196,10 +204,27 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
             api_server.remove("timeoutForControlPlane");
         }
     }
+    let forms: Vec<&str> = ["clusterConfiguration", "initConfiguration", "joinConfiguration"]
+        .into_iter()
+        .filter(|form| config.get(*form).is_some_and(Value::is_object))
+        .collect();
     diff::prune(
         &mut config,
         diff::Style { keep_empty: &["taints", "controlPlane"], drop_zero: &[], keep_blank: &["value"] },
     );
+    if let Some(map) = config.as_object_mut().filter(|_| minor < 11) {
+        // Up to 1.10 these blocks are no pointers in Go, so that they are always written.
+        for form in forms {
+            let blocks: &[&str] = match form {
+                "clusterConfiguration" => &["etcd", "dns", "apiServer", "controllerManager", "scheduler", "networking"],
+                "initConfiguration" => &["nodeRegistration", "localAPIEndpoint"],
+                _ => &["nodeRegistration", "discovery"],
+            };
+            if let Some(form) = map.entry(form).or_insert_with(empty).as_object_mut() {
+                blocks.iter().for_each(|block| drop(form.entry(*block).or_insert_with(empty)));
+            }
+        }
+    }
     config
 }
 
@@ -305,7 +330,7 @@ fn surge(new: &Value, out: &mut Vec<Refusal>) {
 }
 
 /// Stacked and external etcd cannot take each other's place.
-fn etcd(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
+fn etcd(old: &Value, new: &Value, minor: u64, out: &mut Vec<Refusal>) {
     let external =
         |side: &Value| side.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_some_and(defined);
     let local = new.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local").is_some_and(defined);
@@ -313,6 +338,18 @@ fn etcd(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
     if !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd.local.imageTag";
         refuse(out, place, format!("the webhook refuses it: {tag:?} is not a tag of an image"));
+    }
+    if minor < 11 {
+        let set = |side: &Value, kind: &str| {
+            let pointer = format!("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/{kind}");
+            side.pointer(&pointer).is_some_and(Value::is_object)
+        };
+        let moved = (set(old, "external") && set(new, "local")) || (set(old, "local") && set(new, "external"));
+        if moved {
+            let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd";
+            refuse(out, place, "the webhook refuses it: etcd cannot change between local and external");
+        }
+        return;
     }
     if external(old) != external(new) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd";

@@ -33,7 +33,7 @@ pub fn refusals(
     }
     match kind {
         "MachineDeployment" | "MachineSet" => {
-            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out);
+            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out, true);
             selected(new, &spec, &mut out);
             preflight(new, gates, &mut out);
             naming(new, versions, &spec, &mut out);
@@ -44,15 +44,16 @@ pub fn refusals(
             autoscaler(new, &mut out);
         }
         "MachinePool" => {
-            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out);
+            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out, false);
             if items(new.pointer("/spec/template/spec/taints")) > 0 {
                 refuse(&mut out, RULE, &spec, "template.spec.taints", "a MachinePool cannot have taints");
             }
             labels::refusals(new.pointer("/spec/template/metadata"), &spec.key("template").key("metadata"), &mut out);
             autoscaler(new, &mut out);
         }
-        "Machine" => template(new, "/spec", "", versions, gates, &spec, &mut out),
+        "Machine" => template(new, "/spec", "", versions, gates, &spec, &mut out, false),
         "MachineHealthCheck" => health_check(new, &spec, &mut out),
+        "MachineDrainRule" => drain_rule(new, &spec, &mut out),
         "Cluster" => cluster(old, new, versions, &spec, &mut out),
         _ => {}
     }
@@ -125,12 +126,17 @@ fn template(
     gates: &dyn Fn(&str, bool) -> bool,
     spec: &Path,
     out: &mut Vec<Refusal>,
+    asks_late: bool,
 ) {
     let nothing = Value::Null;
     let machine = new.pointer(pointer).unwrap_or(&nothing);
     let place = |field: &str| if below.is_empty() { field.to_owned() } else { format!("{below}.{field}") };
     let bootstrap = machine.get("bootstrap").unwrap_or(&nothing);
-    if !is_set(bootstrap.get("configRef"), versions) && bootstrap.get("dataSecretName").is_none_or(Value::is_null) {
+    // Up to 1.10 only Machines and pools were asked for it.
+    if (versions.capi(11) || !asks_late)
+        && !is_set(bootstrap.get("configRef"), versions)
+        && bootstrap.get("dataSecretName").is_none_or(Value::is_null)
+    {
         refuse(out, RULE, spec, &place("bootstrap"), "either configRef or dataSecretName must be set");
     }
     if let Some(version) = text(machine, "/version")
@@ -301,6 +307,52 @@ fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let limit = new.pointer("/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo");
     if limit.is_some_and(|value| !value.is_null() && !is_count(value)) {
         refuse(out, RULE, spec, "remediation.triggerIf.unhealthyLessThanOrEqualTo", "must be a number or a percentage");
+    }
+}
+
+/// A set of resources keeps its selector and its strategy (`clusterresourceset.go` validate).
+#[must_use]
+pub fn resource_set(old: &Value, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    for key in ["clusterSelector", "strategy"] {
+        let pointer = format!("/spec/{key}");
+        let bare = |side: &Value| {
+            let mut value = side.pointer(&pointer).cloned().unwrap_or_default();
+            // An empty list of Go differs from none, an empty map of JSON does not.
+            if let Some(map) = value.as_object_mut() {
+                map.retain(|_, child| !child.is_null());
+            }
+            value
+        };
+        if bare(old) != bare(new) {
+            refuse(&mut out, RULE, &spec, key, format!("{key} cannot change"));
+        }
+    }
+    let selector = new.pointer("/spec/clusterSelector").unwrap_or(&Value::Null);
+    if labels::selects(selector, |_| None).is_none() {
+        refuse(&mut out, RULE, &spec, "clusterSelector", "the selector is not one");
+    }
+    out
+}
+
+/// Selectors of a drain rule are selectors, and some behaviours have no order (`machinedrainrules.go` validate).
+fn drain_rule(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let behavior = text(new, "/spec/drain/behavior").unwrap_or_default();
+    if matches!(behavior, "Skip" | "WaitCompleted")
+        && new.pointer("/spec/drain/order").is_some_and(|order| !order.is_null())
+    {
+        refuse(out, RULE, spec, "drain.order", format!("the behaviour {behavior} has no order"));
+    }
+    for (list, keys) in [("machines", ["selector", "clusterSelector"]), ("pods", ["selector", "namespaceSelector"])] {
+        let items = new.pointer(&format!("/spec/{list}")).and_then(Value::as_array);
+        for (place, item) in items.into_iter().flatten().enumerate() {
+            for key in keys {
+                if item.get(key).is_some_and(|selector| labels::selects(selector, |_| None).is_none()) {
+                    refuse(out, RULE, spec, &format!("{list}[{place}].{key}"), "the selector is not one");
+                }
+            }
+        }
     }
 }
 

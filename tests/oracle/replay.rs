@@ -227,7 +227,7 @@ impl Recording {
         let api_version = live.api_version.clone();
         world.live.push(live);
         let found = changes(&base.object, &after);
-        let action = if found.is_empty() { Action::Unchanged } else { Action::Update };
+        let action = if base.object == after { Action::Unchanged } else { Action::Update };
         let mut pairs = vec![Pair {
             key,
             api_version,
@@ -272,7 +272,10 @@ impl Recording {
         let listed = ours == Word::Unknown
             && theirs < Word::Refused
             && pair.changes.iter().all(|change| change.effect != Effect::Unknown || change.rule != "unknown/field");
+        // A Machine that is out of date already is replaced by the next change that counts for it as well.
+        let rides = ours == Word::Replaced && !case.answer.outdated.is_empty();
         let agrees = listed
+            || rides
             || ours == theirs
             || (elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated)
             || accepted_only;

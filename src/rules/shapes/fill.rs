@@ -28,12 +28,40 @@ impl Shape {
     }
 }
 
+/// Texts of v1beta1 that are pointers in Go: an empty one is not an absent one.
+const POINTERS: &[&str] = &[
+    "dataSecretName",
+    "failureDomain",
+    "gecos",
+    "groups",
+    "homeDir",
+    "partition",
+    "passwd",
+    "primaryGroup",
+    "providerID",
+    "replaceFS",
+    "shell",
+    "sudo",
+    "tableType",
+    "unhealthyRange",
+    "version",
+];
+
 /// Reads into Go's types and writes again.
 fn round_trip(shape: &Node, value: &mut Value) {
     match value {
         Value::Object(map) => {
             if !shape.fields.is_empty() {
-                map.retain(|key, child| *child != Value::String(String::new()) || shape.required.contains(key));
+                map.retain(|key, child| {
+                    let is_time = || {
+                        let below = shape.fields.get(key).copied().and_then(node);
+                        below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
+                    };
+                    *child != Value::String(String::new())
+                        || shape.required.contains(key)
+                        || POINTERS.contains(&key.as_str())
+                        || is_time()
+                });
                 // A pointer that is required and not there stays away, and the schema refuses it.
                 for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
                     let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
