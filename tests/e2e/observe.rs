@@ -1,6 +1,6 @@
 //! What the controllers did after a write, read from the API server: the judge of every forecast.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -154,23 +154,35 @@ impl Sight {
     }
 }
 
+/// How long a decision is watched: new Machines are made a moment before the old ones are called outdated.
+const UNFOLDS: Duration = Duration::from_secs(2);
+
 /// Writes, waits until the controllers have decided, and says what they did. They have decided when they replace
-/// something, or when all of them have seen the write and nothing has moved for `quiet`.
+/// something, or when all of them have seen the write and nothing has moved for `quiet`. What is paused never says that
+/// it has seen the write; three times as long without a move then counts.
 pub(crate) fn observe<T>(space: &Space, quiet: Duration, write: impl FnOnce() -> T) -> (T, Observation) {
     let before = Sight::of(space);
     let written = write();
     let deadline = Instant::now() + Duration::from_secs(60) + quiet;
     let mut last = Sight::of(space);
     let mut still_since = Instant::now();
+    let mut rolls_since = None;
+    let mut outdated = BTreeSet::new();
     loop {
         std::thread::sleep(Duration::from_millis(500));
         let now = Sight::of(space);
         if now != last {
             still_since = Instant::now();
         }
-        let seen = before.until(&now);
-        let decided = now.settled() && (seen.rolls() || still_since.elapsed() >= quiet);
-        if decided {
+        let mut seen = before.until(&now);
+        outdated.extend(seen.outdated.iter().cloned());
+        if seen.rolls() {
+            rolls_since.get_or_insert_with(Instant::now);
+        }
+        let unfolded = rolls_since.is_some_and(|since: Instant| since.elapsed() >= UNFOLDS);
+        let still = still_since.elapsed();
+        if now.settled() && (unfolded || still >= quiet) || still >= 3 * quiet {
+            seen.outdated = outdated.into_iter().collect();
             return (written, seen);
         }
         assert!(Instant::now() < deadline, "the controllers do not come to rest: {seen:#?}");
@@ -227,7 +239,7 @@ fn lasting(object: &Value) -> Value {
 fn differences(before: &Value, after: &Value, path: String, out: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
-            let keys: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+            let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
             for key in keys {
                 let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or_default();
                 let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
