@@ -1,5 +1,6 @@
 # make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
 # make e2e     build them, then run the tests against a real management cluster on this machine
+# make forecasts  compare forecasts with what the controllers then do, change by change (long; not part of e2e)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
@@ -8,7 +9,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e oracle
+.PHONY: help bench e2e forecasts oracle
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -18,6 +19,9 @@ bench:
 
 e2e: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test e2e --test faults -- --nocapture
+
+forecasts: bench
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --features forecasts --test e2e -- --nocapture forecasts what_a_host_writes
 
 oracle:
 	tests/oracle/record.sh $(ORACLE)

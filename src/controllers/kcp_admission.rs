@@ -221,7 +221,9 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
                 _ => &["nodeRegistration", "discovery"],
             };
             if let Some(form) = map.entry(form).or_insert_with(empty).as_object_mut() {
-                blocks.iter().for_each(|block| drop(form.entry(*block).or_insert_with(empty)));
+                for block in blocks {
+                    form.entry(*block).or_insert_with(empty);
+                }
             }
         }
     }

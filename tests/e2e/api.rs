@@ -61,6 +61,7 @@ impl Api {
             .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
     }
 
+    #[cfg(feature = "forecasts")]
     /// Applies an object on the server's side as a manager who takes what he wants.
     pub(crate) fn apply(&self, path: &str, manager: &str, object: &Value) -> Value {
         let path = format!("{path}?fieldManager={manager}&force=true");
@@ -68,6 +69,7 @@ impl Api {
             .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
     }
 
+    #[cfg(feature = "forecasts")]
     /// Applies a JSON merge patch as a manager; `None` where the server refuses it.
     pub(crate) fn try_merge(&self, path: &str, manager: &str, patch: &Value) -> Option<Value> {
         self.send("PATCH", &format!("{path}?fieldManager={manager}"), Some(("application/merge-patch+json", patch)))

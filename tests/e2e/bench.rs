@@ -46,6 +46,7 @@ pub(crate) fn bench() -> Option<&'static Bench> {
         .as_ref()
 }
 
+#[cfg(feature = "forecasts")]
 /// An API server with the CRDs and nothing that defaults, validates or converts, so that a test is the only one who
 /// writes. `None` where the bench is not built.
 pub(crate) fn api_only() -> Option<Bench> {

@@ -4,12 +4,16 @@
 
 mod api;
 mod bench;
+#[cfg(feature = "forecasts")]
 mod cases;
 mod flux;
 mod helm;
+#[cfg(feature = "forecasts")]
 mod matrix;
 mod observe;
+#[cfg(feature = "forecasts")]
 mod predict;
+#[cfg(feature = "forecasts")]
 mod predict_objects;
 mod readme;
 mod story;
