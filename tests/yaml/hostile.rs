@@ -58,7 +58,7 @@ fn many_keys_and_items_are_read() {
 #[test]
 fn errors_name_the_place() {
     for (text, place) in [
-        ("a: 1\nb: [c\n", "3:1"),
+        ("a: 1\nb: [c, {d: e}\n", "2:4"),
         ("é: 1\n\tb: 2\n", "2:1"),
         ("a: *x\n", "1:4"),
         ("a: 1\nb: \"x\n", "2:4"),

@@ -99,6 +99,11 @@ impl Parser<'_> {
             return Ok(());
         }
         let bracket = if *close == Kind::FlowSequenceEnd { ']' } else { '}' };
+        let open = self.brackets.last().copied();
+        let token = self.peek()?;
+        if let (Kind::StreamEnd, Some(open)) = (&token.kind, open) {
+            return Err(Problem::new(open, format!("the '{bracket}' that closes this is missing")));
+        }
         Err(Problem::new(token.start, format!("a ',' or '{bracket}' is expected here")))
     }
 
@@ -115,6 +120,7 @@ impl Parser<'_> {
                 return self.child(State::FlowSequenceEntry, false, false);
             }
         }
+        self.brackets.pop();
         self.close(EventKind::SequenceEnd)
     }
 
@@ -162,6 +168,7 @@ impl Parser<'_> {
                 return self.child(State::FlowMappingEmptyValue, false, false);
             }
         }
+        self.brackets.pop();
         self.close(EventKind::MappingEnd)
     }
 

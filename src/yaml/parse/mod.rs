@@ -51,6 +51,8 @@ pub(crate) struct Parser<'a> {
     state: State,
     states: Vec<State>,
     handles: Vec<TagText>,
+    /// Where the open flow collections begin.
+    brackets: Vec<usize>,
     position: usize,
 }
 
@@ -69,12 +71,12 @@ impl Events for Parser<'_> {
             State::BlockMappingFirst => self.first(Self::block_mapping_key),
             State::BlockMappingKey => self.block_mapping_key(false),
             State::BlockMappingValue => self.block_mapping_value(),
-            State::FlowSequenceFirst => self.first(Self::flow_sequence_entry),
+            State::FlowSequenceFirst => self.first_in_flow(Self::flow_sequence_entry),
             State::FlowSequenceEntry => self.flow_sequence_entry(false),
             State::FlowPairKey => self.flow_pair_key(),
             State::FlowPairValue => self.flow_pair_value(),
             State::FlowPairEnd => self.flow_pair_end(),
-            State::FlowMappingFirst => self.first(Self::flow_mapping_key),
+            State::FlowMappingFirst => self.first_in_flow(Self::flow_mapping_key),
             State::FlowMappingKey => self.flow_mapping_key(false),
             State::FlowMappingValue => self.flow_mapping_value(false),
             State::FlowMappingEmptyValue => self.flow_mapping_value(true),
@@ -105,7 +107,14 @@ fn event(kind: EventKind, start: usize, end: usize) -> Event {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(scanner: Scanner<'a>) -> Self {
-        Self { scanner, state: State::ImplicitDocumentStart, states: Vec::new(), handles: Vec::new(), position: 0 }
+        Self {
+            scanner,
+            state: State::ImplicitDocumentStart,
+            states: Vec::new(),
+            handles: Vec::new(),
+            brackets: Vec::new(),
+            position: 0,
+        }
     }
 
     fn peek(&mut self) -> Result<&Token, Problem> {
@@ -126,6 +135,12 @@ impl<'a> Parser<'a> {
     fn first(&mut self, entry: fn(&mut Self, bool) -> Step) -> Step {
         self.take()?;
         entry(self, true)
+    }
+
+    fn first_in_flow(&mut self, entry: fn(&mut Self, bool) -> Step) -> Step {
+        let bracket = self.peek()?.start;
+        self.brackets.push(bracket);
+        self.first(entry)
     }
 
     fn empty(&self, at: usize) -> Event {
