@@ -174,7 +174,7 @@ fn amount(text: &str) -> Option<i128> {
 }
 
 /// A length of time as Go reads it (`time.ParseDuration`), in nanoseconds; `None` where it is none.
-fn nanoseconds(text: &str) -> Option<i128> {
+pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),

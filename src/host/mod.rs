@@ -14,6 +14,7 @@ pub mod parent;
 mod place;
 mod predict;
 mod referred;
+mod removals;
 mod rename;
 pub mod say;
 mod stream;

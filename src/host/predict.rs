@@ -13,6 +13,7 @@ use crate::effect::Effect;
 use crate::host::HostKind;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
+use crate::schema;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
 
 /// What the host is about to do, as far as it can be told.
@@ -93,13 +94,15 @@ pub(super) struct Run<'a> {
     /// Finds objects in the other sides.
     pub(super) locator: Locator<'a>,
     /// The way of writing; `None` where new takes the place of old.
-    way: Option<WriteMethod>,
+    pub(super) way: Option<WriteMethod>,
     /// What came out so far.
     pub(super) out: Prediction,
     /// Owners of Machines whose removed fields could not be seen.
-    blind: Vec<Key>,
+    pub(super) blind: Vec<Key>,
     /// Objects whose namespace is not known.
     homeless: Vec<Key>,
+    /// How many live objects were brought into the rendered version.
+    reshaped: usize,
 }
 
 impl<'a> Run<'a> {
@@ -108,7 +111,7 @@ impl<'a> Run<'a> {
         let out = Prediction { way, ..Prediction::default() };
         let sorted = stream::sort(rendered)?;
         let locator = Locator::new(world);
-        Ok(Self { sorted, rendered, world, locator, way, out, blind: Vec::new(), homeless: Vec::new() })
+        Ok(Self { sorted, rendered, world, locator, way, out, blind: Vec::new(), homeless: Vec::new(), reshaped: 0 })
     }
 
     /// Looks at everything.
@@ -141,15 +144,19 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let rendered = sent(object.value()?.into_owned(), &live.key);
-        let Some(live_value) = self.live_value(live) else { return Ok(()) };
+        let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
+        if schema::reshape(&mut live_value, &rendered) {
+            self.reshaped += 1;
+        }
         let outcome = match self.way {
             None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
             Some(way) => {
                 let Some(last) = self.last_value(base, &live.key) else { return Ok(()) };
                 let last = match (&last, self.world.base.kind) {
                     (Some(value), _) => Last::Known(value),
-                    (None, BaseKind::Unknown) => Last::Unknown,
-                    (None, _) => Last::Nothing,
+                    // A file may hold a part only; the record of a release holds everything.
+                    (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
+                    (None, _) => Last::Unknown,
                 };
                 if matches!(last, Last::Nothing)
                     && let Some(refusal) = self.not_ours(&live_value)
@@ -308,65 +315,16 @@ impl<'a> Run<'a> {
         self.out.pairs.push(pair);
     }
 
-    /// Adds what the last manifest has and the stream lacks.
-    fn removals(&mut self) -> Result<(), LoadError> {
-        let old = if self.way.is_none() { &self.world.live } else { &self.world.base.objects };
-        if self.world.source.kind == LiveKind::None {
-            return Ok(());
-        }
-        for gone in old.objects() {
-            if !kinds::is_compared(&gone.key) || self.is_rendered(&gone.key) {
-                continue;
-            }
-            if self.way.is_none() && kinds::is_made_by_controllers(&gone.key) {
-                continue;
-            }
-            self.remove(gone)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the stream has an object under this key.
-    pub(super) fn is_rendered(&self, key: &Key) -> bool {
-        self.locator.anywhere(self.rendered, key).is_some()
-    }
-
-    /// Adds the pair of a deleted object, unless Helm leaves it in place.
-    pub(super) fn remove(&mut self, gone: &Object) -> Result<(), LoadError> {
-        let Located::Found(live) = self.locator.in_live(&self.world.live, &gone.key) else { return Ok(()) };
-        if self.world.host.kind == Some(HostKind::Kubectl) {
-            self.out.warnings.push(format!("{} is not rendered any more; kubectl apply leaves it in place", live.key));
-            return Ok(());
-        }
-        let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
-        if flag(stream::is_hook(gone)) || flag(stream::is_kept(live)) {
-            return Ok(());
-        }
-        let Some(value) = self.live_value(live) else { return Ok(()) };
-        self.out.pairs.push(deleted(live, value));
-        Ok(())
-    }
-
-    /// Adds live objects that Helm deletes because a hook of that name is made anew.
-    fn hooks(&mut self) -> Result<(), LoadError> {
-        for hook in std::mem::take(&mut self.sorted.hooks) {
-            let Located::Found(live) = self.locator.in_live(&self.world.live, &hook.key) else { continue };
-            if !stream::recreates(hook.value()?.as_ref()) || self.way.is_none() {
-                continue;
-            }
-            let Some(value) = self.live_value(live) else { continue };
-            let mut pair = deleted(live, value);
-            "host/hook-recreates".clone_into(&mut pair.rule);
-            pair.because = "Helm deletes the live object before it makes the hook of the same name anew".to_owned();
-            self.out.pairs.push(pair);
-        }
-        Ok(())
-    }
-
     /// Says what was found out about the run as a whole.
     fn say(&mut self) {
         for key in &self.sorted.doubles {
             self.out.warnings.push(format!("{key} stands in the stream more than once; the last one wins"));
+        }
+        if self.reshaped > 0 {
+            self.out.warnings.push(format!(
+                "{} live objects are in another API version than the rendered ones and were compared after conversion",
+                self.reshaped
+            ));
         }
         if !self.homeless.is_empty() {
             self.out.doubts.push(Unread {
@@ -415,15 +373,8 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
     }
 }
 
-/// The pair of an object that goes away.
-pub(super) fn deleted(live: &Object, value: Value) -> Pair {
-    let mut pair = blank(live.key.clone(), live.api_version.clone(), Action::Delete, 0);
-    pair.live = Some(trimmed(value));
-    pair
-}
-
 /// An object without its managed fields, which nobody needs once the write is predicted.
-fn trimmed(mut value: Value) -> Value {
+pub(super) fn trimmed(mut value: Value) -> Value {
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.shift_remove("managedFields");
     }

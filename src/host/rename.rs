@@ -11,6 +11,7 @@ use super::{kinds, referred};
 use crate::compare::{Action, Pair, Reference, changes, references, without_identity};
 use crate::object::{Inventory, Key};
 use crate::report::Finding;
+use crate::schema;
 use crate::world::World;
 
 /// A reference of one owner that moves from one object to another of the same kind.
@@ -100,10 +101,11 @@ fn place_of(out: &mut Prediction, world: &World, moved: &Move) -> Option<usize> 
 
 /// Makes the pair of the new template one of old and new; false where the old one is not known.
 fn join(out: &mut Prediction, world: &World, locator: &Locator<'_>, place: usize, old: &Key) -> bool {
-    let Some(before) = known(&world.live, locator, old).or_else(|| known(&world.base.objects, locator, old)) else {
+    let Some(mut before) = known(&world.live, locator, old).or_else(|| known(&world.base.objects, locator, old)) else {
         return false;
     };
     let Some(after) = &out.pairs[place].predicted else { return false };
+    schema::reshape(&mut before, after);
     let changes = changes(&without_identity(&before), &without_identity(after));
     if changes.is_empty() {
         let key = out.pairs[place].key.clone();

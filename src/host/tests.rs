@@ -236,6 +236,44 @@ fn an_owner_without_a_base_is_undecided_where_something_could_go_away() {
 }
 
 #[test]
+fn a_base_file_that_lacks_an_object_is_no_proof_of_adoption() {
+    let live = [object("KubeadmControlPlane", Some("n"), "cp", json!({"version": "v1"}))];
+    let world = world(LiveKind::Cluster, BaseKind::File, &live, &[]);
+    let prediction = predicted(&[object("KubeadmControlPlane", Some("n"), "cp", json!({"version": "v2"}))], &world);
+    assert_eq!(told(&prediction), ["update KubeadmControlPlane cp"]);
+}
+
+#[test]
+fn without_a_base_owners_that_the_release_made_and_the_stream_lacks_are_doubt() {
+    let live = [
+        ours(object("MachineDeployment", Some("n"), "md", json!({}))),
+        object("MachineDeployment", Some("n"), "not ours", json!({})),
+    ];
+    let world = world(LiveKind::Cluster, BaseKind::Unknown, &live, &[]);
+    let prediction = predicted(&[], &world);
+    assert_eq!(prediction.doubts[0].keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(), ["md"]);
+}
+
+#[test]
+fn a_chart_that_moves_to_another_version_changes_nothing() {
+    let old = object(
+        "MachineDeployment",
+        None,
+        "md",
+        json!({"minReadySeconds": 5, "template": {"spec": {"nodeDrainTimeout": "1m"}}}),
+    );
+    let mut new = object(
+        "MachineDeployment",
+        None,
+        "md",
+        json!({"template": {"spec": {"minReadySeconds": 5, "deletion": {"nodeDrainTimeoutSeconds": 60}}}}),
+    );
+    new["apiVersion"] = "cluster.x-k8s.io/v1beta2".into();
+    let prediction = predicted(&[new], &old_render(&[old]));
+    assert!(prediction.pairs.is_empty() && prediction.warnings.len() == 1, "{:?}", prediction.pairs);
+}
+
+#[test]
 fn hooks_are_outside_base_and_deletion() {
     let hook = annotated(object("Cluster", None, "h", json!({"x": 1})), "helm.sh/hook", "post-install");
     assert!(predicted(&[], &old_render(std::slice::from_ref(&hook))).pairs.is_empty());

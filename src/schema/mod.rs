@@ -4,8 +4,11 @@
 
 mod builtin;
 mod defaults;
+mod moved;
+mod moves;
 mod shape;
 
 pub use builtin::{builtin, is_cluster_wide};
 pub use defaults::{defaulted, refilled, unknown_fields};
+pub use moved::reshape;
 pub use shape::{Merge, Node, Shape, Type};

@@ -1,0 +1,290 @@
+//! The same object in another API version: what moved, was renamed or changed its form between v1beta1 and v1beta2 of
+//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22).
+//! Live objects are brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
+
+use serde_json::{Map, Value};
+
+use super::moves::{HEALTH_CHECK_TIMEOUT, How, Move, is_kubeadm, of_kind};
+use crate::object::ApiVersion;
+
+/// Brings `object` into the API version of `wanted`, an object of the same kind; true where its form changed.
+///
+/// References in v1beta2 do not say a version: on the way back to v1beta1 they take that of the same reference in
+/// `wanted`. A kind whose versions are not known to differ keeps its form.
+pub fn reshape(object: &mut Value, wanted: &Value) -> bool {
+    let text = |object: &Value, key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (from, to) = (text(object, "apiVersion"), text(wanted, "apiVersion"));
+    let (old, new) = (is_old(&from), is_old(&to));
+    if from == to || old == new || ApiVersion::parse(&from).group != ApiVersion::parse(&to).group {
+        return false;
+    }
+    let moves = of_kind(&text(wanted, "kind"));
+    if moves.is_empty() {
+        return false;
+    }
+    for (prefix, one) in moves.iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one))) {
+        let (source, target) = (join(prefix, one.from), join(prefix, one.to));
+        if old {
+            forward(object, &source, &target, one);
+        } else {
+            back(object, &source, &target, one, wanted);
+        }
+    }
+    for (prefix, _) in moves.iter().filter(|(_, moves)| is_kubeadm(moves)) {
+        health_check_timeout(object, prefix, old);
+    }
+    object["apiVersion"] = Value::from(to);
+    true
+}
+
+/// Moves the timeout for the API server, which v1beta2 has once for each way of making a node.
+fn health_check_timeout(object: &mut Value, prefix: &str, old: bool) {
+    let (from, places) = HEALTH_CHECK_TIMEOUT;
+    let from = join(prefix, from);
+    let [init, other] = places.map(|place| join(prefix, place));
+    if old {
+        let Some(value) = take(object, &from) else { return };
+        let value = seconds(&value).unwrap_or(value);
+        put(object, &init, value.clone());
+        put(object, &other, value);
+    } else if let Some(value) = take(object, &init) {
+        if get(object, &other) == Some(&value) {
+            take(object, &other);
+        }
+        put(object, &from, value.as_i64().map_or(value, |seconds| Value::from(format!("{seconds}s"))));
+    }
+}
+
+/// Whether a version has the names of v1beta1.
+fn is_old(api_version: &str) -> bool {
+    matches!(ApiVersion::parse(api_version).version, "v1alpha3" | "v1alpha4" | "v1beta1" | "v1alpha1")
+}
+
+/// A place below a prefix.
+fn join(prefix: &str, place: &str) -> String {
+    if prefix.is_empty() || place.is_empty() { format!("{prefix}{place}") } else { format!("{prefix}.{place}") }
+}
+
+/// Moves one place from v1beta1 to v1beta2.
+fn forward(object: &mut Value, from: &str, to: &str, one: &Move) {
+    each(object, from, to, &mut |object, from, to| {
+        let Some(value) = take(object, from) else { return };
+        let value = match one.how {
+            How::Same => value,
+            How::Seconds => seconds(&value).unwrap_or(value),
+            How::Reference => modern(value),
+            How::Arguments => listed(value),
+            How::Plain if value == Value::Bool(false) => return,
+            How::Plain => value,
+            How::Gone => return,
+        };
+        put(object, to, value);
+    });
+}
+
+/// Moves one place from v1beta2 back to v1beta1.
+fn back(object: &mut Value, from: &str, to: &str, one: &Move, wanted: &Value) {
+    if one.how == How::Gone {
+        return;
+    }
+    let model = get(wanted, from).cloned();
+    each(object, to, from, &mut |object, to, from| {
+        let Some(value) = take(object, to) else { return };
+        let value = match one.how {
+            How::Seconds => value.as_i64().map_or(value, |seconds| Value::from(format!("{seconds}s"))),
+            How::Reference => dated(value, model.as_ref()),
+            How::Arguments => mapped(value),
+            How::Same | How::Plain | How::Gone => value,
+        };
+        put(object, from, value);
+    });
+}
+
+/// Runs `visit` for each list item that `[*]` in both places means, with what follows it.
+fn each(value: &mut Value, from: &str, to: &str, visit: &mut dyn FnMut(&mut Value, &str, &str)) {
+    let Some((list, rest)) = from.split_once("[*].") else {
+        return visit(value, from, to);
+    };
+    let Some((_, other)) = to.split_once("[*].") else { return };
+    let Some(items) = get_mut(value, list).and_then(Value::as_array_mut) else { return };
+    for item in items {
+        each(item, rest, other, visit);
+    }
+}
+
+/// The value at a dotted place.
+fn get<'v>(value: &'v Value, place: &str) -> Option<&'v Value> {
+    place.split('.').try_fold(value, |value, key| value.get(key))
+}
+
+/// The value at a dotted place.
+fn get_mut<'v>(value: &'v mut Value, place: &str) -> Option<&'v mut Value> {
+    place.split('.').try_fold(value, |value, key| value.get_mut(key))
+}
+
+/// Takes the value at a dotted place out, with the maps around it that are empty then.
+fn take(value: &mut Value, place: &str) -> Option<Value> {
+    let map = value.as_object_mut()?;
+    let Some((key, rest)) = place.split_once('.') else {
+        return map.shift_remove(place).filter(|value| !value.is_null());
+    };
+    let inner = map.get_mut(key)?;
+    let taken = take(inner, rest);
+    if taken.is_some() && inner.as_object().is_some_and(Map::is_empty) {
+        map.shift_remove(key);
+    }
+    taken
+}
+
+/// Puts a value at a dotted place, unless there is one.
+fn put(value: &mut Value, place: &str, new: Value) {
+    let mut at = value;
+    for key in place.split('.') {
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        at = &mut at[key];
+    }
+    fill(at, new);
+}
+
+/// Adds what is not there yet.
+fn fill(at: &mut Value, new: Value) {
+    match (at, new) {
+        (at, new) if at.is_null() => *at = new,
+        (Value::Object(at), Value::Object(new)) => {
+            for (key, value) in new {
+                fill(at.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A Go duration as whole seconds.
+fn seconds(value: &Value) -> Option<Value> {
+    let nanoseconds = crate::compare::nanoseconds(value.as_str()?)?;
+    i64::try_from(nanoseconds / 1_000_000_000).ok().map(Value::from)
+}
+
+/// A reference without its version and what only old references have.
+fn modern(mut reference: Value) -> Value {
+    let Some(map) = reference.as_object_mut() else { return reference };
+    if let Some(version) = map.shift_remove("apiVersion") {
+        let group = ApiVersion::parse(version.as_str().unwrap_or_default()).group.to_owned();
+        map.insert("apiGroup".to_owned(), Value::from(group));
+    }
+    for key in ["namespace", "uid", "resourceVersion", "fieldPath"] {
+        map.shift_remove(key);
+    }
+    reference
+}
+
+/// A reference with the version and the namespace of the same reference in the other object.
+fn dated(mut reference: Value, model: Option<&Value>) -> Value {
+    let Some(map) = reference.as_object_mut() else { return reference };
+    let Some(group) = map.shift_remove("apiGroup") else { return reference };
+    let group = group.as_str().unwrap_or_default();
+    let version = model.and_then(|model| model.get("apiVersion")).and_then(Value::as_str);
+    let version = version.filter(|version| ApiVersion::parse(version).group == group);
+    map.insert("apiVersion".to_owned(), Value::from(version.map_or_else(|| group.to_owned(), str::to_owned)));
+    if let Some(namespace) = model.and_then(|model| model.get("namespace")) {
+        map.insert("namespace".to_owned(), namespace.clone());
+    }
+    reference
+}
+
+/// A map of arguments as a list sorted by name, as the conversion sorts it.
+fn listed(value: Value) -> Value {
+    let Value::Object(map) = value else { return value };
+    let mut pairs: Vec<(String, Value)> = map.into_iter().collect();
+    pairs.sort_by(|one, other| one.0.cmp(&other.0));
+    pairs.into_iter().map(|(name, value)| serde_json::json!({"name": name, "value": value})).collect()
+}
+
+/// A list of arguments as a map; the last one of a name wins.
+fn mapped(value: Value) -> Value {
+    let Value::Array(items) = value else { return value };
+    let pair = |item: &Value| {
+        Some((item.get("name")?.as_str()?.to_owned(), item.get("value").cloned().unwrap_or_else(|| Value::from(""))))
+    };
+    Value::Object(items.iter().filter_map(pair).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deployment(version: &str, spec: Value) -> Value {
+        json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "MachineDeployment", "spec": spec})
+    }
+
+    fn old() -> Value {
+        deployment(
+            "v1beta1",
+            json!({"clusterName": "c", "minReadySeconds": 5, "progressDeadlineSeconds": 600,
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "deletePolicy": "Oldest"}},
+                "template": {"spec": {"nodeDrainTimeout": "5m", "infrastructureRef":
+                    {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "T", "name": "a", "namespace": "n"}}}}),
+        )
+    }
+
+    fn new() -> Value {
+        deployment(
+            "v1beta2",
+            json!({"clusterName": "c", "deletion": {"order": "Oldest"},
+                "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}},
+                "template": {"spec": {"minReadySeconds": 5, "deletion": {"nodeDrainTimeoutSeconds": 300}, "infrastructureRef":
+                    {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "T", "name": "a"}}}}),
+        )
+    }
+
+    #[test]
+    fn a_chart_that_moves_to_v1beta2_shows_no_change() {
+        let mut live = old();
+        assert!(reshape(&mut live, &new()));
+        assert_eq!(live, new());
+    }
+
+    #[test]
+    fn a_live_object_in_v1beta2_is_read_as_the_chart_writes_it() {
+        let mut live = new();
+        assert!(reshape(&mut live, &old()));
+        assert!(
+            crate::compare::changes(&live, &old())
+                .iter()
+                .all(|change| change.path.to_string() == "spec.progressDeadlineSeconds")
+        );
+    }
+
+    #[test]
+    fn arguments_become_a_list_sorted_by_name_and_timeouts_find_their_place() {
+        let kcp = |version: &str, config: Value| {
+            json!({"apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
+            "kind": "KubeadmControlPlane", "spec": {"kubeadmConfigSpec": config}})
+        };
+        let mut live = kcp(
+            "v1beta1",
+            json!({"useExperimentalRetryJoin": true, "files": [{"path": "/a", "append": false}],
+            "clusterConfiguration": {"clusterName": "x", "apiServer": {"timeoutForControlPlane": "4m", "extraArgs": {"b": "2", "a": "1"}}}}),
+        );
+        let wanted = kcp(
+            "v1beta2",
+            json!({"files": [{"path": "/a"}],
+            "initConfiguration": {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}},
+            "joinConfiguration": {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}},
+            "clusterConfiguration": {"apiServer": {"extraArgs": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]}}}),
+        );
+        reshape(&mut live, &wanted);
+        assert_eq!(live, wanted);
+    }
+
+    #[test]
+    fn equal_versions_and_unknown_kinds_keep_their_form() {
+        assert!(!reshape(&mut old(), &old()));
+        let template = |version: &str| json!({"apiVersion": format!("infrastructure.cluster.x-k8s.io/{version}"), "kind": "T", "spec": {"a": 1}});
+        assert!(!reshape(&mut template("v1beta1"), &template("v1beta2")));
+    }
+}
