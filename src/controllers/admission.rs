@@ -69,7 +69,7 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
     if refusals.is_empty() {
         refusals.extend(by_webhook(pair, &old, &new, versions, gates));
     }
-    let same = same_template(&pair.api_version, kind, &old, &new);
+    let same = same_template(&pair.api_version, kind, &old, &new, versions);
     Some(Admission { old, new, dropped, refusals, same })
 }
 
@@ -87,9 +87,13 @@ const NEW_TEMPLATE_STYLE: Style = Style {
 };
 
 /// Whether two versions of a template that cannot change are the same to its webhook: empty values do not count there.
-fn same_template(api_version: &str, kind: &str, old: &Value, new: &Value) -> bool {
+fn same_template(api_version: &str, kind: &str, old: &Value, new: &Value, versions: &Versions) -> bool {
     if kind != "KubeadmControlPlaneTemplate" {
         return false;
+    }
+    if !versions.capi(11) {
+        // Up to 1.10 nearly every block is a pointer, so that even an empty one counts.
+        return old.get("spec") == new.get("spec");
     }
     // Conversion from v1beta1 loses more empty values than the types of v1beta2 do.
     let style = if api_version.ends_with("v1beta1") { TEMPLATE_STYLE } else { NEW_TEMPLATE_STYLE };
@@ -182,6 +186,10 @@ fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions
         map.insert(key.to_owned(), json!(seconds));
     }
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    // Up to 1.10 Go wrote the template of Machines even where nobody gave one.
+    if !versions.capi(11) && matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool") {
+        let _template = map_at(spec, "template").and_then(|template| map_at(template, "spec"));
+    }
     if kind == "ClusterResourceSet" && spec.get("strategy").is_none_or(|told| told == "" || told.is_null()) {
         spec.insert("strategy".to_owned(), json!("ApplyOnce"));
     }

@@ -102,7 +102,9 @@ pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&s
     etcd(old, new, versions.get("cluster-api").minor, &mut out);
     certificates(new, versions, &mut out);
     naming(new, versions, &mut out);
-    if let Some(days) = number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7) {
+    if let Some(days) =
+        number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7 && !versions.capi(11))
+    {
         let place = "spec.rollout.before.certificatesExpiryDays";
         refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
     }
@@ -316,6 +318,9 @@ fn version(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
 
 /// `maxSurge` must be 0 or 1, and 0 needs three Machines.
 fn surge(new: &Value, out: &mut Vec<Refusal>) {
+    if text(new, "/spec/rollout/strategy/type").is_some_and(|kind| kind != "RollingUpdate") {
+        refuse(out, "spec.rollout.strategy.type", "the webhook refuses it: only RollingUpdate is known");
+    }
     let place = "spec.rollout.strategy.rollingUpdate.maxSurge";
     let Some(told) = new.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge").filter(|value| !value.is_null())
     else {

@@ -23,8 +23,9 @@ pub fn refusals(
 ) -> Vec<Refusal> {
     let mut out = Vec::new();
     let Some(spec) = spec else { return out };
-    sources(spec, at, "files", "content", "contentFrom", &mut out);
-    sources(spec, at, "users", "passwd", "passwdFrom", &mut out);
+    let empty_counts = !versions.capi(11);
+    sources(spec, at, ["files", "content", "contentFrom"], empty_counts, &mut out);
+    sources(spec, at, ["users", "passwd", "passwdFrom"], empty_counts, &mut out);
     same_paths(spec, at, &mut out);
     ignition(spec, at, versions, gates, &mut out);
     disks(spec, at, &mut out);
@@ -92,9 +93,12 @@ fn defined(block: Option<&Value>) -> bool {
 }
 
 /// A value and a reference to it exclude each other, and a reference must be whole.
-fn sources(spec: &Value, at: &Path, list: &str, own: &str, from: &str, out: &mut Vec<Refusal>) {
+///
+/// Up to 1.10 an empty reference is a reference.
+fn sources(spec: &Value, at: &Path, [list, own, from]: [&str; 3], empty_counts: bool, out: &mut Vec<Refusal>) {
     for (place, item) in items(spec, list) {
-        if !defined(item.get(from)) {
+        let is_there = defined(item.get(from)) || (empty_counts && item.get(from).is_some_and(Value::is_object));
+        if !is_there {
             continue;
         }
         if text(item, &format!("/{own}")).is_some() {

@@ -54,7 +54,9 @@ pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<
                 }
             }
         }
-        diff::prune(&mut spec, STYLE);
+        // Up to 1.10 a reference is a pointer, so that even an empty one counts.
+        let style = if versions.capi(11) { STYLE } else { Style { keep_empty: &["configRef"], ..STYLE } };
+        diff::prune(&mut spec, style);
         spec
     };
     let (have, want) = (rollout_fields(set), rollout_fields(owner));
@@ -98,8 +100,10 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
         None => true,
         Some(after) => {
             let created = text(&sets[*place].value, "/metadata/creationTimestamp");
-            // Up to 1.8 a MachineSet made in the same second was old, since 1.9 it is kept.
-            created.and_then(|stamp| stamp.parse::<Timestamp>().ok()).is_none_or(|created| created >= after)
+            // Up to 1.9 a MachineSet made in the same second is old, since 1.10 it is kept.
+            created
+                .and_then(|stamp| stamp.parse::<Timestamp>().ok())
+                .is_none_or(|created| if versions.capi(10) { created >= after } else { created > after })
         }
     });
     for place in candidates.into_iter().filter(|place| Some(*place) != kept) {

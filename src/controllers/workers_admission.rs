@@ -81,6 +81,7 @@ fn namespaces(kind: &str, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
         "Machine" => &["bootstrap.configRef", "infrastructureRef"],
         "MachinePool" => &["template.spec.bootstrap.configRef", "template.spec.infrastructureRef"],
         "Cluster" => &["controlPlaneRef", "infrastructureRef"],
+        "MachineHealthCheck" => &["remediation.templateRef"],
         _ => &[],
     };
     let own = text(new, "/metadata/namespace");
@@ -142,6 +143,10 @@ fn template(
         && bootstrap.get("dataSecretName").is_none_or(Value::is_null)
     {
         refuse(out, RULE, spec, &place("bootstrap"), "either configRef or dataSecretName must be set");
+    }
+    let empty = !versions.capi(11) && machine.get("version").is_some_and(|version| version == "" || version == "v");
+    if empty {
+        refuse(out, RULE, spec, &place("version"), "an empty text is not a semantic version");
     }
     if let Some(version) = text(machine, "/version")
         && semver::Version::parse(version.trim_start_matches('v')).is_err()
@@ -362,7 +367,12 @@ fn drain_rule(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 
 /// References stay, networks are networks, and a topology stays.
 fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
-    for key in ["infrastructureRef", "controlPlaneRef", "topology"] {
+    let fixed: &[&str] = if versions.capi(10) {
+        &["infrastructureRef", "controlPlaneRef", "topology"]
+    } else {
+        &["infrastructureRef", "topology"]
+    };
+    for key in fixed {
         let pointer = format!("/spec/{key}");
         if is_set(old.pointer(&pointer), versions) && !is_set(new.pointer(&pointer), versions) {
             refuse(out, RULE, spec, key, format!("{key} cannot be taken away"));

@@ -31,6 +31,7 @@ impl Shape {
 /// Texts of v1beta1 that are pointers in Go: an empty one is not an absent one.
 const POINTERS: &[&str] = &[
     "dataSecretName",
+    "deletePolicy",
     "failureDomain",
     "gecos",
     "groups",
