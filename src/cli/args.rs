@@ -71,6 +71,8 @@ pub enum SchemaOf {
     Report,
     /// The policy file.
     Policy,
+    /// The file of `snapshot`.
+    World,
 }
 
 /// Options of `plan`.

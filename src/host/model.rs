@@ -34,7 +34,7 @@ impl HostKind {
 }
 
 /// Who writes, and which release.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Host {
     /// Which program; `None` where it is not known, and then both ways of writing count.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -11,16 +12,19 @@ use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 
 /// Everything that one judgement may know.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct World {
     /// When the cluster was read; equal to `now` for a live run.
+    #[schemars(with = "String")]
     pub taken: Timestamp,
     /// The clock of the judgement.
+    #[schemars(with = "String")]
     pub now: Timestamp,
     /// Where `live` came from.
     pub source: LiveSource,
     /// What the API server holds.
+    #[schemars(with = "Vec<serde_json::Value>")]
     pub live: Inventory,
     /// What the host wrote last time.
     pub base: Base,
@@ -31,6 +35,7 @@ pub struct World {
     /// What each source of a late value gave, in the policy's order.
     pub readings: Vec<SourceReading>,
     /// The pins as they stood.
+    #[schemars(with = "Vec<serde_json::Value>")]
     pub pins: Vec<Pin>,
     /// Provider name (`cluster-api`, `rke2`, ...) to its version.
     pub providers: BTreeMap<String, Provider>,
@@ -43,7 +48,7 @@ pub struct World {
 }
 
 /// Where `live` came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveSource {
     /// What kind of source it is.
     pub kind: LiveKind,
@@ -52,7 +57,7 @@ pub struct LiveSource {
 }
 
 /// What kind of source `live` has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LiveKind {
     /// The API server, or a snapshot or dump of it: Machines, uids and managed fields can be expected.
@@ -64,16 +69,17 @@ pub enum LiveKind {
 }
 
 /// What the host wrote last time.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Base {
     /// Where it came from.
     pub kind: BaseKind,
     /// Its objects, hooks excluded.
+    #[schemars(with = "Vec<serde_json::Value>")]
     pub objects: Inventory,
 }
 
 /// Where the base came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaseKind {
     /// The live side itself: an old render.
@@ -90,7 +96,7 @@ pub enum BaseKind {
 }
 
 /// The release record, without its values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
     /// Release name.
@@ -108,7 +114,7 @@ pub struct Release {
 }
 
 /// Helm's words for the state of a revision (helm `pkg/release/v1/status.go`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "Helm's own words, one to one.")]
 pub enum ReleaseStatus {
@@ -124,7 +130,7 @@ pub enum ReleaseStatus {
 }
 
 /// How a host writes custom resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMethod {
     /// JSON merge patch from the last manifest to the new one.
@@ -136,7 +142,7 @@ pub enum WriteMethod {
 }
 
 /// What one source of one late value gave.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceReading {
     /// Name of the late value.
@@ -177,7 +183,7 @@ impl std::fmt::Debug for SourceReading {
 }
 
 /// The version of a provider and how it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provider {
     /// Version with its `v`, such as `v1.11.3`.
     pub version: String,
@@ -186,7 +192,7 @@ pub struct Provider {
 }
 
 /// Something that was asked for and could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unread {
     /// What: a kind, an object, the release record.
     pub what: String,
@@ -200,7 +206,7 @@ pub struct Unread {
 }
 
 /// Something that was asked for and is known not to be there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absent {
     /// What: a kind whose CRD is missing, an object.
     pub what: String,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,8 +17,8 @@ pub const API_VERSION: &str = "rollgate.dev/v1alpha1";
 /// The kind of the file.
 pub const KIND: &str = "World";
 
-/// The file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A World in a file, as `rollgate snapshot` writes it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
     /// Always [`API_VERSION`].
