@@ -1,6 +1,7 @@
 //! The data flow, written once: a question and a World become a judgement.
 //! Everything here is pure; reading comes before it and committing after it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,6 +17,7 @@ use crate::object::{LoadError, Stream};
 use crate::pin::Pin;
 use crate::policy::Policy;
 use crate::report::{self, Parts, PolicyReport, Report};
+use crate::rules::{Rules, UserFault};
 use crate::world::World;
 
 /// What is asked: may this stream be written under this policy?
@@ -48,6 +50,9 @@ pub enum Fault {
     /// The stream is not what Kubernetes reads.
     #[error(transparent)]
     Stream(#[from] LoadError),
+    /// A rule of the user cannot be used, so a judgement would be without it.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Rules(Vec<UserFault>),
     /// Filling in values changed more than values: a defect of this program.
     #[error("filling in late values changed the number of documents from {before} to {after}; nothing was written")]
     Lost {
@@ -61,13 +66,14 @@ pub enum Fault {
 /// Judges a question. Depends on nothing but its arguments and the clock in the World.
 ///
 /// # Errors
-/// When the stream cannot be read.
+/// When the stream cannot be read, or a rule of the user.
 pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
+    let rules = rules(&question.policy).map_err(Fault::Rules)?;
     let before = Stream::load(&question.stream)?;
     let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
     let (stream, rendered) = match &resolution.bytes {
-        std::borrow::Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
-        std::borrow::Cow::Owned(bytes) => {
+        Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
+        Cow::Owned(bytes) => {
             let bytes: Arc<[u8]> = Arc::from(bytes.as_slice());
             let after = Stream::load(&bytes)?;
             if after.documents != before.documents || after.objects.len() != before.objects.len() {
@@ -77,78 +83,96 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
         }
     };
     let prediction = host::predict(&rendered.objects, world)?;
-    let report = judge_prediction(question, world, &rendered, &resolution, prediction);
+    let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
+    let report = case.judge(prediction);
     Ok(Judgement { report, stream, pins: resolution.pins })
 }
 
-/// Judges a prediction; where there are two because the host is not known, the worse one counts.
-fn judge_prediction(
-    question: &Question,
-    world: &World,
-    rendered: &Stream,
-    resolution: &late::Resolution<'_>,
-    mut prediction: Prediction,
-) -> Report {
-    let other = prediction.other.take();
-    let report = judge_one(question, world, rendered, resolution, prediction);
-    let Some(other) = other else { return report };
-    let mut second = judge_one(question, world, rendered, resolution, *other);
-    if severity(&second) > severity(&report) {
-        second.warnings.extend(report.warnings);
-        second.warnings.dedup();
-        return second;
+/// The rules in force: those that are built in, and those of the policy.
+///
+/// # Errors
+/// Everything that is wrong with the rules of the policy.
+pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
+    if policy.rules.is_empty() {
+        return Ok(Cow::Borrowed(Rules::built_in()));
     }
-    report
+    let values: Vec<Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
+    Rules::with_user(&values).map(Cow::Owned)
+}
+
+/// Everything that a prediction is judged with.
+struct Case<'a> {
+    question: &'a Question,
+    world: &'a World,
+    rules: &'a Rules,
+    rendered: &'a Stream,
+    resolution: &'a late::Resolution<'a>,
+}
+
+impl Case<'_> {
+    /// Judges a prediction; where there are two because the host is not known, the worse one counts.
+    fn judge(&self, mut prediction: Prediction) -> Report {
+        let other = prediction.other.take();
+        let report = self.judge_one(prediction);
+        let Some(other) = other else { return report };
+        let mut second = self.judge_one(*other);
+        if severity(&second) > severity(&report) {
+            second.warnings.extend(report.warnings);
+            second.warnings.dedup();
+            return second;
+        }
+        report
+    }
+
+    fn judge_one(&self, prediction: Prediction) -> Report {
+        let &Self { question, world, rules, rendered, resolution } = self;
+        let mut pairs: Vec<Pair> = prediction.pairs;
+        let scene = Scene { world, rendered: &rendered.objects };
+        let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
+        let digest = report::digest(&pairs);
+        // From here on nothing secret is left in what can be said.
+        let mut redactor = Redactor::new(question.policy_report.digest.as_bytes());
+        resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
+        redactor.pairs(&mut pairs);
+        mark_symbols(&mut pairs, &resolution.symbolic);
+        let judged = Judged {
+            pairs: &pairs,
+            classified: &classified,
+            world,
+            doubts: &prediction.doubts,
+            policy: &question.policy,
+        };
+        let mut reasons = resolution.reasons.clone();
+        reasons.extend(gate::ask(&judged));
+        gate::rank(&mut reasons);
+        if prediction.compared == 0 {
+            classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
+        }
+        let mut warnings = prediction.warnings;
+        warnings.extend(resolution.warnings.iter().cloned());
+        let mut findings = prediction.findings;
+        findings.extend(resolution.findings.iter().cloned());
+        let mut report = report::build(Parts {
+            pairs: &pairs,
+            digest,
+            classified,
+            findings,
+            warnings,
+            reasons,
+            late_values: resolution.reports.clone(),
+            policy: question.policy_report.clone(),
+            world,
+            counts: (prediction.compared, prediction.not_compared + rendered.nameless),
+        });
+        report.each_text(|text| *text = redactor.text(text));
+        report
+    }
 }
 
 /// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.
 fn severity(report: &Report) -> (Decision, Effect, u64) {
     let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     (report.decision, report.effect, machines)
-}
-
-fn judge_one(
-    question: &Question,
-    world: &World,
-    rendered: &Stream,
-    resolution: &late::Resolution<'_>,
-    prediction: Prediction,
-) -> Report {
-    let mut pairs: Vec<Pair> = prediction.pairs;
-    let scene = Scene { world, rendered: &rendered.objects };
-    let mut classified: Classified = controllers::classify(&mut pairs, &scene);
-    let digest = report::digest(&pairs);
-    // From here on nothing secret is left in what can be said.
-    let mut redactor = Redactor::new(question.policy_report.digest.as_bytes());
-    resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
-    redactor.pairs(&mut pairs);
-    mark_symbols(&mut pairs, &resolution.symbolic);
-    let judged =
-        Judged { pairs: &pairs, classified: &classified, world, doubts: &prediction.doubts, policy: &question.policy };
-    let mut reasons = resolution.reasons.clone();
-    reasons.extend(gate::ask(&judged));
-    gate::rank(&mut reasons);
-    if prediction.compared == 0 {
-        classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
-    }
-    let mut warnings = prediction.warnings;
-    warnings.extend(resolution.warnings.iter().cloned());
-    let mut findings = prediction.findings;
-    findings.extend(resolution.findings.iter().cloned());
-    let mut report = report::build(Parts {
-        pairs: &pairs,
-        digest,
-        classified,
-        findings,
-        warnings,
-        reasons,
-        late_values: resolution.reports.clone(),
-        policy: question.policy_report.clone(),
-        world,
-        counts: (prediction.compared, prediction.not_compared + rendered.nameless),
-    });
-    report.each_text(|text| *text = redactor.text(text));
-    report
 }
 
 /// Marks the changes whose new side still stands for a late value that is not known.

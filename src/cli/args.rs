@@ -128,6 +128,9 @@ pub struct CommonArgs {
     /// The policy: a file, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` wants to be told.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|none")]
     pub policy: Option<String>,
+    /// A file with rules of your own, in the format of the policy's `rules`; several times if wanted.
+    #[arg(long, value_name = "FILE")]
+    pub pack: Vec<PathBuf>,
     /// What the API server holds: `cluster`, a World, a manifest file or folder, or `none`.
     #[arg(long, value_name = "cluster|PATH|none", default_value = "cluster")]
     pub live: String,
@@ -173,7 +176,17 @@ pub struct CommonArgs {
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// A rule id, a field, or `last`.
-    pub what: String,
+    #[arg(required_unless_present = "check_pack")]
+    pub what: Option<String>,
+    /// Look through a file with rules of your own and say everything that is wrong with it.
+    #[arg(long, value_name = "FILE", conflicts_with = "what")]
+    pub check_pack: Option<PathBuf>,
+    /// The policy whose rules are explained too; rollgate.yaml is looked for upward where none is told.
+    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|none")]
+    pub policy: Option<String>,
+    /// A file with rules of your own; several times if wanted.
+    #[arg(long, value_name = "FILE")]
+    pub pack: Vec<PathBuf>,
 }
 
 /// Options of `helm`.

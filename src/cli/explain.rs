@@ -3,20 +3,27 @@
 use anyhow::Context as _;
 
 use super::args::{Colour, ExplainArgs};
-use super::{Outside, Stop, run};
+use super::{Outside, Stop, packs, run};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::pipeline;
 use crate::report::{Report, human};
 use crate::rules;
 
 pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    if args.what == "last" {
+    if let Some(file) = &args.check_pack {
+        return packs::check(file, outside);
+    }
+    let what = args.what.as_deref().unwrap_or_default();
+    if what == "last" {
         return last(colour, outside);
     }
-    let text = rules::explain(&args.what).ok_or_else(|| {
+    let (mut policy, mut report, _) = run::policy(args.policy.as_deref(), run::Untold::Look)?;
+    packs::add(&args.pack, &mut policy, &mut report)?;
+    let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
+    let text = rules::explain(&rules, what).ok_or_else(|| {
         Stop::usage(anyhow::anyhow!(
-            "nothing is called {:?}; give a rule such as kcp/version, a field such as KubeadmControlPlane.spec.version, or last",
-            args.what
+            "nothing is called {what:?}; give a rule such as kcp/version, a field such as KubeadmControlPlane.spec.version, or last"
         ))
     })?;
     outside.out.write_all(text.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;

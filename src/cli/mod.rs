@@ -6,6 +6,7 @@ mod explain;
 mod helm;
 mod known;
 mod output;
+mod packs;
 mod pin;
 mod plan;
 mod post_render;

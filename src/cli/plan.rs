@@ -38,7 +38,7 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
 /// A stream that cannot be read is the user's; lost documents are our defect.
 pub(super) fn fault_stop(fault: Fault) -> Stop {
     match fault {
-        Fault::Stream(_) => Stop::usage(fault),
+        Fault::Stream(_) | Fault::Rules(_) => Stop::usage(fault),
         Fault::Lost { .. } => Stop::internal(fault),
     }
 }

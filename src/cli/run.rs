@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::args::{Colour, CommonArgs};
 use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop};
+use super::{Outside, Stop, packs};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late;
 use crate::object::Stream;
@@ -64,7 +64,8 @@ pub(super) struct Setup {
 impl Setup {
     /// Reads the options and the policy.
     pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
-        let (policy, policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
+        let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
+        packs::add(&args.pack, &mut policy, &mut policy_report)?;
         let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
         let duration = |text: &str, option: &str| {
             policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
@@ -94,7 +95,8 @@ impl Setup {
     }
 }
 
-fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
+/// The policy in force, how the report calls it, and the folder that its files start from.
+pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
     let here = PathBuf::from(".");
     let built_in = || {
         let report = PolicyReport { source: "built-in".to_owned(), digest: policy::digest(b"") };

@@ -30,13 +30,8 @@ struct Outcome {
     basis: Option<Basis>,
 }
 
-/// Judges all pairs with the rules that are built in.
-pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>) -> Classified {
-    classify_with(pairs, scene, Rules::built_in())
-}
-
 /// Judges all pairs with the given rules.
-pub fn classify_with(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
     let mut out = Classified::default();
     let outcomes = {
         let stage = Stage::new(*scene, pairs, rules);
@@ -284,8 +279,22 @@ fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
 /// A template that takes the place of another one.
 fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
     let from = pair.renamed_from.clone().unwrap_or_default();
-    let answers: Vec<Answer> =
-        pair.changes.iter().map(|change| templates::renamed(stage, pair, &from, moved, change)).collect();
+    let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();
+    let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
+    let subject = Subject {
+        stage,
+        key: &pair.key,
+        api_version: &pair.api_version,
+        old: &old,
+        new: &new,
+        used_by: &used_by,
+        assessment: None,
+        refusals: &[],
+        dropped: &[],
+        same: false,
+    };
+    let answer = |change| subject.heard(change, templates::renamed(stage, pair, &from, moved, change));
+    let answers: Vec<Answer> = pair.changes.iter().map(answer).collect();
     let referrers = stage.referrers(&pair.key);
     let effect = referrers.iter().filter_map(|reference| moved.get(&reference.from)).copied().max().unwrap_or_default();
     out.findings.extend(templates::same_content(pair, &from, effect));

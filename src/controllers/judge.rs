@@ -149,13 +149,19 @@ impl Subject<'_> {
         }
     }
 
-    /// The answer of a user's rule, where it counts against what was decided.
+    /// The answer of a user's rule, where it counts against what was decided. A user may name a field as it is rendered, or
+    /// as the packs do.
     fn by_user(&self, leaf: &Leaf<'_>, decided: Answer) -> Answer {
-        let asked = self.asked(&leaf.path, leaf.before, leaf.after);
-        match self.stage.rules.by_user(&asked, &decided.clone().into()) {
+        let hit = |path| self.stage.rules.by_user(&self.asked(path, leaf.before, leaf.after), &decided.clone().into());
+        match hit(&leaf.path).or_else(|| hit(&leaf.rendered)) {
             Some(hit) => hit.into(),
             None => decided,
         }
+    }
+
+    /// The answer about a change that was decided elsewhere, after the rules of the user were asked.
+    pub(super) fn heard(&self, change: &Change, decided: Answer) -> Answer {
+        self.leaves(change).iter().fold(decided, |decided, leaf| self.by_user(leaf, decided))
     }
 
     /// The answer about the number of Machines.

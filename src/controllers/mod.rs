@@ -29,7 +29,7 @@ mod verdict;
 pub mod workers_admission;
 
 pub use cause::Cause;
-pub use classify::{classify, classify_with};
+pub use classify::classify;
 pub use owner::{Assessment, Mirror, Unit};
 pub use replicas::wanted as replicas_wanted;
 pub use scene::{Classified, Scene};

@@ -1,19 +1,8 @@
 //! Which objects are compared: those of Cluster API and its providers. Everything else is compared only where one of
 //! these refers to it.
 
-use crate::object::Key;
+use crate::object::{self, Key};
 use crate::schema;
-
-/// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
-const GROUPS: [&str; 7] = [
-    "infrastructure.cluster.x-k8s.io",
-    "ipam.metal3.io",
-    "k0smotron.io",
-    "metal3.io",
-    "openstack.k-orc.cloud",
-    "turtles-capi.cattle.io",
-    "vmware.infrastructure.cluster.x-k8s.io",
-];
 
 /// Kinds that live outside namespaces, beside those that the schema table knows. What is not here has a namespace.
 const CLUSTER_WIDE: [&str; 3] = ["GlobalInClusterIPPool", "KubeVirtClusterIdentity", "AWSClusterStaticIdentity"];
@@ -23,7 +12,7 @@ const OWNERS: [&str; 5] = ["MachineDeployment", "MachineSet", "MachinePool", "Cl
 
 /// Whether objects of this kind are compared whatever refers to them.
 pub(crate) fn is_compared(key: &Key) -> bool {
-    key.is_capi() || GROUPS.contains(&key.group.as_str())
+    object::is_compared(&key.group)
 }
 
 /// Whether an object of this kind is compared where a compared object refers to it.

@@ -33,8 +33,22 @@ impl Key {
     /// Whether the group belongs to Cluster API or one of its providers.
     #[must_use]
     pub fn is_capi(&self) -> bool {
-        self.group == "cluster.x-k8s.io" || self.group.ends_with(".cluster.x-k8s.io")
+        is_capi(&self.group)
     }
+}
+
+/// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
+const GROUPS: [&str; 5] =
+    ["ipam.metal3.io", "k0smotron.io", "metal3.io", "openstack.k-orc.cloud", "turtles-capi.cattle.io"];
+
+/// Whether objects of this group are compared, whatever refers to them.
+#[must_use]
+pub fn is_compared(group: &str) -> bool {
+    is_capi(group) || GROUPS.contains(&group)
+}
+
+fn is_capi(group: &str) -> bool {
+    group == "cluster.x-k8s.io" || group.ends_with(".cluster.x-k8s.io")
 }
 
 impl std::fmt::Display for Key {

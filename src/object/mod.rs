@@ -6,7 +6,7 @@ mod load;
 mod path;
 mod stream;
 
-pub use key::{ApiVersion, Key};
+pub use key::{ApiVersion, Key, is_compared};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
 pub use stream::Stream;

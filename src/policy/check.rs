@@ -3,6 +3,7 @@
 use super::read::Fault;
 use super::{Gates, LateValue, Pins, Policy, Source, ValueType, Window, duration};
 use crate::object::Path;
+use crate::rules::{Rules, UserFault};
 
 /// Looks through the whole policy; the first fault is returned.
 pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
@@ -17,7 +18,8 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
         }
     }
     pins(&root.key("pins"), &policy.pins)?;
-    gates(&root.key("gates"), &policy.gates)
+    gates(&root.key("gates"), &policy.gates)?;
+    rules(&root.key("rules"), policy)
 }
 
 /// A fault at `path`.
@@ -153,6 +155,14 @@ fn last_line(message: &str) -> &str {
     message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or(message).trim_start_matches("error: ")
 }
 
+fn rules(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
+    match Rules::with_user(&values).err().unwrap_or_default().into_iter().next() {
+        Some(UserFault { place, message }) => fault(&at.index(place), message),
+        None => Ok(()),
+    }
+}
+
 fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
     if pins.store.is_some() && pins.file.is_some() {
         return fault(&at.key("file"), "pins live in one place: a store or a file, not both");
@@ -265,6 +275,12 @@ mod tests {
             ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
             ("/gates/windows/0/for".to_owned(), json!("0"), "never opens"),
             ("/gates/windows/0/timeZone".to_owned(), json!("Paris"), "is not a time zone"),
+            ("/rules".to_owned(), json!([{"id": "a/b"}]), "rules[0]: the field `paths` is missing"),
+            (
+                "/rules".to_owned(),
+                json!([{"id": "a/b", "paths": ["spec.x"], "effect": "roll", "because": "B."}]),
+                "rules[0]: effect: \"roll\" is not a choice here; known are none",
+            ),
         ] {
             let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
             assert!(error.message.contains(complaint), "{pointer}: {}", error.message);

@@ -12,7 +12,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
 }
 
 /// Turns one message of serde into a sentence for the person who wrote the file.
-pub(super) fn plain(message: &str) -> String {
+pub(crate) fn plain(message: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or(message);
     if let Some(rest) = message.strip_prefix("unknown field ") {
         return unknown("there is no such field here", rest);

@@ -11,7 +11,7 @@ mod schema;
 
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
-pub(crate) use message::nearest;
+pub(crate) use message::{nearest, plain};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, Gates, HealthGates, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window,

@@ -8,8 +8,7 @@ use crate::object::Path;
 
 /// Explains a rule (`kcp/version`) or a field (`KubeadmControlPlane.spec.version`); `None` where nothing is called so.
 #[must_use]
-pub fn explain(what: &str) -> Option<String> {
-    let rules = Rules::built_in();
+pub fn explain(rules: &Rules, what: &str) -> Option<String> {
     if what.contains('/') && !what.contains('[') {
         return by_id(rules, what);
     }
@@ -20,7 +19,7 @@ pub fn explain(what: &str) -> Option<String> {
 
 fn by_id(rules: &Rules, id: &str) -> Option<String> {
     let mut text = String::new();
-    for pack in rules.packs() {
+    for pack in rules.packs().iter().chain(&rules.user) {
         pack.causes.iter().filter(|cause| cause.id == id).for_each(|cause| page(&mut text, &of_cause(pack, cause)));
         pack.rules.iter().filter(|rule| rule.id == id).for_each(|rule| page(&mut text, &of_rule(pack, rule)));
     }
@@ -29,10 +28,12 @@ fn by_id(rules: &Rules, id: &str) -> Option<String> {
 
 fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
     let about = |pack: &&Pack| pack.kinds.iter().any(|name| name.kind.eq_ignore_ascii_case(kind));
-    let packs: Vec<&Pack> = rules.packs().iter().filter(about).collect();
+    let mut packs: Vec<&Pack> = rules.packs().iter().filter(about).collect();
     if packs.is_empty() {
         return None;
     }
+    let any = |pack: &&Pack| about(pack) || pack.kinds.iter().any(|name| name.kind == "*");
+    packs.extend(rules.user.iter().filter(any));
     let mut text = format!("{kind}.{path}\n\n");
     let before = text.len();
     for pack in &packs {
@@ -122,7 +123,11 @@ fn page(text: &mut String, page: &Page<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::explain;
+    use super::Rules;
+
+    fn explain(what: &str) -> Option<String> {
+        super::explain(Rules::built_in(), what)
+    }
 
     #[test]
     fn a_cause_and_its_field_are_explained_alike() {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::pack::{Pack, Rule, When};
+use super::pack::{KindName, Pack, Rule, When};
 use crate::effect::Effect;
+use crate::object::is_compared;
 use crate::yaml;
 
 /// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.
@@ -107,18 +108,25 @@ fn is_unconditional(when: &When) -> bool {
         && when.used_by.is_empty()
 }
 
-/// What is wrong with rules of a user beside the built-in ones: they may only be stricter, unless they say `override: true`.
+/// What is wrong with rules of a user beside the built-in ones: they may only be stricter, unless they say `override: true`,
+/// and a rule that nothing could ever meet would be a false promise.
 #[must_use]
 pub fn check_user_rules(pack: &Pack) -> Vec<String> {
     let mut out = faults(pack);
-    for rule in &pack.rules {
-        let mild = rule.effect < Effect::Rollout;
-        if mild && !rule.overrides {
-            out.push(format!(
-                "{}: {}: a rule of a user with the effect {} only counts where it makes a verdict stricter; say override: true to make it milder",
-                pack.pack, rule.id, rule.effect
-            ));
-        }
+    for rule in pack.rules.iter().filter(|rule| rule.effect == Effect::None && !rule.overrides) {
+        out.push(format!(
+            "{}: the effect none makes nothing stricter, so it would never count; say override: true to make a verdict milder",
+            rule.id
+        ));
+    }
+    let referred =
+        |name: &KindName| name.group.is_empty() && matches!(name.kind.as_str(), "Secret" | "ConfigMap" | "*");
+    let never = |name: &&KindName| name.group != "*" && !is_compared(&name.group) && !referred(name);
+    for name in pack.kinds.iter().filter(never) {
+        out.push(format!(
+            "{} of group {:?} is never compared: rules are about objects of Cluster API and its providers",
+            name.kind, name.group
+        ));
     }
     out
 }

@@ -19,4 +19,5 @@ pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;
 pub use pattern::Pattern;
 pub use shapes::Shape;
+pub use user::UserFault;
 pub use versions::{NEWEST, Versions, parse as parse_version};

@@ -6,6 +6,17 @@ use serde_json::{Map, Value, json};
 use super::meta::check_user_rules;
 use super::pack::Pack;
 use super::{Asked, Hit, Rules};
+use crate::policy;
+
+/// What is wrong with one of the rules of a user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rules[{place}]: {message}")]
+pub struct UserFault {
+    /// Which of them, from 0.
+    pub place: usize,
+    /// What is wrong.
+    pub message: String,
+}
 
 impl Rules {
     /// The built-in packs and the rules of a user.
@@ -13,17 +24,14 @@ impl Rules {
     /// Each value is a whole pack, or one rule with the kinds that it is about beside it (as in the policy).
     ///
     /// # Errors
-    /// Everything that is wrong with them, a sentence each.
-    pub fn with_user(values: &[Value]) -> Result<Self, Vec<String>> {
+    /// Everything that is wrong with them.
+    pub fn with_user(values: &[Value]) -> Result<Self, Vec<UserFault>> {
         let mut user = Vec::new();
         let mut faults = Vec::new();
         for (place, value) in values.iter().enumerate() {
-            match Pack::from_value(&format!("rules[{place}]"), as_pack(value, place)) {
-                Ok(pack) => {
-                    faults.extend(check_user_rules(&pack));
-                    user.push(pack);
-                }
-                Err(error) => faults.push(error.to_string()),
+            match user_pack(value) {
+                Ok(pack) => user.push(pack),
+                Err(found) => faults.extend(found.into_iter().map(|message| UserFault { place, message })),
             }
         }
         if faults.is_empty() { Ok(Self { user, ..Self::built_in().clone() }) } else { Err(faults) }
@@ -40,29 +48,76 @@ impl Rules {
     }
 }
 
-/// A value as a pack: itself where it holds rules, a pack of one rule otherwise.
-fn as_pack(value: &Value, place: usize) -> Value {
-    if value.get("rules").is_some() {
-        return value.clone();
+/// A value as a pack, or everything that is wrong with it.
+fn user_pack(value: &Value) -> Result<Pack, Vec<String>> {
+    let (name, tree) = as_pack(value);
+    let pack = Pack::from_value(&name, tree).map_err(|error| {
+        // The list around a single rule is ours: the user has written none.
+        let path = error.path.strip_prefix("rules[0]").filter(|_| name == LONE).unwrap_or(&error.path).to_owned();
+        let path = path.trim_start_matches('.');
+        let message = policy::plain(&error.message);
+        vec![if path.is_empty() { message } else { format!("{path}: {message}") }]
+    })?;
+    let faults = check_user_rules(&pack);
+    if faults.is_empty() { Ok(pack) } else { Err(faults) }
+}
+
+/// How the pack around a single rule is called.
+const LONE: &str = "policy";
+
+/// A value as the tree of a pack, with its name: itself where it holds rules, a pack of one rule otherwise.
+fn as_pack(value: &Value) -> (String, Value) {
+    if value.get("rules").is_some() || value.get("pack").is_some() {
+        return (value.get("pack").and_then(Value::as_str).unwrap_or("pack").to_owned(), value.clone());
     }
     let mut rule = value.as_object().cloned().unwrap_or_else(Map::new);
     let kinds = rule.remove("kinds").unwrap_or_else(|| json!([{"group": "*", "kind": "*"}]));
     let provider = rule.remove("provider").unwrap_or_else(|| json!("cluster-api"));
-    json!({"pack": format!("rules[{place}]"), "provider": provider, "source": "the policy", "kinds": kinds, "rules": [rule]})
+    let pack = json!({"pack": LONE, "provider": provider, "source": "the policy", "kinds": kinds, "rules": [rule]});
+    (LONE.to_owned(), pack)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn faults(rule: Value) -> Vec<String> {
+        Rules::with_user(&[rule]).err().unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn a_mild_rule_needs_to_say_override() {
-        let rule = json!({"id": "mine/labels", "paths": ["spec.version"], "effect": "none", "because": "We know."});
-        assert!(Rules::with_user(std::slice::from_ref(&rule)).is_err());
+        let rule = json!({"id": "mine/version", "paths": ["spec.version"], "effect": "none", "because": "We know."});
+        assert_eq!(
+            faults(rule.clone()),
+            [
+                "rules[0]: mine/version: the effect none makes nothing stricter, so it would never count; say override: true to make a verdict milder"
+            ]
+        );
         let mut told = rule;
         told["override"] = json!(true);
-        assert!(Rules::with_user(&[told]).is_ok());
+        assert_eq!(faults(told), [""; 0]);
         let strict = json!({"id": "mine/x", "paths": ["spec.x"], "effect": "rollout", "because": "We fear it."});
-        assert!(Rules::with_user(&[strict]).is_ok());
+        assert_eq!(faults(strict), [""; 0]);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_read_is_told_where() {
+        let typo = json!({"id": "mine/x", "paths": ["spec.x"], "effect": "roll", "because": "We fear it."});
+        let found = faults(typo);
+        assert!(
+            found.len() == 1 && found[0].starts_with("rules[0]: effect: \"roll\" is not a choice here"),
+            "{found:?}"
+        );
+        let unwritten = json!({"id": "mine/x", "effect": "rollout", "because": "We fear it."});
+        assert!(faults(unwritten)[0].starts_with("rules[0]: the field `paths` is missing"));
+    }
+
+    #[test]
+    fn a_rule_about_a_kind_that_is_never_compared_is_refused() {
+        let rule = json!({"id": "mine/x", "paths": ["spec.x"], "effect": "rollout", "because": "We fear it.",
+            "kinds": [{"group": "apps", "kind": "Deployment"}]});
+        let found = faults(rule);
+        assert!(found.len() == 1 && found[0].contains("Deployment"), "{found:?}");
     }
 }

@@ -10,6 +10,7 @@ use rollgate::controllers::{Scene, classify};
 use rollgate::effect::Effect;
 use rollgate::host::Host;
 use rollgate::object::{Inventory, Object};
+use rollgate::rules::Rules;
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -243,7 +244,7 @@ impl Recording {
             line: 0,
         }];
         let rendered = Inventory::default();
-        let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered });
+        let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
         let pair = &pairs[0];
         let waits = pair.changes.iter().any(|change| change.because.contains("this lands when"));
         let ours = match pair.effect {
