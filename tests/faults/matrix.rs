@@ -161,9 +161,13 @@ fn an_api_server_that_goes_away_and_comes_back_is_waited_for() {
         let stream = bench.rendered();
         let proxy = Proxy::start(&bench.kubeconfig, &bench.out, None).await;
         let clean = look(&stream, &proxy.kubeconfig, Duration::from_secs(60)).await;
+        let proxy = Proxy::start(&bench.kubeconfig, &bench.out, None).await;
         let reading = look(&stream, &proxy.kubeconfig, Duration::from_secs(30));
         let away = async {
-            tokio::time::sleep(Duration::from_millis(15)).await;
+            // In the middle: what has never answered is not waited for. A second request shows that the first was answered.
+            while proxy.seen().len() < 2 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             proxy.restart(Duration::from_millis(1500)).await;
         };
         let (found, ()) = tokio::join!(reading, away);
