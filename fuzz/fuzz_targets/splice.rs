@@ -4,7 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::yaml::{self, Edit, New};
+use rollgate::late::token;
+use rollgate::yaml::{self, Edit, New, NodeId, Spot};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(input) = std::str::from_utf8(input) else { return };
@@ -12,14 +13,18 @@ fuzz_target!(|input: &[u8]| {
     let (Some(token), Some(with), Some(document)) = (parts.next(), parts.next(), parts.next()) else { return };
     let with = with.replace("\\n", "\n");
     let Ok(tree) = yaml::read(document.as_bytes()) else { return };
-    for hit in tree.find_tokens(&[token]) {
-        if hit.key || hit.whole == 0 {
+    for node in (0..u32::try_from(tree.len()).unwrap_or(0)).map(NodeId) {
+        let Some(text) = tree.scalar_text(node) else { continue };
+        let spots: Vec<Spot> = token::places(text.as_bytes(), token)
+            .filter(|range| text.is_char_boundary(range.start) && text.is_char_boundary(range.end))
+            .map(|range| Spot { range, with: with.clone() })
+            .collect();
+        if spots.is_empty() {
             continue;
         }
-        let pairs = vec![(token.to_owned(), with.clone())];
-        for new in [New::Tokens(pairs), New::Value(with.clone().into())] {
-            let Ok(patches) = tree.edit(&[Edit { node: hit.node, new }]) else { continue };
-            let span = tree.span(hit.node);
+        for new in [New::Text { spots, number: false }, New::Value(with.clone().into())] {
+            let Ok(patches) = tree.edit(&[Edit { node, new }]) else { continue };
+            let span = tree.span(tree.follow(node));
             assert!(patches.iter().all(|patch| span.contains(patch.span)));
             let patched = yaml::apply(document.as_bytes(), &patches);
             assert!(yaml::read(&patched).is_ok());

@@ -1,9 +1,8 @@
 //! One document: where it holds placeholders, and its new bytes.
-//! What was filled in is read again; unless every other node is as it was and every filled one reads as intended, nothing is filled in.
+//! The edits are made by the reader of YAML, which reads them again: unless all reads as intended, nothing is filled in.
 
-use super::layers::{Spot, Target, spots};
-use super::splice::Change;
-use crate::yaml::{NodeId, NodeKind, Section, Tree, read_at};
+use super::layers::{Spot, Target, replacements, spots};
+use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Section, Tree};
 
 /// A scalar that holds placeholders.
 pub(super) struct Hit {
@@ -47,76 +46,22 @@ pub(super) fn fill(
     hits: &[Hit],
     integer: &[bool],
 ) -> Option<Vec<u8>> {
-    if tree.is_converted() {
+    let edits: Vec<Edit> = hits.iter().filter(|hit| !hit.key).filter_map(|hit| edit(tree, hit, integer)).collect();
+    if edits.is_empty() {
         return None;
     }
-    let changes: Vec<(NodeId, Change<'_>)> = hits
-        .iter()
-        .filter(|hit| !hit.key && hit.spots.iter().any(|spot| spot.new.is_some()))
-        .filter_map(|hit| Some((hit.node, change(stream, tree, hit, integer)?)))
-        .collect();
-    if changes.is_empty() {
-        return None;
-    }
-    [Change::careful, Change::quoted].into_iter().find_map(|way| {
-        let bytes = spliced(stream, section, tree, &changes, way);
-        as_intended(&bytes, section, tree, &changes).then_some(bytes)
-    })
+    let base = section.document.start;
+    let patches: Vec<Patch> = tree.edit(&edits).ok()?.iter().map(|patch| patch.since(base)).collect();
+    Some(yaml::apply(section.document.of(stream), &patches))
 }
 
-fn change<'t>(stream: &'t [u8], tree: &'t Tree<'_>, hit: &'t Hit, integer: &[bool]) -> Option<Change<'t>> {
-    let node = tree.node(hit.node);
-    let NodeKind::Scalar(style) = node.kind else { return None };
-    let text = tree.scalar_text(hit.node)?;
-    let whole = matches!(hit.spots.as_slice(), [spot] if spot.range == (0..text.len()) && spot.values.len() == 1);
+/// The edit of one scalar; `None` where nothing in it is known.
+fn edit(tree: &Tree<'_>, hit: &Hit, integer: &[bool]) -> Option<Edit> {
+    let spots = replacements(&hit.spots);
+    let length = tree.scalar_text(hit.node)?.len();
+    let whole = matches!(hit.spots.as_slice(), [spot] if spot.range == (0..length) && spot.values.len() == 1);
     let number = whole && integer.get(hit.spots[0].values[0]).copied().unwrap_or_default();
-    Some(Change {
-        raw: node.span.of(stream),
-        style,
-        text,
-        old: tree.scalar(hit.node)?,
-        spots: &hit.spots,
-        integer: number,
-    })
-}
-
-/// The document with the bytes of the changed scalars replaced.
-fn spliced<'t>(
-    stream: &[u8],
-    section: &Section,
-    tree: &Tree<'_>,
-    changes: &[(NodeId, Change<'t>)],
-    way: fn(&Change<'t>) -> Vec<u8>,
-) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(section.document.len());
-    let mut done = section.document.start;
-    for (node, change) in changes {
-        let span = tree.span(*node);
-        bytes.extend_from_slice(&stream[done..span.start]);
-        bytes.extend_from_slice(&way(change));
-        done = span.end;
-    }
-    bytes.extend_from_slice(&stream[done..section.document.end]);
-    bytes
-}
-
-/// Whether the new bytes hold the same document but for the changed scalars, and those read as they should.
-fn as_intended(bytes: &[u8], section: &Section, old: &Tree<'_>, changes: &[(NodeId, Change<'_>)]) -> bool {
-    let Ok(new) = read_at(bytes, section.document.start, section.line) else { return false };
-    if new.len() != old.len() {
-        return false;
-    }
-    let mut changes = changes.iter().peekable();
-    nodes(old).all(|node| match changes.next_if(|(changed, _)| *changed == node) {
-        Some((_, change)) => new.scalar(node).is_some_and(|scalar| change.accepts(&scalar)),
-        None => {
-            let kind = old.node(node).kind;
-            let alias = kind == NodeKind::Alias;
-            kind == new.node(node).kind
-                && old.follow(node) == new.follow(node)
-                && (alias || old.scalar_text(node) == new.scalar_text(node))
-        }
-    })
+    (!spots.is_empty()).then_some(Edit { node: hit.node, new: New::Text { spots, number } })
 }
 
 fn nodes(tree: &Tree<'_>) -> impl Iterator<Item = NodeId> + use<> {

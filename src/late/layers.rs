@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::token;
+use crate::yaml;
 
 /// Layers that are opened inside each other; deeper ones are left alone.
 const MOST_LAYERS: usize = 4;
@@ -42,19 +43,15 @@ pub(super) fn spots(text: &str, targets: &[Target<'_>]) -> Vec<Spot> {
     at_depth(text, targets, 0)
 }
 
+/// The spots that have something to take their place.
+pub(super) fn replacements(spots: &[Spot]) -> Vec<yaml::Spot> {
+    let known = |spot: &Spot| Some(yaml::Spot { range: spot.range.clone(), with: spot.new.clone()? });
+    spots.iter().filter_map(known).collect()
+}
+
 /// The text with every spot replaced that has something to take its place.
 pub(super) fn apply(text: &str, spots: &[Spot]) -> String {
-    let mut new = String::with_capacity(text.len());
-    let mut done = 0;
-    for spot in spots {
-        if let Some(with) = &spot.new {
-            new.push_str(&text[done..spot.range.start]);
-            new.push_str(with);
-            done = spot.range.end;
-        }
-    }
-    new.push_str(&text[done..]);
-    new
+    yaml::respell(text, &replacements(spots))
 }
 
 fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {

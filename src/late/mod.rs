@@ -7,7 +7,6 @@ mod layers;
 mod resolve;
 mod settle;
 mod sources;
-mod splice;
 mod stream;
 pub mod template;
 pub mod token;

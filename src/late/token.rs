@@ -12,7 +12,7 @@ pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Ran
     let finder = memmem::Finder::new(placeholder.as_bytes()).into_owned();
     let mut from = 0;
     std::iter::from_fn(move || {
-        while from < text.len() {
+        while length > 0 && from < text.len() {
             let start = from + finder.find(&text[from..])?;
             let end = start + length;
             if joints.free_before(text, start) && joints.free_after(text, end) {

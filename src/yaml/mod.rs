@@ -24,7 +24,6 @@ mod splice;
 mod split;
 mod text;
 mod timestamp;
-mod token;
 mod tree;
 mod walk;
 
@@ -36,7 +35,6 @@ pub use self::read::{read, read_at, read_first, read_json, read_section};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;
 pub use self::span::{Position, Span};
-pub use self::splice::{Edit, New, Patch, apply, replace_tokens};
+pub use self::splice::{Edit, New, Patch, Spot, apply, respell};
 pub use self::split::{Section, is_blank, split};
-pub use self::token::{Hit, find_whole, is_whole, replace_whole};
 pub use self::tree::{Duplicate, Node, NodeKind, Segment, Tree};

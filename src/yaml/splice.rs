@@ -4,18 +4,18 @@
 //! differ there is an error and no patch.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde_json::Value;
 
 use crate::yaml::arena::{NodeId, Shape};
-use crate::yaml::error::{Error, Result};
+use crate::yaml::error::Result;
 use crate::yaml::map::SourceMap;
-use crate::yaml::quote::{double_quoted, escape_into, fits_plain, fits_single, is_odd, plain_shape, write_value};
+use crate::yaml::quote::{double_quoted, escape_into, fits_plain, fits_single, is_odd, write_value};
 use crate::yaml::read::read_at;
 use crate::yaml::resolve::{Scalar, implicit};
 use crate::yaml::scan::Style;
 use crate::yaml::span::Span;
-use crate::yaml::token::{Place, places, replace_whole};
 use crate::yaml::tree::{NodeKind, Tree};
 
 /// What a node becomes.
@@ -23,8 +23,37 @@ use crate::yaml::tree::{NodeKind, Tree};
 pub enum New {
     /// Another value: a string keeps its quotes where they fit, everything else is written on one line.
     Value(Value),
-    /// The same scalar with whole tokens replaced: pairs of token and new text. A string stays a string.
-    Tokens(Vec<(String, String)>),
+    /// The same scalar with some spots of its text replaced, in order and without overlap. A string stays a string, unless
+    /// `number` is set: then a plain scalar becomes the number that its new text is.
+    Text {
+        /// The spots.
+        spots: Vec<Spot>,
+        /// Whether the new text may be a number.
+        number: bool,
+    },
+}
+
+/// A stretch of a scalar's text, as it reads, and what takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// The new text.
+    pub with: String,
+}
+
+/// A text with spots replaced.
+#[must_use]
+pub fn respell(text: &str, spots: &[Spot]) -> String {
+    let mut new = String::with_capacity(text.len());
+    let mut done = 0;
+    for spot in spots {
+        new.push_str(&text[done..spot.range.start]);
+        new.push_str(&spot.with);
+        done = spot.range.end;
+    }
+    new.push_str(&text[done..]);
+    new
 }
 
 /// A change of one node.
@@ -43,6 +72,23 @@ pub struct Patch {
     pub span: Span,
     /// The bytes that come.
     pub bytes: Vec<u8>,
+}
+
+impl Patch {
+    /// The same patch for text that begins at byte `base` of the stream.
+    #[must_use]
+    pub fn since(&self, base: usize) -> Self {
+        Self { span: Span::new(self.span.start - base, self.span.end - base), bytes: self.bytes.clone() }
+    }
+}
+
+/// How a scalar is written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// In its own style, with as many of its bytes as can stay.
+    Kept,
+    /// In double quotes, which can hold every text.
+    Quoted,
 }
 
 /// Writes a stream with patches applied, which must not overlap.
@@ -70,6 +116,11 @@ impl Tree<'_> {
         if self.converted {
             return Err(self.error(self.base, "a document in UTF-16 cannot be edited: convert it to UTF-8"));
         }
+        // A style that looks as if it could hold the text may turn out not to; quotes always can.
+        self.edit_by(Way::Kept, edits).or_else(|_| self.edit_by(Way::Quoted, edits))
+    }
+
+    fn edit_by(&self, way: Way, edits: &[Edit]) -> Result<Vec<Patch>> {
         let mut patches = Vec::new();
         let mut meant = HashMap::new();
         for edit in edits {
@@ -79,8 +130,8 @@ impl Tree<'_> {
                     patches.push(self.value_patch(node, value));
                     value.clone()
                 }
-                New::Tokens(pairs) => {
-                    let (value, found) = self.token_patches(node, pairs)?;
+                New::Text { spots, number } => {
+                    let (value, found) = self.text_patches(way, node, spots, *number)?;
                     patches.extend(found);
                     value
                 }
@@ -94,18 +145,13 @@ impl Tree<'_> {
     }
 
     fn prove(&self, patches: &[Patch], meant: &HashMap<NodeId, Value>) -> Result<()> {
-        let local: Vec<Patch> = patches.iter().map(|patch| self.to_local(patch)).collect();
+        let local: Vec<Patch> = patches.iter().map(|patch| patch.since(self.base)).collect();
         let patched = apply(self.source.as_bytes(), &local);
         let wanted = self.value_with(meant)?;
         let at = patches.iter().map(|patch| patch.span.start).min().unwrap_or(self.base);
         let failed = |why: String| self.error(at, format!("a value cannot be written here: {why}"));
         let tree = read_at(&patched, self.base, self.line).map_err(|error| failed(format!("then {error}")))?;
         if tree.to_json()? == wanted { Ok(()) } else { Err(failed("the document would not read as meant".to_owned())) }
-    }
-
-    fn to_local(&self, patch: &Patch) -> Patch {
-        let span = Span::new(patch.span.start - self.base, patch.span.end - self.base);
-        Patch { span, bytes: patch.bytes.clone() }
     }
 
     fn is_flow(&self, node: NodeId) -> bool {
@@ -161,86 +207,91 @@ impl Tree<'_> {
         Patch { span, bytes: text.into_bytes() }
     }
 
-    /// Replaces tokens inside a scalar; gives the new value too.
-    fn token_patches(&self, node: NodeId, pairs: &[(String, String)]) -> Result<(Value, Vec<Patch>)> {
-        let start = self.span(node).start;
+    /// Replaces spots inside a scalar; gives the new value too.
+    fn text_patches(&self, way: Way, node: NodeId, spots: &[Spot], number: bool) -> Result<(Value, Vec<Patch>)> {
         let NodeKind::Scalar(style) = self.node(node).kind else {
-            return Err(self.error(start, "only a scalar holds tokens"));
+            return Err(self.error(self.span(node).start, "only a scalar has text"));
         };
-        let text = self.scalar_text(node).unwrap_or_default();
-        let places = places(text, pairs);
-        let new = replace_whole(text, pairs);
-        let value = match self.scalar(node) {
-            Some(Scalar::Text(_)) => Value::String(new.clone()),
-            _ => self.retyped(node, &new)?,
+        let new = respell(self.scalar_text(node).unwrap_or_default(), spots);
+        let number = number || matches!(self.scalar(node), Some(Scalar::Int(_) | Scalar::Uint(_)));
+        let value = (number && style == Style::Plain)
+            .then(|| whole_number(&new))
+            .flatten()
+            .unwrap_or_else(|| Value::String(new.clone()));
+        let kept = match way {
+            Way::Kept => self
+                .in_place(node, style, spots, &new, value.is_string())
+                .or_else(|| (style == Style::Literal).then(|| self.literal(node, &new)).flatten()),
+            Way::Quoted => None,
         };
-        if let Some(patches) = self.in_place(node, style, &places, &new, value.is_string()) {
-            return Ok((value, patches));
-        }
-        if matches!(style, Style::Literal | Style::Folded) {
-            return Err(self.error(start, "a token cannot be replaced inside this block scalar by this text"));
-        }
-        let patch = self.framed(node, self.span(node), self.source_of(node), double_quoted(&new));
-        Ok((value, vec![patch]))
+        let patches =
+            kept.unwrap_or_else(|| vec![self.framed(node, self.span(node), self.source_of(node), double_quoted(&new))]);
+        Ok((value, patches))
     }
 
-    /// A number, boolean or null keeps its type, or the edit is refused.
-    fn retyped(&self, node: NodeId, new: &str) -> Result<Value> {
-        let same = match (self.scalar(node), implicit(new)) {
-            (Some(Scalar::Bool(_)), Scalar::Bool(value)) => Some(Value::from(value)),
-            (Some(Scalar::Int(_) | Scalar::Uint(_)), Scalar::Int(value)) => Some(Value::from(value)),
-            (Some(Scalar::Int(_) | Scalar::Uint(_)), Scalar::Uint(value)) => Some(Value::from(value)),
-            _ => None,
-        };
-        same.filter(|_| plain_shape(new, true)).ok_or_else(|| {
-            self.error(
-                self.span(node).start,
-                "a token inside a value that is no string can only be replaced by the same type",
-            )
-        })
+    /// A literal block with its header and indentation, and all its lines written anew.
+    fn literal(&self, node: NodeId, new: &str) -> Option<Vec<Patch>> {
+        let source = self.source_of(node);
+        let (header, body) = source.split_at(source.find('\n')? + 1);
+        let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let first = body.lines().find(|line| !line.trim().is_empty())?;
+        let leading = self.scalar_text(node)?.lines().find(|line| !line.trim().is_empty())?;
+        let indent = " ".repeat(blanks(first).checked_sub(blanks(leading))?);
+        let end = if header.ends_with("\r\n") { "\r\n" } else { "\n" };
+        if new.chars().any(|character| is_odd(character) && !matches!(character, '\n' | '\t')) {
+            return None;
+        }
+        let mut text = header.to_owned();
+        for (place, line) in new.trim_end_matches(['\n', ' ']).split('\n').enumerate() {
+            if place > 0 {
+                text.push_str(end);
+            }
+            if !line.is_empty() {
+                text.push_str(&indent);
+                text.push_str(line);
+            }
+        }
+        text.push_str(&body[body.trim_ascii_end().len()..]);
+        Some(vec![Patch { span: self.span(node), bytes: text.into_bytes() }])
     }
 
-    /// Patches of the token's own bytes, where the style allows the new text there.
-    fn in_place(
-        &self,
-        node: NodeId,
-        style: Style,
-        places: &[Place<'_>],
-        new: &str,
-        string: bool,
-    ) -> Option<Vec<Patch>> {
+    /// Patches of the spots' own bytes, where the style allows the new text there.
+    fn in_place(&self, node: NodeId, style: Style, spots: &[Spot], new: &str, string: bool) -> Option<Vec<Patch>> {
         let source = self.source_of(node);
         let text = self.scalar_text(node)?;
         let map = SourceMap::new(style, source.as_bytes(), text)?;
         let flow = style == Style::Plain && self.is_flow(node);
         let one_line = !source.contains(['\n', '\r']);
         // Where lines are folded, blanks at the edges of a new text could be lost, and an empty one could merge two breaks.
-        let unfoldable =
-            |place: &Place<'_>| place.with.is_empty() || place.with.starts_with(' ') || place.with.ends_with(' ');
+        let unfoldable = |spot: &Spot| spot.with.is_empty() || spot.with.starts_with(' ') || spot.with.ends_with(' ');
         let whole_fits = match style {
             Style::Literal | Style::Folded => true,
-            _ if !one_line && places.iter().any(unfoldable) => false,
+            _ if !one_line && spots.iter().any(unfoldable) => false,
             Style::Plain if !string => true,
-            Style::Plain if one_line => fits_plain(new, flow),
-            // Folded text is checked piece by piece, and by the proof.
-            Style::Plain => places.iter().all(|place| fits_plain(&format!("x{}", place.with), flow)),
+            Style::Plain if one_line && fits_plain(new, flow) => true,
+            // Text of other scripts, and folded text, is checked piece by piece, and by the proof.
+            Style::Plain => {
+                let begins = |spot: &Spot| spot.range.start > 0 || spot.with.starts_with(char::is_alphanumeric);
+                let fits = |spot: &Spot| !unfoldable(spot) && fits_plain(&format!("x{}", spot.with), flow);
+                matches!(implicit(new), Scalar::Text(_)) && spots.iter().all(|spot| begins(spot) && fits(spot))
+            }
             _ => true,
         };
         if !whole_fits {
             return None;
         }
         let base = self.span(node).start;
-        let patch = |place: &Place<'_>| {
-            let (start, end) = map.range(place.start, place.end)?;
-            let bytes = self.inside(style, source, start, text, place)?.into_bytes();
+        let patch = |spot: &Spot| {
+            let (start, end) = map.range(spot.range.start, spot.range.end)?;
+            let bytes = self.inside(style, source, start, text, spot)?.into_bytes();
             Some(Patch { span: Span::new(base + start, base + end), bytes })
         };
-        places.iter().map(patch).collect()
+        spots.iter().map(patch).collect()
     }
 
     /// A new text as it is written inside a scalar of some style, at byte `at` of its source.
-    fn inside(&self, style: Style, source: &str, at: usize, text: &str, place: &Place<'_>) -> Option<String> {
-        let with = place.with;
+    fn inside(&self, style: Style, source: &str, at: usize, text: &str, spot: &Spot) -> Option<String> {
+        let with = spot.with.as_str();
         match style {
             Style::Double => {
                 let mut out = String::new();
@@ -254,7 +305,8 @@ impl Tree<'_> {
                     return None;
                 }
                 let line = source[..at].rfind('\n').map_or(0, |at| at + 1);
-                let before = text[..place.start].rfind('\n').map_or(place.start, |at| place.start - at - 1);
+                let start = spot.range.start;
+                let before = text[..start].rfind('\n').map_or(start, |at| start - at - 1);
                 let indent = source.get(line..at.checked_sub(before)?)?;
                 let end = if source[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
                 Some(with.replace('\n', &format!("{end}{indent}")))
@@ -263,14 +315,12 @@ impl Tree<'_> {
     }
 }
 
-/// Replaces one scalar's tokens in a document; a shorthand for [`Tree::edit`] with one edit.
-///
-/// # Errors
-/// As [`Tree::edit`].
-pub fn replace_tokens(
-    tree: &Tree<'_>,
-    node: NodeId,
-    pairs: &[(String, String)],
-) -> std::result::Result<Vec<Patch>, Error> {
-    tree.edit(&[Edit { node, new: New::Tokens(pairs.to_vec()) }])
+/// The number that a text is when it is written as JSON writes it; `010` and `1_000` are none.
+fn whole_number(text: &str) -> Option<Value> {
+    let value = match implicit(text) {
+        Scalar::Int(value) => Value::from(value),
+        Scalar::Uint(value) => Value::from(value),
+        _ => return None,
+    };
+    (value.to_string() == text).then_some(value)
 }
