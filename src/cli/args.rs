@@ -84,6 +84,9 @@ pub struct PlanArgs {
     /// Options that every judging command has.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// Two Git revisions instead of a stream and a cluster.
+    #[command(flatten)]
+    pub revisions: super::revisions::RevisionArgs,
     /// Print what would be read from the cluster and for what, and read nothing.
     #[arg(long)]
     pub explain_reads: bool,

@@ -10,6 +10,7 @@ mod packs;
 mod pin;
 mod plan;
 mod post_render;
+mod revisions;
 mod run;
 mod schema;
 mod snapshot;
@@ -54,7 +55,7 @@ pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>)
 
 fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
     let result = match cli.command {
-        Command::Plan(args) => plan::run(&args, cli.color, outside),
+        Command::Plan(args) => plan::run(args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Values(args) => values::run(&args, outside),
         Command::Pin(args) => pin::run(&args, outside),
@@ -111,6 +112,11 @@ impl Stop {
         let message = self.error.to_string();
         let located = message.split(':').next().is_some_and(|text| text.parse::<usize>().is_ok());
         if located { Self { exit: self.exit, error: anyhow::anyhow!("{name}:{message}") } } else { self }
+    }
+
+    /// The same with names in its message replaced.
+    fn respelt(self, name: impl Fn(&str) -> String) -> Self {
+        Self { exit: self.exit, error: anyhow::anyhow!("{}", name(&format!("{:#}", self.error))) }
     }
 
     /// A defect, or an output that cannot be written.

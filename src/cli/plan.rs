@@ -7,26 +7,53 @@ use anyhow::Context as _;
 
 use super::args::{Colour, PlanArgs};
 use super::output::Output;
+use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
 use super::{Outside, Stop, debug};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
 use crate::verdict;
 
-pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let RevisionArgs { base_ref, head_ref, render } = args.revisions.clone();
+    let Some((base, render)) = base_ref.zip(render) else {
+        let (name, stream) = streams(&args.files)?;
+        return judge(&args, colour, outside, (&name, stream), None);
+    };
+    let revisions = Revisions::render(&base, &head_ref, &render)?;
+    args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
+    args.common.live = revisions.live.display().to_string();
+    judge(&args, colour, outside, (&head_ref, Arc::clone(&revisions.stream)), Some(&revisions))
+        .map_err(|stop| stop.respelt(|text| revisions.named(text)))
+}
+
+/// Judges a stream with its name, and writes the reports.
+fn judge(
+    args: &PlanArgs,
+    colour: Colour,
+    outside: &mut Outside<'_>,
+    (name, stream): (&str, Arc<[u8]>),
+    revisions: Option<&Revisions>,
+) -> Result<Exit, Stop> {
     let mut setup = Setup::new(&args.common, Untold::Look)?;
+    if let Some(revisions) = revisions {
+        setup.policy_report.source = revisions.named(&setup.policy_report.source);
+    }
     if setup.outputs.is_empty() {
         setup.outputs.push(Output::HUMAN);
     }
-    let (name, stream) = streams(&args.files)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
+    let mut seen = look.read(outside).map_err(|stop| stop.about(name))?;
+    if let Some(revisions) = revisions {
+        seen.world.source.name = revisions.named(&seen.world.source.name);
+        seen.warnings.extend(revisions.warnings.iter().cloned());
+    }
     if args.explain_reads {
         let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
         outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
         return Ok(Exit::Allow);
     }
-    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(&name))?;
+    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
     judgement.report.warnings.extend(seen.warnings);
     for output in &setup.outputs {
         let paint = run::paint(colour, outside.out_is_terminal);

@@ -51,7 +51,7 @@ pub(super) struct Setup {
     pub(super) outputs: Vec<Output>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) policy: Policy,
-    policy_report: PolicyReport,
+    pub(super) policy_report: PolicyReport,
     policy_folder: PathBuf,
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,

@@ -322,5 +322,6 @@ fn whole_number(text: &str) -> Option<Value> {
         Scalar::Uint(value) => Value::from(value),
         _ => return None,
     };
-    (value.to_string() == text).then_some(value)
+    let spelled = value.to_string();
+    (spelled == text).then_some(value)
 }

@@ -5,6 +5,7 @@ mod late_cluster;
 mod pins;
 mod post_render;
 mod readme;
+mod revisions;
 mod rules;
 mod schemas;
 mod usage;

@@ -1,0 +1,100 @@
+//! Two Git revisions, rendered and compared with no cluster.
+
+use std::process::Command;
+
+use super::{Program, Ran, ran};
+
+const CHART: &str = "apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: md, namespace: ns}
+spec:
+  clusterName: c
+  replicas: 2
+  template:
+    spec:
+      clusterName: c
+      version: VERSION
+      bootstrap: {dataSecretName: x}
+      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
+";
+const RENDER: &str = "sed s/VERSION/$(cat version)/ chart.yaml";
+
+fn git(program: &Program, args: &[&str]) {
+    let set = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+    let done =
+        Command::new("git").args(set).args(args).current_dir(program.home()).env("HOME", program.home()).output();
+    let output = done.expect("git runs");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A repository in which `main` holds one version and HEAD another, and HEAD a policy that would allow everything.
+fn repository() -> Program {
+    let program = Program::new();
+    git(&program, &["init", "--quiet", "--initial-branch", "main"]);
+    program.file("chart.yaml", CHART);
+    program.file("version", "v1.31.0");
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n");
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "base"]);
+    git(&program, &["checkout", "--quiet", "-b", "change"]);
+    program.file("version", "v1.32.0");
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates: {rollout: allow}\n");
+    git(&program, &["commit", "--quiet", "--all", "--message", "change"]);
+    program
+}
+
+/// Runs the program where Git can be found.
+fn plan(program: &Program, args: &[&str]) -> Ran {
+    let mut command = program.command();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).arg("plan").args(args);
+    ran(command, b"")
+}
+
+fn worktrees(program: &Program) -> usize {
+    let output = Command::new("git").args(["worktree", "list"]).current_dir(program.home()).output().expect("git runs");
+    String::from_utf8_lossy(&output.stdout).lines().count()
+}
+
+#[test]
+fn the_policy_of_the_base_judges_the_change() {
+    let program = repository();
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("spec.template.spec.version v1.31.0 -> v1.32.0 replaces 2 Machines"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("compared 1 object with main; 0 not compared; policy main:rollgate.yaml"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(worktrees(&program), 1);
+}
+
+#[test]
+fn what_is_not_committed_is_said_to_be_left_out() {
+    let program = repository();
+    program.file("version", "v1.33.0");
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER]);
+    assert!(ran.stdout.contains("changes that are not committed were not looked at"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("v1.33.0"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_render_that_fails_leaves_no_worktree() {
+    let program = repository();
+    let ran = plan(&program, &["--base-ref", "main", "--render", "echo no chart here >&2; false"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("failed in main") && ran.stderr.contains("no chart here"), "{}", ran.stderr);
+    assert!(ran.stdout.is_empty());
+    assert_eq!(worktrees(&program), 1);
+}
+
+#[test]
+fn a_revision_that_is_not_there_and_a_broken_policy_are_named() {
+    let program = repository();
+    let ran = plan(&program, &["--base-ref", "gone", "--render", RENDER]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("gone is not a revision of this repository"), "{}", ran.stderr);
+    program.file("rollgate.yaml", "kind: Policy\n");
+    git(&program, &["commit", "--quiet", "--all", "--message", "broken"]);
+    let ran = plan(&program, &["--base-ref", "change", "--head-ref", "main", "--render", RENDER]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("change:rollgate.yaml:1:1"), "{}", ran.stderr);
+}
