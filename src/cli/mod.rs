@@ -4,6 +4,7 @@ mod args;
 mod debug;
 mod explain;
 mod helm;
+mod input;
 mod known;
 mod output;
 mod packs;

@@ -9,7 +9,7 @@ use super::args::{Colour, PlanArgs};
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop, debug};
+use super::{Outside, Stop, input};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
 use crate::verdict;
@@ -73,12 +73,11 @@ pub(super) fn fault_stop(fault: Fault) -> Stop {
 /// The named streams as one, and how it is called in messages.
 pub(super) fn streams(files: &[PathBuf]) -> Result<(String, Arc<[u8]>), Stop> {
     if let [] | [_] = files {
-        let (name, bytes) = debug::input(files.first().map(PathBuf::as_path))?;
-        return Ok((name, bytes.into()));
+        return input::read(files.first().map(PathBuf::as_path));
     }
     let mut all = Vec::new();
     for file in files {
-        let (_, bytes) = debug::input(Some(file))?;
+        let (_, bytes) = input::read(Some(file))?;
         if !all.is_empty() {
             all.extend_from_slice(b"\n---\n");
         }

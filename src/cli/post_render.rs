@@ -1,14 +1,11 @@
 //! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
 
-use std::io::Read as _;
-use std::sync::Arc;
-
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 
 use super::args::{Colour, Commit, PostRenderArgs};
 use super::output::Output;
 use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, plan};
+use super::{Outside, Stop, input, plan};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline::{self, Judgement};
@@ -18,9 +15,7 @@ use crate::yaml;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let setup = Setup::new(&args.common, Untold::Refuse)?;
-    let mut stream = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut stream).context("cannot read standard input").map_err(Stop::usage)?;
-    let stream: Arc<[u8]> = stream.into();
+    let (_, stream) = input::read(None)?;
     refuse_empty(&stream)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: true };
     let seen = look.read(outside)?;

@@ -33,10 +33,8 @@ pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut draft = name.to_os_string();
     draft.push(format!(".{}.draft", std::process::id()));
     let draft = folder.join(draft);
-    let written = private_file(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
+    // Readers see the old report or the new one; that it outlives a power failure is worth no wait.
+    let written = private_file(&draft).and_then(|mut file| file.write_all(bytes));
     let moved = written.and_then(|()| fs::rename(&draft, path));
     if moved.is_err() {
         // The draft is ours alone; that it cannot be taken away changes nothing about the first error.
