@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rollgate::controllers::{Scene, classify};
 use rollgate::host::{Host, HostKind, predict};
 use rollgate::object::{Inventory, Key, Stream};
+use rollgate::rules::Rules;
 use rollgate::world::{Base, BaseKind, LiveKind, LiveSource, Provider, World};
 use rollgate::yaml;
 use serde::Deserialize;
@@ -66,7 +67,7 @@ fn run(folder: &Path) {
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
-    let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered });
+    let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
 
     let found: BTreeMap<String, String> = pairs
         .iter()
