@@ -8,42 +8,11 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-/// Median time and highest memory of one command.
-#[derive(Clone, Copy)]
-struct Cost {
-    time: Duration,
-    kib: u64,
-}
+#[path = "fleet/cost.rs"]
+mod cost;
 
-/// Runs a command `runs` times, standard output thrown away.
-fn cost(runs: usize, program: &Path, args: &[&str], stdin: Option<&Path>) -> Cost {
-    let mut times = Vec::with_capacity(runs);
-    let mut kib = 0;
-    for _ in 0..runs {
-        let mut command = Command::new(program);
-        command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).env("XDG_STATE_HOME", std::env::temp_dir());
-        command.stdin(stdin.map_or_else(Stdio::null, |file| Stdio::from(std::fs::File::open(file).expect("input"))));
-        let start = Instant::now();
-        let mut child = command.spawn().expect("the program starts");
-        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-        while child.try_wait().expect("the program runs").is_none() {
-            kib = kib.max(high_water(&status));
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    Cost { time: times[times.len() / 2], kib }
-}
-
-fn high_water(status: &Path) -> u64 {
-    let text = std::fs::read_to_string(status).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
-    line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
-}
+use cost::{Cost, cost};
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -55,13 +24,13 @@ fn main() {
     };
     println!("{:<44} {:>9} {:>9} {:>8}", "what", "ms", "MiB", "ratio");
 
-    let start = cost(20, &rollgate, &["--version"], None);
+    let start = cost(20, &rollgate, &["--version"], None, &[]);
     row("start-up (--version)", start, None);
 
     let plain = write("plain.yaml", &plain_stream(10 << 20));
-    let cat = cost(15, Path::new("cat"), &[], Some(&plain));
+    let cat = cost(15, Path::new("cat"), &[], Some(&plain), &[]);
     row("cat, 10 MB", cat, None);
-    let pass = cost(15, &rollgate, &["post-render", "--policy", "none", "--live", "none"], Some(&plain));
+    let pass = cost(15, &rollgate, &["post-render", "--policy", "none", "--live", "none"], Some(&plain), &[]);
     row("post-render, 10 MB without CAPI objects", pass, Some(pass.time.as_secs_f64() / cat.time.as_secs_f64()));
 
     for megabytes in [1, 10, 100] {
@@ -69,12 +38,12 @@ fn main() {
         let (old, new) = (write("old.yaml", &old), write("new.yaml", &new));
         let (old, new) = (old.display().to_string(), new.display().to_string());
         let runs = if megabytes == 100 { 3 } else { 9 };
-        let plan = cost(runs, &rollgate, &["plan", &new, "--live", &old, "--policy", "none", "-o", "json"], None);
+        let plan = cost(runs, &rollgate, &["plan", &new, "--live", &old, "--policy", "none", "-o", "json"], None, &[]);
         row(&format!("plan, two renders of {megabytes} MB"), plan, None);
         if megabytes == 10
             && let Some(dyff) = dyff()
         {
-            let peer = cost(3, &dyff, &["between", &old, &new], None);
+            let peer = cost(3, &dyff, &["between", &old, &new], None, &[]);
             row("dyff between, the same files", peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
         }
     }

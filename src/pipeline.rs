@@ -21,7 +21,7 @@ use crate::rules::{Rules, UserFault};
 use crate::world::World;
 
 /// What is asked: may this stream be written under this policy?
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Question {
     /// The rendered stream, as it came.
     pub stream: Arc<[u8]>,
@@ -33,8 +33,14 @@ pub struct Question {
     pub offline: bool,
 }
 
+impl std::fmt::Debug for Question {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Question").field("stream", &self.stream.len()).finish_non_exhaustive()
+    }
+}
+
 /// The answer, and what is to be done if it is yes.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Judgement {
     /// What is said.
     pub report: Report,
@@ -42,6 +48,12 @@ pub struct Judgement {
     pub stream: Arc<[u8]>,
     /// Pins to record after an allowed run.
     pub pins: Vec<Pin>,
+}
+
+impl std::fmt::Debug for Judgement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judgement").field("report", &self.report).finish_non_exhaustive()
+    }
 }
 
 /// Why there is no judgement.

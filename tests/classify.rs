@@ -41,7 +41,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
     World {
         taken: now,
         now,
-        source: LiveSource { kind, name: "old.yaml".to_owned() },
+        source: LiveSource::new(kind, "old.yaml"),
         live,
         base,
         release: None,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::effect::{Effect, Touches};
-use crate::object::{Key, Path};
+use crate::object::{Key, Path, Veil};
 
 /// What the host does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub struct Within {
 }
 
 /// One place that differs, and what that does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Change {
     /// Place in the object, in the rendered version's names.
     pub path: Path,
@@ -68,6 +68,20 @@ pub struct Change {
     pub source: String,
 }
 
+impl std::fmt::Debug for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Change")
+            .field("path", &self.path.to_string())
+            .field("item", &self.item)
+            .field("before", &self.before.as_ref().map(Veil))
+            .field("after", &self.after.as_ref().map(Veil))
+            .field("within", &self.within)
+            .field("effect", &self.effect)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Change {
     /// A change that nobody has judged yet.
     #[must_use]
@@ -89,7 +103,7 @@ impl Change {
 }
 
 /// One object before and after the write.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Pair {
     /// Its identity (the new one where a template was renamed).
     pub key: Key,
@@ -115,6 +129,22 @@ pub struct Pair {
     pub because: String,
     /// Line of the rendered stream where its document starts; 0 where there is none.
     pub line: usize,
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pair")
+            .field("key", &self.key)
+            .field("action", &self.action)
+            .field("live", &self.live.as_ref().map(Veil))
+            .field("predicted", &self.predicted.as_ref().map(Veil))
+            .field("renamed_from", &self.renamed_from)
+            .field("changes", &self.changes)
+            .field("effect", &self.effect)
+            .field("basis", &self.basis)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Pair {

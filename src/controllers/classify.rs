@@ -240,16 +240,12 @@ fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &
     }
     let mut doubt = false;
     let mut waiting = 0;
-    for kind in ["KubeadmControlPlane", "RKE2ControlPlane", "MachineDeployment"] {
-        for key in stage.every(kind) {
-            let Some(mirror) = Mirror::of(&key) else { continue };
-            let (Some(before), Some(after)) = (stage.before(&key), stage.after(&key)) else { continue };
-            let assessment = Assessment::of(stage, &key, mirror, before, after);
-            if assessment.cluster.as_ref().map(|cluster| &cluster.name) == Some(&pair.key.name) {
-                doubt |= assessment.basis == Basis::Specs;
-                waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
-            }
-        }
+    for key in stage.owners_of(&pair.key) {
+        let Some(mirror) = Mirror::of(key) else { continue };
+        let (Some(before), Some(after)) = (stage.before(key), stage.after(key)) else { continue };
+        let assessment = Assessment::of(stage, key, mirror, before, after);
+        doubt |= assessment.basis == Basis::Specs;
+        waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
     }
     let path = |text: &str| text == "spec.paused" || text.contains("cluster.x-k8s.io/paused");
     for (change, answer) in pair.changes.iter().zip(answers) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::machines::{self, owned_by, text};
+use super::machines;
 use super::replicas;
 use super::stage::Stage;
 use crate::effect::Effect;
@@ -92,11 +92,12 @@ fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
             .into_iter()
             .flat_map(|set| set.machines)
             .collect(),
-        "MachineSet" => machines::live(stage.scene, "cluster.x-k8s.io", "Machine", key.namespace.as_deref())
-            .filter_map(|object| machines::read(object, &stage.versions))
-            .filter(|machine| owned_by(machine, "MachineSet", &key.name))
-            .filter_map(|machine| text(&machine, "/metadata/name").map(str::to_owned))
-            .collect(),
+        "MachineSet" => {
+            let own = stage.scene.world.live.owned_by("MachineSet", &key.name);
+            own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
+                .map(|object| object.key.name.clone())
+                .collect()
+        }
         _ => machines::of_control_plane(stage.scene, key, cluster, &stage.versions)
             .into_iter()
             .map(|member| member.name)
@@ -107,16 +108,9 @@ fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
 /// A Cluster goes, with everything in it.
 fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
     let mut rollouts = Vec::new();
-    for object in stage.scene.world.live.objects() {
-        let is_owner = matches!(object.key.kind.as_str(), "MachineDeployment" | "MachinePool")
-            || (object.key.group == "controlplane.cluster.x-k8s.io" && !object.key.kind.ends_with("Template"));
-        if !is_owner || object.key.namespace != key.namespace {
-            continue;
-        }
-        let Some(value) = machines::read(object, &stage.versions) else { continue };
-        if stage.cluster_of(&object.key, &value).as_ref().map(|cluster| &cluster.name) == Some(&key.name) {
-            rollouts.push(destroyed(stage, &object.key, &value));
-        }
+    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
+        let live = stage.scene.world.live.get(owner).and_then(|object| machines::read(object, &stage.versions));
+        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
     }
     let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     if rollouts.is_empty() {

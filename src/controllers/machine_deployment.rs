@@ -2,7 +2,6 @@
 //! Read beside `core/reconcilers/machinedeployment/mdutil/util.go` (MachineTemplateUpToDate, FindNewAndOldMachineSets)
 //! of Cluster API 1.14; up to 1.13 it is `internal/controllers/machinedeployment/mdutil/util.go`.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
@@ -12,8 +11,8 @@ use super::Scene;
 use super::cause::Cause;
 use super::diff::{self, Style};
 use super::kcp::{derived_creation, with_v};
-use super::machines::{self, number, owned_by, text};
-use crate::object::{Key, Path};
+use super::machines::{self, number, text};
+use crate::object::{Key, Object, Path};
 use crate::rules::Versions;
 
 /// What the Go types of a Machine template keep apart.
@@ -119,26 +118,26 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let ours: Vec<_> = machines::live(scene, "cluster.x-k8s.io", "MachineSet", namespace)
-        .filter(|object| object.value().is_ok_and(|set| owned_by(&set, "MachineDeployment", &owner.name)))
+    let live = &scene.world.live;
+    let here = |object: &&Object, kind: &str| object.key.kind == kind && machines::is_in(object, namespace);
+    let stays = |object: &&Object| {
+        let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
+        object.value().is_ok_and(|machine| stamp(&machine))
+    };
+    let mut seen = None;
+    live.owned_by("MachineDeployment", &owner.name)
+        .filter(|object| here(object, "MachineSet"))
         .filter_map(|object| Some((object.key.name.clone(), machines::read(object, versions)?)))
-        .collect();
-    if ours.is_empty() {
-        return Vec::new();
-    }
-    let all: Vec<Cow<'_, Value>> = machines::live(scene, "cluster.x-k8s.io", "Machine", namespace)
-        .filter_map(|object| object.value().ok())
-        .filter(|machine| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null))
-        .collect();
-    ours.into_iter()
         .map(|(name, value)| {
-            let names: Vec<String> = all
-                .iter()
-                .filter(|machine| owned_by(machine, "MachineSet", &name))
-                .filter_map(|machine| text(machine, "/metadata/name").map(str::to_owned))
-                .collect();
+            let own = live.owned_by("MachineSet", &name).filter(|object| here(object, "Machine")).filter(stays);
+            let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
+            // Where not one Machine was read, the status says how many there are.
+            let seen = !names.is_empty()
+                || *seen.get_or_insert_with(|| {
+                    machines::live(scene, "cluster.x-k8s.io", "Machine", namespace).any(|object| stays(&object))
+                });
             let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
-            let count = if all.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
+            let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
             Set { name, value, machines: names, count }
         })
         .collect()

@@ -8,7 +8,7 @@ use crate::object::{ApiVersion, Key, Object};
 use crate::rules::Versions;
 
 /// A Machine and what it was made of.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Member {
     /// Name of the Machine; empty where it is derived.
     pub name: String,
@@ -18,6 +18,12 @@ pub struct Member {
     pub config: Option<Value>,
     /// Its infrastructure Machine; `None` counts as matching, as in the controllers.
     pub infra: Option<Value>,
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Member").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Member {
@@ -54,21 +60,13 @@ pub fn live<'s>(
     kind: &'s str,
     namespace: Option<&'s str>,
 ) -> impl Iterator<Item = &'s Object> {
-    scene.world.live.objects().iter().filter(move |object| {
-        object.key.kind == kind
-            && object.key.group == group
-            && (namespace.is_none() || object.key.namespace.is_none() || object.key.namespace.as_deref() == namespace)
-    })
+    scene.world.live.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
 }
 
-/// Whether an object names this owner in its references.
+/// Whether an object is in a namespace, where both are known.
 #[must_use]
-pub fn owned_by(object: &Value, kind: &str, name: &str) -> bool {
-    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    references
-        .into_iter()
-        .flatten()
-        .any(|reference| text(reference, "/kind") == Some(kind) && text(reference, "/name") == Some(name))
+pub fn is_in(object: &Object, namespace: Option<&str>) -> bool {
+    namespace.is_none() || object.key.namespace.is_none() || object.key.namespace.as_deref() == namespace
 }
 
 /// Value of a label.
@@ -86,20 +84,18 @@ pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 /// The Machines of a control plane.
 #[must_use]
 pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
-    let mut out = Vec::new();
-    for object in live(scene, "cluster.x-k8s.io", "Machine", owner.namespace.as_deref()) {
-        // Metadata is the same in every form, so only what is ours is brought into the superset form.
-        let Ok(raw) = object.value() else { continue };
-        let ours = owned_by(&raw, &owner.kind, &owner.name)
-            || (raw.pointer("/metadata/ownerReferences").is_none()
-                && !cluster.is_empty()
-                && label(&raw, "cluster.x-k8s.io/cluster-name") == Some(cluster)
-                && label(&raw, "cluster.x-k8s.io/control-plane").is_some());
-        if let Some(machine) = ours.then(|| read(object, versions)).flatten() {
-            out.push(member(scene, object, machine, versions));
-        }
-    }
-    out
+    let live = &scene.world.live;
+    let by_label = |object: &&Object| {
+        object.value().is_ok_and(|raw| {
+            raw.pointer("/metadata/ownerReferences").is_none()
+                && label(&raw, "cluster.x-k8s.io/control-plane").is_some()
+        })
+    };
+    let labelled = live.machines_of_cluster(cluster).filter(|_| !cluster.is_empty()).filter(by_label);
+    let ours = live.owned_by(&owner.kind, &owner.name).filter(|object| object.key.kind == "Machine").chain(labelled);
+    ours.filter(|object| is_in(object, owner.namespace.as_deref()))
+        .filter_map(|object| Some(member(scene, object, read(object, versions)?, versions)))
+        .collect()
 }
 
 /// A Machine with what it refers to.

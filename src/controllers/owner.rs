@@ -70,7 +70,7 @@ pub struct Unit {
 }
 
 /// What was found about one owner.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Assessment {
     /// Its mirror.
     pub mirror: Mirror,
@@ -98,6 +98,15 @@ pub struct Assessment {
     pub old: Value,
     /// The owner after it.
     pub new: Value,
+}
+
+impl std::fmt::Debug for Assessment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { mirror, basis, units, cluster, .. } = self;
+        let mut shown = f.debug_struct("Assessment");
+        shown.field("mirror", mirror).field("basis", basis).field("units", units).field("cluster", cluster);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Assessment {
@@ -281,7 +290,7 @@ fn fill_unread(stage: &Stage<'_>, members: &mut [Member], mut derived: Vec<Membe
     let Some(last) = derived.pop() else { return };
     let read = |reference: &Value| {
         let kind = text(reference, "/kind").unwrap_or_default();
-        stage.scene.world.live.objects().iter().any(|object| object.key.kind == kind)
+        stage.scene.world.live.of_kind(kind).next().is_some()
             || stage.scene.world.absent.iter().any(|absent| absent.what.contains(kind))
     };
     for member in members {

@@ -2,7 +2,7 @@
 //! References are collected only when something asks for them, because that parses every owner.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -23,7 +23,13 @@ pub(super) struct Stage<'a> {
     pub(super) versions: Versions,
     /// The rules in force.
     pub(super) rules: &'a Rules,
-    references: OnceCell<Vec<Reference>>,
+    /// Places of the pairs by key; the first one where a key stands twice.
+    places: HashMap<&'a Key, usize>,
+    references: OnceCell<HashMap<(String, String), Vec<Reference>>>,
+    /// Clusters by kind and name of the control plane that they name.
+    clusters: OnceCell<HashMap<(String, String), Vec<Key>>>,
+    /// Owners of Machines by the name of their Cluster.
+    owners: OnceCell<HashMap<String, Vec<Key>>>,
 }
 
 /// One object that refers to another one after the write.
@@ -31,10 +37,6 @@ pub(super) struct Stage<'a> {
 pub(super) struct Reference {
     /// Who refers.
     pub(super) from: Key,
-    /// Kind that is referred to.
-    pub(super) kind: String,
-    /// Name that is referred to.
-    pub(super) name: String,
 }
 
 /// Kinds that own Machines or stand between an owner and its Machines.
@@ -59,7 +61,20 @@ impl<'a> Stage<'a> {
     /// The stage of a run.
     #[must_use]
     pub(super) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules) -> Self {
-        Self { scene, pairs, versions: Versions::of(scene.world), rules, references: OnceCell::new() }
+        let mut places = HashMap::with_capacity(pairs.len());
+        for (place, pair) in pairs.iter().enumerate() {
+            places.entry(&pair.key).or_insert(place);
+        }
+        Self {
+            scene,
+            pairs,
+            versions: Versions::of(scene.world),
+            rules,
+            places,
+            references: OnceCell::new(),
+            clusters: OnceCell::new(),
+            owners: OnceCell::new(),
+        }
     }
 
     /// The feature gates that were told.
@@ -68,10 +83,15 @@ impl<'a> Stage<'a> {
         &self.scene.world.feature_gates
     }
 
+    /// What differs about an object.
+    fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.places.get(key).and_then(|place| self.pairs.get(*place))
+    }
+
     /// The object after the write, in the superset form.
     #[must_use]
     pub(super) fn after(&self, key: &Key) -> Option<Value> {
-        if let Some(pair) = self.pairs.iter().find(|pair| pair.key == *key) {
+        if let Some(pair) = self.pair(key) {
             return pair
                 .predicted
                 .as_ref()
@@ -84,7 +104,7 @@ impl<'a> Stage<'a> {
     /// The object before the write, in the superset form.
     #[must_use]
     pub(super) fn before(&self, key: &Key) -> Option<Value> {
-        if let Some(pair) = self.pairs.iter().find(|pair| pair.key == *key) {
+        if let Some(pair) = self.pair(key) {
             return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
         super::machines::read(self.scene.world.live.get(key)?, &self.versions)
@@ -110,25 +130,50 @@ impl<'a> Stage<'a> {
             return Some(key_of(name));
         }
         // A chart's control plane names no cluster: the Cluster names it.
-        self.every("Cluster").into_iter().find(|cluster| {
-            self.after(cluster).or_else(|| self.before(cluster)).is_some_and(|value| {
-                text(&value, "/spec/controlPlaneRef/name") == Some(key.name.as_str())
-                    && text(&value, "/spec/controlPlaneRef/kind") == Some(key.kind.as_str())
-            })
-        })
+        let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
+        let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
+        naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
     }
 
-    /// The keys of all objects of a kind, before and after the write.
-    #[must_use]
-    pub(super) fn every(&self, kind: &str) -> Vec<Key> {
-        let mut keys: Vec<Key> =
-            self.pairs.iter().map(|pair| &pair.key).filter(|key| key.kind == kind).cloned().collect();
-        for inventory in [&self.scene.world.live, self.scene.rendered] {
-            keys.extend(inventory.objects().iter().map(|object| &object.key).filter(|key| key.kind == kind).cloned());
+    /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
+    pub(super) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
+            for key in self.keys(owns_machines) {
+                let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
+                if let Some(cluster) = self.cluster_of(&key, &value) {
+                    owners.entry(cluster.name).or_default().push(key);
+                }
+            }
+            owners
+        });
+        let named = owners.get(&cluster.name).into_iter().flatten();
+        named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
+    }
+
+    /// Every Cluster under the kind and name of its control plane.
+    fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
+        let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
+        for cluster in self.keys(|key| key.kind == "Cluster") {
+            let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
+            let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
+            if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
+                clusters.entry((kind, name)).or_default().push(cluster);
+            }
         }
+        clusters
+    }
+
+    /// The keys of all objects that are wanted, before and after the write.
+    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+        let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
+        for inventory in [&self.scene.world.live, self.scene.rendered] {
+            keys.extend(inventory.objects().iter().map(|object| &object.key));
+        }
+        keys.retain(|key| wanted(key));
         keys.sort();
         keys.dedup();
-        keys
+        keys.into_iter().cloned().collect()
     }
 
     /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
@@ -141,46 +186,45 @@ impl<'a> Stage<'a> {
     /// Who refers to an object after the write.
     pub(super) fn referrers(&self, key: &Key) -> Vec<&Reference> {
         let all = self.references.get_or_init(|| self.collect());
-        all.iter()
-            .filter(|reference| {
-                reference.name == key.name
-                    && reference.kind == key.kind
-                    && (reference.from.namespace == key.namespace
-                        || reference.from.namespace.is_none()
-                        || key.namespace.is_none())
-            })
-            .collect()
+        let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
+        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
     }
 
-    /// Reads the references of every object that can refer to something.
-    fn collect(&self) -> Vec<Reference> {
+    /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
+    fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
         let refers = |key: &Key| {
             REFERRERS.contains(&key.kind.as_str())
                 || (key.group == "infrastructure.cluster.x-k8s.io" && !key.kind.ends_with("Machine"))
                 || key.group == "controlplane.cluster.x-k8s.io"
         };
-        let gone = |key: &Key| self.pairs.iter().any(|pair| pair.key == *key && pair.action == Action::Delete);
-        let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
-        keys.extend(self.scene.world.live.objects().iter().map(|object| &object.key));
-        keys.extend(self.scene.rendered.objects().iter().map(|object| &object.key));
-        keys.retain(|key| refers(key) && !gone(key));
-        keys.sort();
-        keys.dedup();
-        let mut out = Vec::new();
+        let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
+        let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
+        let keys = self.keys(|key| refers(key) && !gone.contains(key));
+        let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
         for key in keys {
-            if let Some(value) = self.after(key) {
-                references_in(&value, key, &mut out);
+            if let Some(value) = self.after(&key) {
+                references_in(&value, &mut |kind, name| {
+                    out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
+                });
             }
         }
         out
     }
 }
 
-/// Adds what a tree refers to.
-fn references_in(value: &Value, from: &Key, out: &mut Vec<Reference>) {
-    let mut add = |kind: &str, name: &str| {
-        out.push(Reference { from: from.clone(), kind: kind.to_owned(), name: name.to_owned() });
-    };
+/// Whether objects of a key's kind own Machines.
+fn owns_machines(key: &Key) -> bool {
+    matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
+        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+}
+
+/// Whether two namespaces may be the same one: a render often leaves it out.
+fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
+
+/// Hands on the kind and name of everything that a tree refers to.
+fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {
             if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
@@ -196,9 +240,9 @@ fn references_in(value: &Value, from: &Key, out: &mut Vec<Reference>) {
                     kinds_by_field(key).iter().for_each(|kind| add(kind, name));
                 }
             }
-            map.values().for_each(|child| references_in(child, from, out));
+            map.values().for_each(|child| references_in(child, add));
         }
-        Value::Array(list) => list.iter().for_each(|child| references_in(child, from, out)),
+        Value::Array(list) => list.iter().for_each(|child| references_in(child, add)),
         _ => {}
     }
 }

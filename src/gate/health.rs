@@ -13,8 +13,6 @@ use crate::report::{Reason, plural};
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
 /// Label of the Machines of a control plane.
 const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
-/// Label of everything that belongs to a cluster.
-const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
 
 /// The reasons of every rollout, by owner.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -94,12 +92,10 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
 /// The Machines of the cluster that the owner belongs to; for a control plane only its own.
 fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
     let own_only = rollout.owner.group == "controlplane.cluster.x-k8s.io";
-    let objects = judged.world.live.objects().iter();
+    let objects = judged.world.live.machines_of_cluster(&rollout.cluster);
     objects
-        .filter(|object| object.key.kind == "Machine" && object.key.group == "cluster.x-k8s.io")
         .filter(|object| object.key.namespace == rollout.owner.namespace)
         .filter_map(|object| object.value().ok())
-        .filter(|machine| label(machine, CLUSTER) == Some(rollout.cluster.as_str()))
         .filter(|machine| !own_only || is_control_plane(machine))
         .map(std::borrow::Cow::into_owned)
         .collect()

@@ -1,7 +1,7 @@
 //! Templates that get a new name with each new content: the old and the new one are paired through the reference that
 //! an owner moves, so that a person sees what changes inside, and a new name for equal content is not overlooked.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -31,9 +31,10 @@ struct Move {
 /// Pairs renamed templates, and says which removed templates are still in use.
 pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
     let mut queue: Vec<Move> = out.pairs.iter().flat_map(moves).collect();
-    let mut done: Vec<(Key, String)> = Vec::new();
+    let mut places = places(&out.pairs);
+    let mut done: HashSet<(Key, String)> = HashSet::new();
     while let Some(moved) = queue.pop() {
-        let Some(place) = place_of(out, world, &moved) else { continue };
+        let Some(place) = place_of(out, &mut places, world, &moved) else { continue };
         let key = out.pairs[place].key.clone();
         if done.contains(&(key.clone(), moved.from.clone())) || out.pairs[place].renamed_from.is_some() {
             continue;
@@ -41,10 +42,10 @@ pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
         let old_key = Key { name: moved.from.clone(), ..key.clone() };
         if join(out, world, locator, place, &old_key) {
             queue.extend(moves(&out.pairs[place]));
-            done.push((key, moved.from));
+            done.insert((key, moved.from));
         }
     }
-    let consumed: Vec<Key> = done.into_iter().map(|(key, from)| Key { name: from, ..key }).collect();
+    let consumed: HashSet<Key> = done.into_iter().map(|(key, from)| Key { name: from, ..key }).collect();
     still_in_use(out, world);
     out.pairs.retain(|pair| pair.action != Action::Delete || !consumed.contains(&pair.key));
 }
@@ -80,21 +81,34 @@ fn counterpart<'r>(to: &Reference, old: &'r [Reference], new: &[Reference]) -> O
     })
 }
 
+/// The places of pairs by the name of their object.
+type Places = HashMap<String, Vec<usize>>;
+
+fn places(pairs: &[Pair]) -> Places {
+    let mut places = Places::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        places.entry(pair.key.name.clone()).or_default().push(place);
+    }
+    places
+}
+
 /// The pair of the template that a reference moves to; made where the template is there already and stays as it is.
-fn place_of(out: &mut Prediction, world: &World, moved: &Move) -> Option<usize> {
+fn place_of(out: &mut Prediction, places: &mut Places, world: &World, moved: &Move) -> Option<usize> {
     let fits = |key: &Key| {
         key.kind == moved.kind
             && key.name == moved.to
             && may_be_equal(key.namespace.as_ref(), moved.namespace.as_ref())
             && moved.group.as_ref().is_none_or(|group| *group == key.group)
     };
-    let found = out.pairs.iter().position(|pair| fits(&pair.key) && pair.action == Action::Create);
-    if found.is_some() || out.pairs.iter().any(|pair| fits(&pair.key)) {
-        return found;
+    let named = places.entry(moved.to.clone()).or_default();
+    let fitting: Vec<usize> = named.iter().copied().filter(|place| fits(&out.pairs[*place].key)).collect();
+    if !fitting.is_empty() {
+        return fitting.into_iter().find(|place| out.pairs[*place].action == Action::Create);
     }
-    let there = world.live.objects().iter().find(|object| fits(&object.key))?;
+    let there = world.live.named(&moved.to).find(|object| fits(&object.key))?;
     let mut pair = blank(there.key.clone(), there.api_version.clone(), Action::Unchanged, 0);
     pair.predicted = Some(there.value().ok()?.into_owned());
+    named.push(out.pairs.len());
     out.pairs.push(pair);
     Some(out.pairs.len() - 1)
 }
@@ -140,7 +154,8 @@ fn still_in_use(out: &mut Prediction, world: &World) {
     }
     let users = users_after(out, world, &gone);
     for key in gone {
-        let mut using = users.iter().filter(|(user, reference)| points_at(user, reference, &key)).map(|(user, _)| user);
+        let named = users.get(&key.name).map_or(&[][..], Vec::as_slice);
+        let mut using = named.iter().filter(|(user, reference)| points_at(user, reference, &key)).map(|(user, _)| user);
         let Some(first) = using.clone().find(|user| user.kind != "MachineSet").or_else(|| using.next()) else {
             continue;
         };
@@ -159,24 +174,32 @@ fn still_in_use(out: &mut Prediction, world: &World) {
     }
 }
 
-/// Every reference to one of the names that will stand after the write, with the object that holds it.
-fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Vec<(Key, Reference)> {
-    let mut users: Vec<(Key, Reference)> = Vec::new();
+/// References by the name that they refer to, each with the object that holds it.
+type Users = HashMap<String, Vec<(Key, Reference)>>;
+
+/// Every reference to one of the names that will stand after the write.
+fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Users {
+    let names: HashSet<&str> = gone.iter().map(|key| key.name.as_str()).collect();
+    let mut users = Users::new();
+    let mut add = |user: &Key, value: &Value| {
+        for reference in references(value).into_iter().filter(|reference| names.contains(reference.name.as_str())) {
+            users.entry(reference.name.clone()).or_default().push((user.clone(), reference));
+        }
+    };
     let mut touched: HashSet<&Key> = HashSet::with_capacity(out.pairs.len());
     for pair in &out.pairs {
         touched.insert(&pair.key);
         if let Some(predicted) = &pair.predicted {
-            users.extend(references(predicted).into_iter().map(|reference| (pair.key.clone(), reference)));
+            add(&pair.key, predicted);
         }
     }
-    let names: HashSet<&str> = gone.iter().map(|key| key.name.as_str()).collect();
     for object in world.live.objects() {
         if touched.contains(&object.key) || !kinds::is_compared(&object.key) || !referred::may_name(object, &names) {
             continue;
         }
         // A live side that cannot be read is doubt of its own where it is compared.
         let Ok(value) = object.value() else { continue };
-        users.extend(references(&value).into_iter().map(|reference| (object.key.clone(), reference)));
+        add(&object.key, &value);
     }
     users
 }

@@ -19,7 +19,7 @@ fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Value]) -> Worl
     World {
         taken: Timestamp::UNIX_EPOCH,
         now: Timestamp::UNIX_EPOCH,
-        source: LiveSource { kind, name: "test".into() },
+        source: LiveSource::new(kind, "test"),
         live: side(live),
         base: Base { kind: base, objects: side(last) },
         release: None,

@@ -9,15 +9,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
+use super::index::Index;
 use crate::yaml;
 
 /// Where the content of an object is.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Body {
     /// A document of a stream: the stream's bytes and the document's span in them.
     Text(Arc<[u8]>, yaml::Span),
     /// A tree that is already read (from the API server, a `List`, a World).
     Value(Value),
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(_, span) => write!(f, "Text({}..{})", span.start, span.end),
+            Self::Value(value) => write!(f, "Value({:?})", super::Veil(value)),
+        }
+    }
 }
 
 /// One object of one side.
@@ -97,6 +107,7 @@ impl From<Object> for Value {
 pub struct Inventory {
     objects: Vec<Object>,
     by_key: HashMap<Key, usize>,
+    index: Index,
 }
 
 impl Inventory {
@@ -112,8 +123,38 @@ impl Inventory {
         self.by_key.get(key).and_then(|place| self.objects.get(*place))
     }
 
+    /// The objects of a kind, of whatever group.
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> {
+        self.at(self.index.of_kind(&self.objects, kind))
+    }
+
+    /// The objects with a name, of whatever kind.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> {
+        self.at(self.index.named(&self.objects, name))
+    }
+
+    /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
+    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> {
+        self.at(self.index.owned_by(&self.objects, kind, name))
+    }
+
+    /// The Machines and MachineSets that have no list of owners.
+    pub fn unowned(&self) -> impl Iterator<Item = &Object> {
+        self.at(self.index.unowned(&self.objects))
+    }
+
+    /// The Machines with the label of a cluster, in whatever namespace.
+    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> {
+        self.at(self.index.of_cluster(&self.objects, cluster))
+    }
+
+    fn at<'o>(&'o self, places: &'o [usize]) -> impl Iterator<Item = &'o Object> {
+        places.iter().filter_map(|place| self.objects.get(*place))
+    }
+
     /// Adds an object.
     pub fn push(&mut self, object: Object) {
+        self.index = Index::default();
         self.by_key.insert(object.key.clone(), self.objects.len());
         self.objects.push(object);
     }
@@ -134,12 +175,32 @@ impl Inventory {
 impl From<Vec<Object>> for Inventory {
     fn from(objects: Vec<Object>) -> Self {
         let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
-        Self { objects, by_key }
+        Self { objects, by_key, index: Index::default() }
     }
 }
 
 impl From<Inventory> for Vec<Object> {
     fn from(inventory: Inventory) -> Self {
         inventory.objects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn debug_output_shows_no_content() {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "canary"}});
+        let tree: Inventory = vec![Object::from_value(secret.clone(), 0).expect("an object")].into();
+        let text: Arc<[u8]> = Arc::from(secret.to_string().into_bytes());
+        let stream = crate::object::Stream::load(&text).expect("a stream");
+        let bytes = format!("{:?}", b"canary").trim_matches(['[', ']']).to_owned();
+        for shown in [format!("{tree:?}"), format!("{stream:#?}"), format!("{stream:?}")] {
+            assert!(shown.contains("Secret"), "{shown}");
+            assert!(!shown.contains("canary") && !shown.contains(&bytes), "{shown}");
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! One Kubernetes object: its key, the paths inside it, and where its body comes from.
 //! A body is text until somebody needs the tree; equal texts are never parsed.
 
+mod index;
 mod key;
 mod load;
 mod path;
 mod stream;
+mod veil;
 
 pub use key::{ApiVersion, Key, is_compared};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
 pub use stream::Stream;
+pub use veil::Veil;

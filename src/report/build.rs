@@ -63,7 +63,12 @@ pub fn build(parts: Parts<'_>) -> Report {
             release: world.host.release.clone(),
             namespace: world.host.namespace.clone(),
         },
-        live: LiveReport { source: world.source.name.clone(), objects: parts.counts.0, not_compared: parts.counts.1 },
+        live: LiveReport {
+            source: world.source.name.clone(),
+            objects: parts.counts.0,
+            not_compared: parts.counts.1,
+            resource_versions: world.source.resource_versions.clone(),
+        },
         providers: world.providers.iter().map(|(name, p)| (name.clone(), p.version.clone())).collect(),
     }
 }

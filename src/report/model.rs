@@ -219,6 +219,9 @@ pub struct LiveReport {
     pub objects: usize,
     /// Rendered objects that passed through without a comparison.
     pub not_compared: usize,
+    /// The state of the cluster that each list shows: kind, with the namespace where it is one of several, to resourceVersion.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resource_versions: BTreeMap<String, String>,
 }
 
 impl Report {

@@ -50,12 +50,18 @@ pub enum FileError {
 }
 
 /// What a path holds.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Opened {
     /// The World.
     pub world: World,
     /// Key of the hashes in it, where it is a snapshot: its readings and pins are then those of the recorded run.
     pub key: Option<String>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").field("world", &self.world).finish_non_exhaustive()
+    }
 }
 
 /// Loads the World of a file or folder.
@@ -98,8 +104,9 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     let path = path.display().to_string();
     let snapshot =
         Snapshot::read(bytes).map_err(|error| FileError::Snapshot { path: path.clone(), what: error.to_string() })?;
-    let Snapshot { mut world, key, .. } = snapshot;
+    let Snapshot { mut world, key, resource_versions, .. } = snapshot;
     world.source.name = path;
+    world.source.resource_versions = resource_versions;
     let told = |slot: &mut Option<String>, told: &Option<String>| {
         if told.is_some() {
             slot.clone_from(told);
@@ -149,7 +156,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
     World {
         taken: now,
         now,
-        source: LiveSource { kind, name },
+        source: LiveSource::new(kind, name),
         live,
         base,
         release: None,

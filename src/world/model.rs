@@ -54,6 +54,18 @@ pub struct LiveSource {
     pub kind: LiveKind,
     /// How a person calls it: a context, a file.
     pub name: String,
+    /// The state of the cluster that each list shows: kind, with the namespace where it is one of several, to resourceVersion.
+    /// A snapshot writes it beside the World.
+    #[serde(skip)]
+    pub resource_versions: BTreeMap<String, String>,
+}
+
+impl LiveSource {
+    /// A source of which no more is known.
+    #[must_use]
+    pub fn new(kind: LiveKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into(), resource_versions: BTreeMap::new() }
+    }
 }
 
 /// What kind of source `live` has.

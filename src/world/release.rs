@@ -15,7 +15,7 @@ use super::{Release, ReleaseStatus, WriteMethod};
 const LARGEST: u64 = 256 << 20;
 
 /// What is kept of one revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Revision {
     /// Release name.
     pub name: String,
@@ -29,6 +29,19 @@ pub struct Revision {
     pub method: WriteMethod,
     /// What was written, hooks excluded.
     pub manifest: String,
+}
+
+impl std::fmt::Debug for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Revision")
+            .field("name", &self.name)
+            .field("namespace", &self.namespace)
+            .field("number", &self.number)
+            .field("status", &self.status)
+            .field("method", &self.method)
+            .field("manifest", &format_args!("({} bytes)", self.manifest.len()))
+            .finish()
+    }
 }
 
 /// A revision as its labels show it, before its content is read.

@@ -221,7 +221,7 @@ fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]) -> World 
     World {
         taken: Timestamp::UNIX_EPOCH,
         now: Timestamp::UNIX_EPOCH,
-        source: LiveSource { kind: LiveKind::Cluster, name: "bench".into() },
+        source: LiveSource::new(LiveKind::Cluster, "bench"),
         live: side(&live),
         base: Base { kind: BaseKind::Release, objects: side(last) },
         release: Some(Release {

@@ -314,7 +314,7 @@ impl Recording {
         World {
             taken: now,
             now,
-            source: LiveSource { kind: LiveKind::Cluster, name: self.name.clone() },
+            source: LiveSource::new(LiveKind::Cluster, self.name.clone()),
             live,
             base: Base::default(),
             release: None,

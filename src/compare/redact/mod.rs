@@ -1,6 +1,7 @@
 //! Nothing secret is ever shown: values of Secrets, passwords, tokens, private keys, credentials in addresses, whole or
 //! as part of a larger text. What is hidden shows as a short keyed hash, so that a change of it is still seen.
 
+mod learned;
 mod places;
 mod shapes;
 mod text;
@@ -12,6 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use self::learned::Learned;
 use super::pair::{Change, Pair};
 use crate::object::{Key, Path, Segment};
 
@@ -25,8 +27,8 @@ pub struct Redactor {
     key: Vec<u8>,
     /// Paths that a policy names, as dotted patterns with `*` for one step and `**` for any number.
     patterns: Vec<Vec<String>>,
-    /// Secrets seen so far, longest first.
-    known: Vec<String>,
+    /// Secrets seen so far.
+    known: Learned,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -40,7 +42,7 @@ impl Redactor {
     /// take one from the cluster or the policy where a digest has to outlive the run, else a random one.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
-        Self { key: key.to_vec(), patterns: Vec::new(), known: Vec::new() }
+        Self { key: key.to_vec(), patterns: Vec::new(), known: Learned::default() }
     }
 
     /// Also hides what stands at paths like `spec.files.*.content` or `data.**`; list places count as a step.
@@ -81,9 +83,8 @@ impl Redactor {
     /// Remembers one secret text.
     pub fn remember(&mut self, secret: String) {
         let secret = secret.trim();
-        if secret.chars().count() >= SHORTEST_LEARNED && !self.known.iter().any(|known| known == secret) {
-            self.known.push(secret.to_owned());
-            self.known.sort_unstable_by_key(|known| std::cmp::Reverse(known.len()));
+        if secret.chars().count() >= SHORTEST_LEARNED {
+            self.known.add(secret);
         }
     }
 
@@ -134,9 +135,7 @@ impl Redactor {
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let mut ranges = text::secrets(text);
-        for known in &self.known {
-            ranges.extend(text.match_indices(known.as_str()).map(|(start, known)| start..start + known.len()));
-        }
+        self.known.find(text, &mut ranges);
         self.masked(text, ranges)
     }
 
@@ -170,7 +169,9 @@ impl Redactor {
     /// Whether a text is an encoding of something with a secret in it.
     fn hides_encoded(&self, text: &str) -> bool {
         decoded(text).is_some_and(|inner| {
-            !text::secrets(&inner).is_empty() || self.known.iter().any(|known| inner.contains(known.as_str()))
+            let mut ranges = text::secrets(&inner);
+            self.known.find(&inner, &mut ranges);
+            !ranges.is_empty()
         })
     }
 

@@ -38,7 +38,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
     World {
         taken: now,
         now,
-        source: LiveSource { kind: LiveKind::None, name: "none".to_owned() },
+        source: LiveSource::new(LiveKind::None, "none"),
         live: Default::default(),
         base: Base::default(),
         release: None,

@@ -23,7 +23,7 @@ use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::{Base, LiveKind, LiveSource, Unread, World};
 use crate::host::Detected;
-use crate::object::{Inventory, LoadError};
+use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
 
 /// What one online run asks.
@@ -50,7 +50,7 @@ pub struct Online<'a> {
 }
 
 /// What one object turned out to be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Answer {
     /// There.
     Found(Box<Value>),
@@ -58,6 +58,16 @@ pub enum Answer {
     Absent,
     /// Not known.
     Unread(Unread),
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Found(value) => write!(f, "Found({:?})", Veil(value)),
+            Self::Absent => f.write_str("Absent"),
+            Self::Unread(unread) => f.debug_tuple("Unread").field(unread).finish(),
+        }
+    }
 }
 
 /// An object that a late value may come from.
@@ -182,6 +192,8 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Sen
             (outcome.requests, outcome.bytes) = caller.counts();
         }
         Err(none) => {
+            let context = online.detected.reach.context.as_deref().unwrap_or("cluster");
+            outcome.world.source.name = format!("{context} (not reached)");
             let unread =
                 Unread { what: "the cluster".to_owned(), why: none.why, remedy: none.remedy, keys: Vec::new() };
             for read in outcome.plan.objects.clone() {
@@ -190,6 +202,7 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Sen
             outcome.world.unread.push(unread);
         }
     }
+    outcome.world.source.resource_versions.clone_from(&outcome.versions);
     progress.clear();
     Ok(outcome)
 }
@@ -199,7 +212,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
     let world = World {
         taken: online.now,
         now: online.now,
-        source: LiveSource { kind: LiveKind::Cluster, name: String::new() },
+        source: LiveSource::new(LiveKind::Cluster, String::new()),
         live: Inventory::default(),
         base: online.base.take().unwrap_or_default(),
         release: None,

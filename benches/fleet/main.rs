@@ -1,0 +1,129 @@
+//! What a fleet costs, against peers: `cargo bench --bench fleet`.
+//!
+//! For 100, 300 and 1,000 made clusters (ROLLGATE_FLEET_SIZES=100,300,1000) of 20 objects each, a chart change and a ClusterClass
+//! change that touch every one of them are planned from a World in a file, beside `jq .` of that file; and, where the bench is
+//! built (`make bench`), online from a real API server that holds the fleet, beside `kubectl diff` of the same stream up to
+//! ROLLGATE_FLEET_DIFF clusters (100). Growth is the time for each cluster against that of the smallest fleet.
+
+#![expect(clippy::print_stdout, reason = "a bench is its output.")]
+
+mod cost;
+mod objects;
+mod online;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rollgate::host::Host;
+use rollgate::object::{Inventory, Object};
+use rollgate::world::snapshot::{Snapshot, fresh_key};
+use rollgate::world::{Base, BaseKind, LiveKind, files};
+use serde_json::Value;
+
+use cost::{Cost, cost};
+use objects::Layout;
+
+/// What was in place, and what takes its place.
+const ADDRESSES: (&str, &str) = ("55.55.55.55", "10.0.3.7");
+
+/// One fleet on disk.
+pub(crate) struct Fleet {
+    pub(crate) layout: Layout,
+    pub(crate) clusters: usize,
+    /// The stream as it was written last.
+    pub(crate) old: PathBuf,
+    /// The stream that is planned.
+    pub(crate) new: PathBuf,
+    /// The World.
+    world: PathBuf,
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let sizes = sizes("ROLLGATE_FLEET_SIZES", &[100, 300, 1000]);
+    println!("{:<52} {:>9} {:>9} {:>10} {:>8}", "what", "ms", "MiB", "of smaller", "ratio");
+    for layout in Layout::BOTH {
+        let mut smaller = Smaller::default();
+        for clusters in &sizes {
+            let fleet = write(folder.path(), layout, *clusters);
+            from_file(&fleet, &mut smaller);
+            online::measure(&fleet, &mut smaller);
+        }
+    }
+}
+
+/// Numbers from the environment, else the usual ones.
+pub(crate) fn sizes(variable: &str, usual: &[usize]) -> Vec<usize> {
+    let told = std::env::var(variable).unwrap_or_default();
+    let told: Vec<usize> = told.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+    if told.is_empty() { usual.to_vec() } else { told }
+}
+
+/// The program that is measured.
+pub(crate) fn rollgate() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_rollgate"))
+}
+
+/// Writes both streams and the World of a fleet.
+fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
+    let write = |name: &str, text: &[u8]| -> PathBuf {
+        let file = folder.join(format!("{}-{clusters}-{name}", layout.word()));
+        std::fs::write(&file, text).expect("the temporary folder can be written");
+        file
+    };
+    let old = layout.rendered(clusters, ADDRESSES.0);
+    let stream = objects::stream(&old);
+    let new = objects::stream(&layout.rendered(clusters, ADDRESSES.1));
+    let mut world = files::nothing(&Host::default(), jiff::Timestamp::now());
+    world.source.kind = LiveKind::Cluster;
+    world.live = inventory(layout.live(clusters, ADDRESSES.0));
+    world.base = Base { kind: BaseKind::File, objects: inventory(old) };
+    let world = Snapshot::of(&world, BTreeMap::new(), &fresh_key());
+    let world = serde_json::to_vec(&world).expect("a World is JSON");
+    Fleet {
+        layout,
+        clusters,
+        old: write("old.yaml", stream.as_bytes()),
+        new: write("new.yaml", new.as_bytes()),
+        world: write("world.json", &world),
+    }
+}
+
+fn inventory(objects: Vec<Value>) -> Inventory {
+    let objects = objects.into_iter().map(|object| Object::from_value(object, 0).expect("an object"));
+    objects.collect::<Vec<_>>().into()
+}
+
+/// The time for each cluster in the smallest fleet, by what was measured.
+#[derive(Default)]
+pub(crate) struct Smaller(BTreeMap<&'static str, f64>);
+
+impl Smaller {
+    /// Prints a line: growth against the smallest fleet, and the ratio of a peer.
+    pub(crate) fn row(&mut self, what: &'static str, fleet: &Fleet, cost: Cost, ratio: Option<f64>) {
+        let milliseconds = cost.time.as_secs_f64() * 1000.0;
+        let each = milliseconds / fleet.clusters as f64;
+        let growth = each / *self.0.entry(what).or_insert(each);
+        let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}x"));
+        let what = format!("{what}, {} of {} clusters", fleet.layout.word(), fleet.clusters);
+        println!("{what:<52} {milliseconds:>9.0} {:>9.1} {growth:>9.2}x {ratio:>8}", cost.kib as f64 / 1024.0);
+    }
+}
+
+/// Plans from the file, and lets jq read the file.
+fn from_file(fleet: &Fleet, smaller: &mut Smaller) {
+    let (new, world) = (fleet.new.display().to_string(), fleet.world.display().to_string());
+    let args = ["plan", &new, "--live", &world, "--policy", "none", "-o", "json", "--host", "helm3"];
+    let plan = cost(3, &rollgate(), &args, None, &[]);
+    smaller.row("plan from a file", fleet, plan, None);
+    if let Some(jq) = on_path("jq") {
+        let peer = cost(3, &jq, &[".", &world], None, &[]);
+        smaller.row("jq . of the file", fleet, peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
+    }
+}
+
+/// A program on PATH.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
