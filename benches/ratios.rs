@@ -1,18 +1,21 @@
 //! Ratios against a peer or a limit, in one run: `cargo bench --bench ratios`.
 //!
-//! `post-render` of a stream without Cluster API objects against `cat`; `plan` of two renders against `dyff between` (where `dyff`
-//! is on PATH or named by DYFF); growth with the input; start-up. Each figure is the median of several whole processes; memory is
-//! the high-water mark that Linux keeps for the process.
+//! `post-render` of a stream without Cluster API objects against `cat`, each between two pipes and from a file; `plan` of two
+//! renders against `dyff between` (where `dyff` is on PATH or named by DYFF); growth with the input; start-up. Each figure is the
+//! median of several whole processes; memory is the high-water mark that Linux keeps for the process.
 
 #![expect(clippy::print_stdout, reason = "a bench is its output.")]
 
 use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 #[path = "fleet/cost.rs"]
 mod cost;
 
-use cost::{Cost, cost};
+use cost::{Cost, cost, high_water};
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -28,10 +31,16 @@ fn main() {
     row("start-up (--version)", start, None);
 
     let plain = write("plain.yaml", &plain_stream(10 << 20));
+    let post_render = ["post-render", "--policy", "none", "--live", "none"];
+    let bytes = std::fs::read(&plain).expect("just written");
+    let cat = piped(15, Path::new("cat"), &[], &bytes);
+    row("cat, 10 MB between two pipes", cat, None);
+    let pass = piped(15, &rollgate, &post_render, &bytes);
+    row("post-render of it, no CAPI object in it", pass, Some(pass.time.as_secs_f64() / cat.time.as_secs_f64()));
     let cat = cost(15, Path::new("cat"), &[], Some(&plain), &[]);
-    row("cat, 10 MB", cat, None);
-    let pass = cost(15, &rollgate, &["post-render", "--policy", "none", "--live", "none"], Some(&plain), &[]);
-    row("post-render, 10 MB without CAPI objects", pass, Some(pass.time.as_secs_f64() / cat.time.as_secs_f64()));
+    row("cat, the same from a file to /dev/null", cat, None);
+    let pass = cost(15, &rollgate, &post_render, Some(&plain), &[]);
+    row("post-render of it", pass, Some(pass.time.as_secs_f64() / cat.time.as_secs_f64()));
 
     for megabytes in [1, 10, 100] {
         let (old, new) = (capi_stream(megabytes << 20, "55.55.55.55"), capi_stream(megabytes << 20, "10.0.3.7"));
@@ -47,6 +56,40 @@ fn main() {
             row("dyff between, the same files", peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
         }
     }
+}
+
+/// What a filter between two pipes costs, which is how Helm holds a post-renderer; what comes out must be what went in.
+fn piped(runs: usize, program: &Path, args: &[&str], input: &[u8]) -> Cost {
+    let mut times = Vec::with_capacity(runs);
+    let mut kib = 0;
+    for _ in 0..runs {
+        let mut command = Command::new(program);
+        command.args(args).stderr(Stdio::null()).env("XDG_STATE_HOME", std::env::temp_dir());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let start = Instant::now();
+        let mut child = command.spawn().expect("the program starts");
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let (mut stdin, mut stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let count = std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(input).expect("the program reads"));
+            let (mut buffer, mut count) = (vec![0; 1 << 16], 0);
+            loop {
+                let read = stdout.read(&mut buffer).expect("the program writes");
+                if read == 0 {
+                    return count;
+                }
+                if count == 0 {
+                    kib = kib.max(high_water(&status));
+                }
+                count += read;
+            }
+        });
+        assert_eq!(count, input.len(), "{}: not what went in", program.display());
+        child.wait().expect("the program ends");
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Cost { time: times[times.len() / 2], kib }
 }
 
 fn row(what: &str, cost: Cost, ratio: Option<f64>) {

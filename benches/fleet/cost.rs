@@ -43,7 +43,8 @@ pub(crate) fn cost(
     Cost { time: times[times.len() / 2], kib }
 }
 
-fn high_water(status: &Path) -> u64 {
+/// The most memory that a process has used so far, in KiB; 0 where it has ended.
+pub(crate) fn high_water(status: &Path) -> u64 {
     let text = std::fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)

@@ -97,7 +97,7 @@ mod tests {
         let text = format!("x{}y{}", secret("<07>"), secret("<99>"));
         let mut ranges = Vec::new();
         learned.find(&text, &mut ranges);
-        assert_eq!(ranges, [1..125]);
+        assert_eq!((ranges.len(), ranges.first()), (1, Some(&(1..125))));
     }
 
     proptest! {
