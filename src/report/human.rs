@@ -222,11 +222,15 @@ fn footer(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()> 
         writeln!(out, "{} {warning}", paint.decision(Decision::Warn))?;
     }
     for late in report.late_values.iter().filter(|late| late.state != LateState::Unused) {
-        let value = late.value.as_deref().unwrap_or("(not shown)");
         let source = late.source.as_deref().unwrap_or("no source");
         let state = serde_json::to_value(late.state).unwrap_or_default();
         let (state, places) = (state.as_str().unwrap_or_default(), plural(late.places as u64, "place"));
-        writeln!(out, "late value {}: {state}, {value} from {source}, {places}", late.name)?;
+        let there = matches!(late.state, LateState::Resolved | LateState::Pinned | LateState::Differs);
+        match &late.value {
+            Some(value) => writeln!(out, "late value {}: {state}, {value} from {source}, {places}", late.name)?,
+            None if there => writeln!(out, "late value {}: {state}, a secret from {source}, {places}", late.name)?,
+            None => writeln!(out, "late value {}: {state} in {source}", late.name)?,
+        }
     }
     let LiveLine(live) = LiveLine::of(report);
     writeln!(out, "{}", paint.faint(&live))
