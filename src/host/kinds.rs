@@ -20,9 +20,26 @@ pub(super) fn is_compared_when_referred(key: &Key) -> bool {
     key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
 }
 
+/// Whether the deletion of an object of this kind takes other objects with it: what is in a namespace, what is of a
+/// kind that goes away, what Flux wrote for it.
+pub(super) fn may_take_others(key: &Key) -> bool {
+    matches!(
+        (key.group.as_str(), key.kind.as_str()),
+        ("", "Namespace")
+            | ("apiextensions.k8s.io", "CustomResourceDefinition")
+            | ("helm.toolkit.fluxcd.io", "HelmRelease")
+            | ("kustomize.toolkit.fluxcd.io", "Kustomization")
+    )
+}
+
 /// Whether objects of this kind live outside namespaces.
 pub(crate) fn is_cluster_wide(key: &Key) -> bool {
-    CLUSTER_WIDE.contains(&key.kind.as_str()) || schema::is_cluster_wide(key)
+    CLUSTER_WIDE.contains(&key.kind.as_str())
+        || matches!(
+            (key.group.as_str(), key.kind.as_str()),
+            ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition")
+        )
+        || schema::is_cluster_wide(key)
 }
 
 /// Whether the removal of a field of this object can replace or destroy Machines: owners, and what they are made from.

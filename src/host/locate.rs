@@ -37,6 +37,7 @@ impl<'a> Locator<'a> {
             (None, Some(home)) if self.online && !kinds::is_cluster_wide(key) => {
                 Key { namespace: Some(home.to_owned()), ..key.clone() }
             }
+            (Some(_), _) if self.online && kinds::is_cluster_wide(key) => Key { namespace: None, ..key.clone() },
             _ => key.clone(),
         }
     }
@@ -54,11 +55,18 @@ impl<'a> Locator<'a> {
 
     /// Finds an object in another manifest, where either side may leave the namespace of the release out.
     pub(super) fn anywhere<'o>(&self, objects: &'o Inventory, key: &Key) -> Option<&'o Object> {
+        objects.get(key).or_else(|| objects.get(&self.other_spelling(key)?))
+    }
+
+    /// The same key with the namespace left out or filled in; `None` where there is no other way to say it. What lives
+    /// outside namespaces has none, whatever is rendered.
+    pub(super) fn other_spelling(&self, key: &Key) -> Option<Key> {
         let with = |namespace: Option<String>| Key { namespace, ..key.clone() };
-        objects.get(key).or_else(|| match (&key.namespace, self.home) {
-            (None, Some(home)) => objects.get(&with(Some(home.to_owned()))),
-            (Some(namespace), Some(home)) if namespace == home => objects.get(&with(None)),
+        match (&key.namespace, self.home) {
+            (Some(_), _) if kinds::is_cluster_wide(key) => Some(with(None)),
+            (None, Some(home)) => Some(with(Some(home.to_owned()))),
+            (Some(namespace), Some(home)) if namespace == home => Some(with(None)),
             _ => None,
-        })
+        }
     }
 }

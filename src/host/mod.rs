@@ -14,6 +14,7 @@ pub mod parent;
 mod place;
 mod predict;
 mod referred;
+mod remarks;
 mod removals;
 mod rename;
 pub mod say;
@@ -22,6 +23,8 @@ mod write;
 
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod removal_tests;
 #[cfg(test)]
 mod tests;
 

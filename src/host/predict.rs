@@ -100,16 +100,16 @@ pub(super) struct Run<'a> {
     /// Owners of Machines whose removed fields could not be seen.
     pub(super) blind: Vec<Key>,
     /// Objects whose namespace is not known.
-    homeless: Vec<Key>,
+    pub(super) homeless: Vec<Key>,
     /// How many live objects were brought into the rendered version.
-    reshaped: usize,
+    pub(super) reshaped: usize,
 }
 
 impl<'a> Run<'a> {
     /// A run that has not looked at anything yet.
     fn new(rendered: &'a Inventory, world: &'a World, way: Option<WriteMethod>) -> Result<Self, LoadError> {
         let out = Prediction { way, ..Prediction::default() };
-        let sorted = stream::sort(rendered)?;
+        let sorted = stream::sort(rendered, world.host.kind)?;
         let locator = Locator::new(world);
         Ok(Self { sorted, rendered, world, locator, way, out, blind: Vec::new(), homeless: Vec::new(), reshaped: 0 })
     }
@@ -197,7 +197,11 @@ impl<'a> Run<'a> {
 
     /// What the host wrote last time under this key.
     fn base_of(&self, key: &Key) -> Option<&'a Object> {
-        self.locator.anywhere(&self.world.base.objects, key)
+        let host = self.world.host.kind;
+        // A file may hold hooks, which are no part of what was written last.
+        self.locator
+            .anywhere(&self.world.base.objects, key)
+            .filter(|base| !stream::is_hook(base, host).unwrap_or(false))
     }
 
     /// The live tree; where it cannot be read that is doubt.
@@ -262,21 +266,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Says where an object is adopted and stays different from what its chart renders.
-    fn note_adoption(&mut self, outcome: &Outcome, key: &Key, rendered: &Value) {
-        let Outcome::Holds { predicted, adopted: true, .. } = outcome else { return };
-        if !changes(predicted, &super::merge::overlay(predicted, rendered)).is_empty() {
-            self.out.findings.push(Finding {
-                id: "adopted-unchanged".to_owned(),
-                object: key.clone(),
-                message: format!(
-                    "{key} is adopted by the release and nothing is written to it, although it differs from what the \
-                     chart renders"
-                ),
-            });
-        }
-    }
-
     /// Adds the pair of a new object.
     fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
@@ -288,7 +277,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds the pair of a changed object; one that stays as it is adds nothing.
-    fn update(&mut self, object: &Object, key: Key, live: Value, predicted: Value) {
+    pub(super) fn update(&mut self, object: &Object, key: Key, live: Value, predicted: Value) {
         let changes = changes(&live, &predicted);
         if changes.is_empty() {
             return;
@@ -313,45 +302,6 @@ impl<'a> Run<'a> {
         pair.because.clone_from(&because);
         self.out.findings.push(Finding { id: "write-refused".to_owned(), object: live.key.clone(), message: because });
         self.out.pairs.push(pair);
-    }
-
-    /// Says what was found out about the run as a whole.
-    fn say(&mut self) {
-        for key in &self.sorted.doubles {
-            self.out.warnings.push(format!("{key} stands in the stream more than once; the last one wins"));
-        }
-        if self.reshaped > 0 {
-            self.out.warnings.push(format!(
-                "{} live objects are in another API version than the rendered ones and were compared after conversion",
-                self.reshaped
-            ));
-        }
-        if !self.homeless.is_empty() {
-            self.out.doubts.push(Unread {
-                what: "the namespace of objects that do not say one".to_owned(),
-                why: format!(
-                    "{} and {} more have none, and that of the release is not known",
-                    self.homeless[0],
-                    self.homeless.len() - 1
-                ),
-                remedy: "say --namespace".to_owned(),
-                keys: std::mem::take(&mut self.homeless),
-            });
-        }
-        if !self.blind.is_empty() {
-            self.out.doubts.push(Unread {
-                what: "removed fields and objects".to_owned(),
-                why: "neither the last manifest nor managed fields are known, so what the host removes cannot be seen"
-                    .to_owned(),
-                remedy: "say --release and --namespace, or give --base FILE".to_owned(),
-                keys: std::mem::take(&mut self.blind),
-            });
-        }
-        if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
-            self.out
-                .warnings
-                .push("the last manifest is not known: objects that the host deletes cannot be seen".to_owned());
-        }
     }
 }
 

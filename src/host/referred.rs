@@ -4,28 +4,34 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::kinds;
 use super::predict::Run;
-use super::stream::same_text;
-use crate::object::{Body, Inventory, LoadError, Object};
+use super::removals::deleted;
+use super::stream::{self, same_text};
+use super::write::sent;
+use super::{HostKind, kinds};
+use crate::compare::Action;
+use crate::effect::Effect;
+use crate::object::{Body, Inventory, Key, LoadError, Object};
+use crate::world::LiveKind;
+
+/// What a cluster keeps in Secrets that no object names: their names are made from that of the cluster
+/// (cluster-api `util/secret/consts.go`, CAPRKE2 `pkg/secret/certificates.go`).
+const OF_CLUSTER: [&str; 8] = ["ca", "cca", "etcd", "kubeconfig", "peer", "proxy", "sa", "token"];
 
 /// Adds the pairs of changed or removed Secrets and ConfigMaps whose name stands in a compared object of either side.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let referable = std::mem::take(&mut run.sorted.referable);
     let total = referable.len();
-    let changed: Vec<&Object> = referable
-        .into_iter()
-        .filter(|object| {
-            !run.locator.anywhere(&run.world.live, &object.key).is_some_and(|live| same_text(object, live))
-        })
-        .collect();
+    let changed: Vec<&Object> = referable.into_iter().filter(|object| !is_as_before(run, object)).collect();
     let old = if run.out.way.is_none() { &run.world.live } else { &run.world.base.objects };
     let gone: Vec<&Object> = old
         .objects()
         .iter()
-        .filter(|object| kinds::is_compared_when_referred(&object.key) && !run.is_rendered(&object.key))
+        .filter(|object| kinds::is_compared_when_referred(&object.key) && !run.is_written(&object.key))
         .collect();
-    let names: HashSet<&str> = changed.iter().chain(&gone).map(|object| object.key.name.as_str()).collect();
+    let hooks = std::mem::take(&mut run.sorted.referable_hooks);
+    let names: HashSet<&str> =
+        changed.iter().chain(&gone).chain(&hooks).map(|object| object.key.name.as_str()).collect();
     let mut compared = 0;
     if !names.is_empty() {
         let mut referred = HashSet::new();
@@ -35,17 +41,113 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
                 .warnings
                 .push(format!("which Secrets and ConfigMaps the live objects name cannot be seen: {error}"));
         }
-        for object in changed.into_iter().filter(|object| referred.contains(object.key.name.as_str())) {
-            compared += 1;
-            run.write(object)?;
+        let wanted = |run: &Run<'_>, key: &Key| referred.contains(key.name.as_str()) || of_cluster(run, key);
+        for object in changed {
+            if wanted(run, &object.key) {
+                compared += 1;
+                change(run, object)?;
+            }
         }
-        for object in gone.into_iter().filter(|object| referred.contains(object.key.name.as_str())) {
-            run.remove(object)?;
+        for object in gone {
+            if wanted(run, &object.key) {
+                remove(run, object)?;
+            }
+        }
+        for hook in hooks {
+            if wanted(run, &hook.key) && run.way.is_some() && stream::recreates(&*hook.value()?, run.world.host.kind) {
+                made_anew(run, hook)?;
+            }
         }
     }
     run.out.compared += compared;
     run.out.not_compared += total - compared;
     Ok(())
+}
+
+/// Whether equal texts say that an object stays as it is.
+fn is_as_before(run: &Run<'_>, object: &Object) -> bool {
+    run.locator.anywhere(&run.world.live, &object.key).is_some_and(|live| same_text(object, live))
+}
+
+/// Predicts one rendered Secret or ConfigMap. Online only some of them are read: where live lacks one that was written last
+/// time, that stands for it.
+fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError> {
+    let before = run.out.pairs.len();
+    let unread =
+        run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &object.key).is_none();
+    match run.locator.anywhere(&run.world.base.objects, &object.key).filter(|_| unread) {
+        Some(last) if same_text(last, object) => {}
+        Some(last) => {
+            let key = run.locator.full(&object.key);
+            let (old, new) = (last.value()?.into_owned(), object.value()?.into_owned());
+            run.update(object, key.clone(), sent(old, &key), sent(new, &key));
+        }
+        None => run.write(object)?,
+    }
+    mark(run, before, "changes");
+    Ok(())
+}
+
+/// Adds the pair of a removed one; where it was not read, what was written last stands for it.
+fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> {
+    let before = run.out.pairs.len();
+    let host = run.world.host.kind;
+    let unread =
+        run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &gone.key).is_none();
+    if !unread {
+        run.remove(gone)?;
+    } else if host != Some(HostKind::Kubectl)
+        && !stream::is_kept(gone, host).unwrap_or(false)
+        && !stream::is_hook(gone, host).unwrap_or(false)
+    {
+        let mut pair = deleted(gone, gone.value()?.into_owned());
+        pair.key = run.locator.full(&gone.key);
+        run.out.pairs.push(pair);
+    }
+    mark(run, before, "goes away");
+    Ok(())
+}
+
+/// Adds the pair of one that a hook deletes and makes anew.
+fn made_anew(run: &mut Run<'_>, hook: &Object) -> Result<(), LoadError> {
+    let Some(live) = run.locator.anywhere(&run.world.live, &hook.key) else { return Ok(()) };
+    let before = run.out.pairs.len();
+    let Some(value) = run.live_value(live) else { return Ok(()) };
+    let new = sent(hook.value()?.into_owned(), &live.key);
+    run.update(hook, live.key.clone(), value, new);
+    mark(run, before, "changes");
+    Ok(())
+}
+
+/// Marks the pairs since `from` that are what a cluster keeps for itself: nothing is known about what that does.
+fn mark(run: &mut Run<'_>, from: usize, what: &str) {
+    let places = from..run.out.pairs.len();
+    for place in places {
+        if run.out.pairs[place].action == Action::Create || !of_cluster(run, &run.out.pairs[place].key) {
+            continue;
+        }
+        let pair = &mut run.out.pairs[place];
+        pair.effect = Effect::Unknown;
+        "host/cluster-secret".clone_into(&mut pair.rule);
+        pair.because = format!(
+            "what the cluster keeps its keys in {what}: nodes that run keep the old ones, and no new one can join them"
+        );
+    }
+}
+
+/// Whether a key is that of a Secret in which a cluster of either side keeps its certificates, its token or its access.
+fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
+    let Some((name, end)) = key.name.rsplit_once('-') else { return false };
+    if key.kind != "Secret" || !OF_CLUSTER.contains(&end) {
+        return false;
+    }
+    let cluster = Key {
+        group: "cluster.x-k8s.io".to_owned(),
+        kind: "Cluster".to_owned(),
+        namespace: key.namespace.clone(),
+        name: name.to_owned(),
+    };
+    run.locator.anywhere(&run.world.live, &cluster).or_else(|| run.locator.anywhere(run.rendered, &cluster)).is_some()
 }
 
 /// Collects those of `names` that are a whole string inside the `spec` of a compared object.

@@ -7,8 +7,10 @@ use super::locate::Located;
 use super::predict::{Run, blank, trimmed};
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
+use crate::effect::Effect;
 use crate::host::HostKind;
-use crate::object::{Key, LoadError, Object};
+use crate::object::{Inventory, Key, LoadError, Object};
+use crate::report::Finding;
 use crate::world::{BaseKind, LiveKind};
 
 impl Run<'_> {
@@ -19,19 +21,43 @@ impl Run<'_> {
             return Ok(());
         }
         if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
-            if self.world.host.kind != Some(HostKind::Kubectl) {
-                self.unseen_removals();
+            match self.world.host.kind {
+                Some(HostKind::Kubectl) => {}
+                Some(HostKind::Argocd) => self.untracked()?,
+                _ => self.unseen_removals(),
             }
             return Ok(());
         }
         for gone in old.objects() {
-            if !kinds::is_compared(&gone.key) || self.is_rendered(&gone.key) {
+            let takes_others = kinds::may_take_others(&gone.key);
+            if !kinds::is_compared(&gone.key) && !takes_others || self.is_written(&gone.key) {
                 continue;
             }
             if self.way.is_none() && kinds::is_made_by_controllers(&gone.key) {
                 continue;
             }
-            self.remove(gone)?;
+            if takes_others {
+                self.remove_with_others(gone);
+            } else {
+                self.remove(gone)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds live objects that Argo CD keeps track of for this application and the stream lacks: it needs no last manifest.
+    fn untracked(&mut self) -> Result<(), LoadError> {
+        let Some(application) = self.world.host.release.as_deref() else {
+            self.unseen_removals();
+            return Ok(());
+        };
+        let live: &Inventory = &self.world.live;
+        for object in live.objects() {
+            let known = kinds::is_compared(&object.key) && !self.is_written(&object.key);
+            if !known || !object.value().is_ok_and(|value| stream::is_tracked(&value, application)) {
+                continue;
+            }
+            self.remove(object)?;
         }
         Ok(())
     }
@@ -46,7 +72,7 @@ impl Run<'_> {
             .objects()
             .iter()
             .filter(|object| kinds::owns_machines(&object.key) && kinds::is_compared(&object.key))
-            .filter(|object| !self.is_rendered(&object.key))
+            .filter(|object| !self.is_written(&object.key))
             .filter(|object| {
                 let value = object.value().ok();
                 let owner = value.as_ref().and_then(|value| stream::annotation(value, "meta.helm.sh/release-name"));
@@ -57,9 +83,10 @@ impl Run<'_> {
         self.blind.extend(gone);
     }
 
-    /// Whether the stream has an object under this key.
-    pub(super) fn is_rendered(&self, key: &Key) -> bool {
-        self.locator.anywhere(self.rendered, key).is_some()
+    /// Whether the host writes an object with this key as part of the release, which a hook of that name is not.
+    pub(super) fn is_written(&self, key: &Key) -> bool {
+        self.sorted.written.contains(key)
+            || self.locator.other_spelling(key).is_some_and(|key| self.sorted.written.contains(&key))
     }
 
     /// Adds the pair of a deleted object, unless Helm leaves it in place.
@@ -69,8 +96,9 @@ impl Run<'_> {
             self.out.warnings.push(format!("{} is not rendered any more; kubectl apply leaves it in place", live.key));
             return Ok(());
         }
+        let host = self.world.host.kind;
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
-        if flag(stream::is_hook(gone)) || flag(stream::is_kept(live)) {
+        if flag(stream::is_hook(gone, host)) || flag(stream::is_kept(live, host)) {
             return Ok(());
         }
         let Some(value) = self.live_value(live) else { return Ok(()) };
@@ -78,17 +106,87 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Adds live objects that Helm deletes because a hook of that name is made anew.
+    /// Adds the pair of a removed object that takes compared objects with it. It is itself none, so that it may not have
+    /// been read: then what was written last stands for it.
+    fn remove_with_others(&mut self, gone: &Object) {
+        let host = self.world.host.kind;
+        let live = self.locator.anywhere(&self.world.live, &gone.key);
+        let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
+        if host == Some(HostKind::Kubectl)
+            || flag(stream::is_hook(gone, host))
+            || flag(stream::is_kept(live.unwrap_or(gone), host))
+        {
+            return;
+        }
+        self.take_others(live.unwrap_or(gone), "host/takes-others", "it is removed");
+    }
+
+    /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
+    fn take_others(&mut self, gone: &Object, rule: &str, why: &str) {
+        let taken = self.taken_by(gone);
+        let Some(first) = taken.first() else { return };
+        let because = format!("{why}, and {first} and {} more objects go with it", taken.len() - 1);
+        let value = gone.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let mut pair = deleted(gone, value);
+        pair.effect = Effect::Delete;
+        rule.clone_into(&mut pair.rule);
+        pair.because.clone_from(&because);
+        self.out.findings.push(Finding {
+            id: "removal-takes-others".to_owned(),
+            object: gone.key.clone(),
+            message: format!("{}: {because}", gone.key),
+        });
+        self.out.pairs.push(pair);
+    }
+
+    /// Live objects that are compared and go with another one.
+    fn taken_by(&self, gone: &Object) -> Vec<Key> {
+        let kind = gone.value().ok().and_then(|value| Some(value.pointer("/spec/names/kind")?.as_str()?.to_owned()));
+        let flux = |object: &Object, toolkit: &str| {
+            let value = object.value().ok();
+            let label = |end: &str| {
+                let place = format!("/metadata/labels/{toolkit}~1{end}");
+                value.as_ref().and_then(|value| value.pointer(&place)).and_then(Value::as_str).map(str::to_owned)
+            };
+            label("name").as_deref() == Some(gone.key.name.as_str())
+                && (gone.key.namespace.is_none() || label("namespace") == gone.key.namespace)
+        };
+        let goes = |object: &&Object| match gone.key.kind.as_str() {
+            "Namespace" => object.key.namespace.as_deref() == Some(gone.key.name.as_str()),
+            "CustomResourceDefinition" => {
+                let group = gone.key.name.split_once('.').map(|(_, group)| group);
+                group == Some(object.key.group.as_str()) && kind.as_ref().is_none_or(|kind| *kind == object.key.kind)
+            }
+            "HelmRelease" => flux(object, "helm.toolkit.fluxcd.io"),
+            _ => flux(object, "kustomize.toolkit.fluxcd.io"),
+        };
+        let compared = self.world.live.objects().iter().filter(|object| kinds::is_compared(&object.key));
+        compared.filter(goes).map(|object| object.key.clone()).collect()
+    }
+
+    /// Adds live objects that the host deletes because a hook of that name is made anew.
     pub(super) fn hooks(&mut self) -> Result<(), LoadError> {
+        let host = self.world.host.kind;
         for hook in std::mem::take(&mut self.sorted.hooks) {
+            if self.way.is_none() || !stream::recreates(hook.value()?.as_ref(), host) {
+                continue;
+            }
+            if kinds::may_take_others(&hook.key) {
+                self.take_others(
+                    hook,
+                    "host/hook-recreates",
+                    "it is deleted before the hook of the same name is made anew",
+                );
+                continue;
+            }
             let Located::Found(live) = self.locator.in_live(&self.world.live, &hook.key) else { continue };
-            if !stream::recreates(hook.value()?.as_ref()) || self.way.is_none() {
+            if self.out.pairs.iter().any(|pair| pair.key == live.key && pair.action == Action::Delete) {
                 continue;
             }
             let Some(value) = self.live_value(live) else { continue };
             let mut pair = deleted(live, value);
             "host/hook-recreates".clone_into(&mut pair.rule);
-            pair.because = "Helm deletes the live object before it makes the hook of the same name anew".to_owned();
+            pair.because = "the host deletes the live object before it makes the hook of the same name anew".to_owned();
             self.out.pairs.push(pair);
         }
         Ok(())
@@ -96,7 +194,7 @@ impl Run<'_> {
 }
 
 /// The pair of an object that goes away.
-fn deleted(live: &Object, value: Value) -> Pair {
+pub(super) fn deleted(live: &Object, value: Value) -> Pair {
     let mut pair = blank(live.key.clone(), live.api_version.clone(), Action::Delete, 0);
     pair.live = Some(trimmed(value));
     pair

@@ -45,8 +45,10 @@ pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
             done.insert((key, moved.from));
         }
     }
-    let consumed: HashSet<Key> = done.into_iter().map(|(key, from)| Key { name: from, ..key }).collect();
-    still_in_use(out, world);
+    let mut consumed: HashSet<Key> = done.into_iter().map(|(key, from)| Key { name: from, ..key }).collect();
+    let missed = still_in_use(out, world);
+    // The old one is shown in its successor, unless somebody else cannot do without it.
+    consumed.retain(|key| !missed.contains(key));
     out.pairs.retain(|pair| pair.action != Action::Delete || !consumed.contains(&pair.key));
 }
 
@@ -141,16 +143,18 @@ fn known(objects: &Inventory, locator: &Locator<'_>, key: &Key) -> Option<Value>
     locator.anywhere(objects, key)?.value().ok().map(std::borrow::Cow::into_owned)
 }
 
-/// Says which deleted templates another object will still refer to.
-fn still_in_use(out: &mut Prediction, world: &World) {
+/// Says which deleted templates another object will still refer to, and gives those that are missed for good: by more
+/// than a MachineSet that goes away itself.
+fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
     let gone: Vec<Key> = out
         .pairs
         .iter()
         .filter(|pair| pair.action == Action::Delete && pair.key.kind.ends_with("Template"))
         .map(|pair| pair.key.clone())
         .collect();
+    let mut missed = Vec::new();
     if gone.is_empty() {
-        return;
+        return missed;
     }
     let users = users_after(out, world, &gone);
     for key in gone {
@@ -163,6 +167,7 @@ fn still_in_use(out: &mut Prediction, world: &World) {
             let until = "until the rollout ends no lost Machine of it can be made anew";
             ("old-template-removed", format!("{key} is deleted while {first} still refers to it: {until}"))
         } else {
+            missed.push(key.clone());
             let meaning = "no Machine can be made from it any more";
             ("template-in-use-removed", format!("{key} is deleted while {first} still refers to it: {meaning}"))
         };
@@ -172,6 +177,7 @@ fn still_in_use(out: &mut Prediction, world: &World) {
             object: key,
         });
     }
+    missed
 }
 
 /// References by the name that they refer to, each with the object that holds it.
