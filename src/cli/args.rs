@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 use crate::host::HostKind;
+use crate::world::WriteMethod;
 
 /// Says what an install will do to Cluster API Machines, and holds it when nobody asked for that.
 ///
@@ -152,6 +153,9 @@ pub struct CommonArgs {
     /// Who writes; detected where nothing is said.
     #[arg(long, value_enum)]
     pub host: Option<HostKind>,
+    /// How it writes; told from the host and the release record where nothing is said.
+    #[arg(long, value_enum)]
+    pub method: Option<WriteMethod>,
     /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,

@@ -71,6 +71,7 @@ impl<'a> Known<'a> {
             release: args.release.clone(),
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
+            method: None,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &parents, told: &told });

@@ -179,6 +179,7 @@ impl Look<'_> {
             release: args.release.clone(),
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
+            method: args.method,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {

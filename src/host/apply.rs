@@ -19,6 +19,8 @@ pub(super) struct Applier<'a> {
     /// Whether what it wrote by patches before counts as applied (helm moves its `Update` entries when a release
     /// changes its way of writing, and when it adopts; client-go `csaupgrade`).
     pub(super) adopts_updates: bool,
+    /// Another manager whose updates it takes over before it applies.
+    pub(super) migrates: Option<&'a str>,
     /// Whether it takes fields from other managers.
     pub(super) force: bool,
 }
@@ -59,9 +61,8 @@ pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
 
 /// Whether an entry is what this applier applied before.
 pub(super) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
-    entry.manager == applier.manager
-        && entry.subresource.is_empty()
-        && (entry.operation == "Apply" || applier.adopts_updates)
+    let own = entry.manager == applier.manager && (entry.operation == "Apply" || applier.adopts_updates);
+    entry.subresource.is_empty() && (own || applier.migrates == Some(entry.manager.as_str()))
 }
 
 /// Two values of one place as one; the new one wins where both say something.
@@ -276,7 +277,7 @@ mod tests {
 
     use super::*;
 
-    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, force: false };
+    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 
     /// A schema with one of each sort of place.
     fn schema() -> Node {

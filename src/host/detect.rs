@@ -25,6 +25,8 @@ pub struct Told {
     pub namespace: Option<String>,
     /// `--kube-context`.
     pub context: Option<String>,
+    /// `--method`.
+    pub method: Option<WriteMethod>,
 }
 
 /// What a host may be told from.
@@ -121,6 +123,7 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
         found.host.namespace = Some(namespace.clone());
         found.namespace_of_context = false;
     }
+    found.host.method = told.method.or(found.host.method);
     if let Some(context) = &told.context {
         found.reach.context = Some(context.clone());
         found.host.context = Some(context.clone());
@@ -170,6 +173,8 @@ fn from_args(found: &mut Detected, args: &HelmArgs) {
     host.namespace.clone_from(&args.namespace);
     host.context.clone_from(&args.context);
     host.force = args.force_conflicts;
+    host.replace = args.replace;
+    host.take_ownership = args.take_ownership;
     host.writes_nothing = args.dry_run;
     host.method = match (host.kind, args.server_side) {
         (Some(HostKind::Helm3), _) | (_, Some(Some(false))) => Some(WriteMethod::MergePatch),
@@ -188,13 +193,6 @@ fn from_args(found: &mut Detected, args: &HelmArgs) {
         tls_server_name: args.tls_server_name.clone(),
         insecure: args.insecure,
     };
-    if args.replace {
-        found.doubts.push(doubt(
-            "how objects are written",
-            "Helm was told to replace objects (--force or --force-replace), which is neither a patch nor an apply",
-            "run Helm without it: replacing an object reverts every field that the chart does not carry",
-        ));
-    }
     if args.token {
         found.doubts.push(doubt(
             "the cluster that Helm writes to",

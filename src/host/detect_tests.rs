@@ -54,6 +54,7 @@ fn what_is_told_wins() {
         release: Some("demo".to_owned()),
         namespace: Some("other".to_owned()),
         context: Some("ctx".to_owned()),
+        method: None,
     };
     let found = told(Some(HELM3), &[], &["helm upgrade demo b -n telco --kube-context x"], &said);
     assert_eq!(found.host.kind, Some(HostKind::Flux));
@@ -111,10 +112,13 @@ fn the_method_follows_major_command_and_flags() {
 }
 
 #[test]
-fn replacing_and_tokens_are_doubts() {
-    for line in ["helm upgrade a b --force", "helm upgrade a b --force-replace", "helm upgrade a b --kube-token x"] {
-        assert_eq!(told(Some(HELM3), &[], &[line], &Told::default()).doubts.len(), 1, "{line}");
+fn a_token_is_a_doubt_and_replacing_is_a_way_of_writing() {
+    let found = |line: &str| told(Some(HELM3), &[], &[line], &Told::default());
+    assert_eq!(found("helm upgrade a b --kube-token x").doubts.len(), 1);
+    for line in ["helm upgrade a b --force", "helm upgrade a b --force-replace"] {
+        assert!(found(line).doubts.is_empty() && found(line).host.replace, "{line}");
     }
+    assert!(found("helm upgrade a b --take-ownership").host.take_ownership);
 }
 
 #[test]

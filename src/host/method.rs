@@ -1,10 +1,20 @@
 //! How the host is going to write: told, from the release record, or by the habits of the program.
 
+use super::argo::Application;
 use crate::host::HostKind;
 use crate::world::{BaseKind, World, WriteMethod};
 
 /// The ways of writing that are possible, the likeliest first; more than one where it is not known.
 pub(super) fn ways(world: &World) -> Vec<WriteMethod> {
+    let mut ways = patching(world);
+    if world.host.replace {
+        ways.iter_mut().filter(|way| **way == WriteMethod::MergePatch).for_each(|way| *way = WriteMethod::Replace);
+    }
+    ways
+}
+
+/// The same, before objects are replaced and not patched.
+fn patching(world: &World) -> Vec<WriteMethod> {
     use WriteMethod::{LastApplied, MergePatch, ServerSideApply};
     if let Some(told) = world.host.method {
         return vec![told];
@@ -13,6 +23,7 @@ pub(super) fn ways(world: &World) -> Vec<WriteMethod> {
     let first = world.base.kind == BaseKind::FirstInstall;
     match (world.host.kind, recorded) {
         (Some(HostKind::Helm3), _) => vec![MergePatch],
+        (Some(HostKind::Argocd), _) if Application::of(world).is_none() => vec![LastApplied, ServerSideApply],
         (Some(HostKind::Argocd | HostKind::Kubectl), _) => vec![LastApplied],
         // `--server-side=auto` takes the method of the last deployed revision (helm `pkg/action/upgrade.go`).
         (_, Some(recorded)) => vec![recorded],
@@ -29,6 +40,12 @@ pub(super) fn field_manager(kind: Option<HostKind>) -> &'static str {
         Some(HostKind::Kubectl) => "kubectl",
         Some(HostKind::Helm3 | HostKind::Helm4) | None => "helm",
     }
+}
+
+/// The manager whose fields the host takes over before it applies: what `kubectl apply` wrote (kubectl
+/// `pkg/cmd/apply/apply.go`, `migrateToSSAIfNecessary`; gitops-engine `pkg/sync/common/types.go`).
+pub(super) fn migrates(kind: Option<HostKind>) -> Option<&'static str> {
+    matches!(kind, Some(HostKind::Argocd | HostKind::Kubectl)).then_some("kubectl-client-side-apply")
 }
 
 /// Whether the host takes fields from other managers instead of stopping at a conflict.

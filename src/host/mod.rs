@@ -2,6 +2,7 @@
 //! Prediction is a pure function of the rendered objects and the World; what it cannot see is doubt, never silence.
 
 mod apply;
+mod argo;
 pub mod detect;
 mod fields;
 pub mod helm_args;
@@ -21,6 +22,8 @@ pub mod say;
 mod stream;
 mod write;
 
+#[cfg(test)]
+mod method_tests;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]

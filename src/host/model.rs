@@ -51,6 +51,12 @@ pub struct Host {
     pub method: Option<WriteMethod>,
     /// Whether conflicts are forced.
     pub force: bool,
+    /// Whether objects are replaced where they would be patched (`--force` of Helm 3, `--force-replace` of Helm 4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
+    /// Whether objects of somebody else are taken over (`--take-ownership`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub take_ownership: bool,
     /// Whether the parent is known not to write (`helm template`, a dry run).
     pub writes_nothing: bool,
 }

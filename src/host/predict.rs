@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::apply::Applier;
+use super::argo::Application;
 use super::locate::{Located, Locator};
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
@@ -15,6 +16,10 @@ use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
 use crate::schema;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
+
+/// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
+const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
+     the release is applied, so leave --force-replace out or say --server-side=false";
 
 /// What the host is about to do, as far as it can be told.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +58,8 @@ pub fn predict(rendered: &Inventory, world: &World) -> Result<Prediction, LoadEr
         let other = Run::new(rendered, world, Some(way))?.finish()?;
         if !alike(&prediction, &other) {
             prediction.warnings.push(
-                "it is not known who writes: both ways of writing were predicted, and the worse one counts; \
-                 say --host to be exact"
+                "it is not known how the host writes: both ways were predicted, and the worse one counts; say --host or \
+                 --method to be exact"
                     .to_owned(),
             );
             prediction.other = Some(Box::new(other));
@@ -97,6 +102,8 @@ pub(super) struct Run<'a> {
     pub(super) way: Option<WriteMethod>,
     /// What came out so far.
     pub(super) out: Prediction,
+    /// The application of Argo CD that writes, where it is known.
+    pub(super) argo: Option<Application>,
     /// Owners of Machines whose removed fields could not be seen.
     pub(super) blind: Vec<Key>,
     /// Objects whose namespace is not known.
@@ -111,7 +118,12 @@ impl<'a> Run<'a> {
         let out = Prediction { way, ..Prediction::default() };
         let sorted = stream::sort(rendered, world.host.kind)?;
         let locator = Locator::new(world);
-        Ok(Self { sorted, rendered, world, locator, way, out, blind: Vec::new(), homeless: Vec::new(), reshaped: 0 })
+        let argo = Application::of(world).or_else(|| {
+            // What an object says about itself counts where the application is not known, too.
+            (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
+        });
+        let (blind, homeless) = (Vec::new(), Vec::new());
+        Ok(Self { sorted, rendered, world, locator, way, out, argo, blind, homeless, reshaped: 0 })
     }
 
     /// Looks at everything.
@@ -148,7 +160,8 @@ impl<'a> Run<'a> {
         if schema::reshape(&mut live_value, &rendered) {
             self.reshaped += 1;
         }
-        let outcome = match self.way {
+        let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
+        let outcome = match way {
             None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
             Some(way) => {
                 let Some(last) = self.last_value(base, &live.key) else { return Ok(()) };
@@ -164,8 +177,17 @@ impl<'a> Run<'a> {
                     self.refuse(object, live, live_value, rendered, "host/ownership", refusal);
                     return Ok(());
                 }
+                if self.world.host.replace && way == WriteMethod::ServerSideApply {
+                    let because = FORCED_APPLY.to_owned();
+                    self.refuse(object, live, live_value, rendered, "host/replace-with-apply", because);
+                    return Ok(());
+                }
                 let before = Before { key: &live.key, live: &live_value, last };
                 let outcome = write(way, &before, &rendered, self.applier());
+                if matches!(outcome, Outcome::Recreated) {
+                    self.recreate(live, live_value);
+                    return Ok(());
+                }
                 if let Outcome::Refused { rule, because } = outcome {
                     self.refuse(object, live, live_value, rendered, rule, because);
                     return Ok(());
@@ -174,13 +196,14 @@ impl<'a> Run<'a> {
                 outcome
             }
         };
+        let pairs = self.out.pairs.len();
         if let Outcome::Holds { predicted, blind, .. } = outcome {
             if blind && kinds::owns_machines(&live.key) {
                 self.blind.push(live.key.clone());
             }
             self.update(object, live.key.clone(), live_value, predicted);
         }
-        Ok(())
+        self.note_forced(object, pairs)
     }
 
     /// Whether equal texts already say that nothing is written.
@@ -239,6 +262,7 @@ impl<'a> Run<'a> {
         Applier {
             manager: method::field_manager(self.world.host.kind),
             adopts_updates: patched_before,
+            migrates: method::migrates(self.world.host.kind),
             force: method::forces(self.world),
         }
     }
@@ -248,6 +272,7 @@ impl<'a> Run<'a> {
     fn not_ours(&self, live: &Value) -> Option<String> {
         if !matches!(self.world.host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
             || !matches!(self.world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
+            || self.world.host.take_ownership
         {
             return None;
         }

@@ -26,7 +26,7 @@ fn content(object: &Value) -> Value {
 fn predicted(case: &Value) -> Result<Value, String> {
     let (live, rendered) = (&case["live"], &case["rendered"]);
     let flag = |name: &str| case[name].as_bool().unwrap_or_default();
-    let applier = Applier { manager: "helm", adopts_updates: flag("adopts"), force: flag("force") };
+    let applier = Applier { manager: "helm", adopts_updates: flag("adopts"), migrates: None, force: flag("force") };
     let way: WriteMethod = serde_json::from_value(case["way"].clone()).expect("a way of writing");
     let api_version = rendered["apiVersion"].as_str().expect("a version");
     let kind = rendered["kind"].as_str().expect("a kind");
@@ -40,6 +40,7 @@ fn predicted(case: &Value) -> Result<Value, String> {
     match write(way, &before, rendered, applier) {
         Outcome::Holds { predicted, .. } => Ok(content(&predicted)),
         Outcome::Refused { because, .. } => Err(because),
+        Outcome::Recreated => Err("made anew".to_owned()),
     }
 }
 

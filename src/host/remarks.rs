@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use super::argo::Application;
 use super::predict::Run;
+use super::removals::deleted;
 use super::write::Outcome;
-use super::{merge, stream};
+use super::{HostKind, merge, stream};
 use crate::compare::changes;
-use crate::object::{Key, Object};
+use crate::object::{Key, LoadError, Object};
 use crate::report::Finding;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
@@ -56,11 +58,77 @@ impl Run<'_> {
                 keys: std::mem::take(&mut self.blind),
             });
         }
+        if self.way == Some(WriteMethod::Replace) && !self.out.pairs.is_empty() {
+            self.out.warnings.push(
+                "objects are replaced: labels and annotations that are not rendered go, and finalizers and owners are gone \
+                 until their controllers put them back"
+                    .to_owned(),
+            );
+        }
+        if self.world.host.kind == Some(HostKind::Argocd) && self.way.is_some() && Application::of(self.world).is_none()
+        {
+            self.out.warnings.push(
+                "the Application of Argo CD is not known, and with it neither syncOptions nor ignoreDifferences; put it \
+                 beside the live objects, or say --method"
+                    .to_owned(),
+            );
+        }
         if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
             self.out
                 .warnings
                 .push("the last manifest is not known: objects that the host deletes cannot be seen".to_owned());
         }
+    }
+
+    /// How Argo CD writes an object, and what it sends; any other host does as it does with all objects. `None` where that
+    /// cannot be told.
+    pub(super) fn by_argo(
+        &mut self,
+        object: &Object,
+        live: &Value,
+        rendered: Value,
+    ) -> Option<(Option<WriteMethod>, Value)> {
+        let (Some(way), Some(argo)) = (self.way, &self.argo) else { return Some((self.way, rendered)) };
+        let way = argo.way(&rendered, way);
+        match argo.respected(&object.key, live, rendered) {
+            Ok(sent) => Some((Some(way), sent)),
+            Err(expression) => {
+                self.out.doubts.push(Unread {
+                    what: format!("what Argo CD leaves alone in {}", object.key),
+                    why: format!("ignoreDifferences has a jq program that is not run here: {expression}"),
+                    remedy: "name the places by jsonPointers, or by jq paths".to_owned(),
+                    keys: vec![object.key.clone()],
+                });
+                None
+            }
+        }
+    }
+
+    /// Doubts every changed object that Argo CD deletes and makes anew where the server refuses the write.
+    pub(super) fn note_forced(&mut self, object: &Object, pairs_before: usize) -> Result<(), LoadError> {
+        let Some(argo) = self.argo.as_ref().filter(|_| self.out.pairs.len() > pairs_before) else { return Ok(()) };
+        if argo.recreates_refused(object.value()?.as_ref()) {
+            self.out.doubts.push(Unread {
+                what: format!("what happens to {} where the API server refuses the write", object.key),
+                why: "Argo CD was told Force=true, so it then deletes the object and makes it anew".to_owned(),
+                remedy: "leave Force=true out".to_owned(),
+                keys: vec![object.key.clone()],
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the pair of an object that is deleted and made anew.
+    pub(super) fn recreate(&mut self, live: &Object, value: Value) {
+        let mut pair = deleted(live, value);
+        "host/recreates".clone_into(&mut pair.rule);
+        pair.because = "the host deletes the live object and makes it anew".to_owned();
+        self.out.findings.push(Finding {
+            id: "recreated".to_owned(),
+            object: live.key.clone(),
+            message: format!("{} is deleted and made anew, whether it changes or not", live.key),
+        });
+        self.out.pairs.push(pair);
     }
 
     /// Says which keys stand in the stream more than once. The host writes each of them, one after the other, so that the

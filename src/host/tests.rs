@@ -102,7 +102,7 @@ pub(super) fn ids(prediction: &Prediction) -> Vec<&str> {
     prediction.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 
-fn paths(pair: &Pair) -> Vec<String> {
+pub(super) fn paths(pair: &Pair) -> Vec<String> {
     pair.changes.iter().map(|change| change.path.to_string()).collect()
 }
 

@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
 use super::apply::{Applied, Applier, apply, is_mine};
-use super::fields::owners;
+use super::fields::{FieldSet, Ownership, Step, owners};
 use super::{kinds, merge};
 use crate::object::Key;
 use crate::schema;
@@ -53,6 +53,8 @@ pub(super) enum Outcome {
         /// One sentence.
         because: String,
     },
+    /// The live object is deleted and made anew.
+    Recreated,
 }
 
 impl Outcome {
@@ -68,6 +70,8 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
         WriteMethod::MergePatch => patch(before, rendered),
         WriteMethod::LastApplied => last_applied(before, rendered),
         WriteMethod::ServerSideApply => server_side(before, rendered, applier),
+        WriteMethod::Replace => replaced(before, rendered, applier),
+        WriteMethod::Recreate => Outcome::Recreated,
     };
     if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
         kept(predicted, before.live);
@@ -141,6 +145,66 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
                 paths.join(", ")
             ),
         },
+    }
+}
+
+/// The whole object is put in the place of the live one. The server keeps what only it writes and the status (apiserver
+/// `pkg/registry/rest/update.go`, `BeforeUpdate`; apiextensions-apiserver `customResourceStrategy.PrepareForUpdate`); labels
+/// and annotations that are not sent go, and so do finalizers and owners until their controllers put them back, so that
+/// those stand here as they were. What nobody but the host owns and the host never sent was filled in by a defaulting
+/// webhook, which fills it in again.
+fn replaced(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+    let mut predicted = merge::pruned(rendered.clone());
+    let live = before.live;
+    for key in ["metadata", "status"] {
+        let Some(old) = live.get(key) else { continue };
+        match (predicted.get_mut(key).and_then(Value::as_object_mut), old.as_object()) {
+            (Some(new), Some(old)) if key == "metadata" => {
+                for (key, value) in old.iter().filter(|(key, _)| !matches!(key.as_str(), "labels" | "annotations")) {
+                    new.insert(key.clone(), value.clone());
+                }
+            }
+            _ => predicted[key] = old.clone(),
+        }
+    }
+    let entries = owners(live);
+    let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let foreign = entries.iter().any(|entry| entry.subresource.is_empty() && entry.api_version != version);
+    if let (Last::Known(last), false, Some(spec)) = (before.last, foreign, predicted.get_mut("spec")) {
+        let spec_of = |entry: &Ownership| entry.fields.below.get(&Step::Field("spec".to_owned())).cloned();
+        let (mut mine, mut others) = (FieldSet::default(), FieldSet::default());
+        for entry in &entries {
+            let own = entry.manager == applier.manager && entry.subresource.is_empty();
+            let set = if own { &mut mine } else { &mut others };
+            spec_of(entry).iter().for_each(|fields| set.add(fields));
+        }
+        defaulted_again(spec, live.get("spec"), last.get("spec"), &mine, &others);
+    }
+    Outcome::sure(predicted)
+}
+
+/// Puts back what only the host owns and never sent.
+fn defaulted_again(
+    predicted: &mut Value,
+    live: Option<&Value>,
+    sent: Option<&Value>,
+    mine: &FieldSet,
+    others: &FieldSet,
+) {
+    let (Value::Object(predicted), Some(Value::Object(live))) = (predicted, live) else { return };
+    let nothing = FieldSet::default();
+    for (key, value) in live {
+        let step = Step::Field(key.clone());
+        let sent = sent.and_then(|sent| sent.get(key));
+        let (mine, others) = (mine.below.get(&step), others.below.get(&step).unwrap_or(&nothing));
+        let Some(mine) = mine else { continue };
+        match predicted.get_mut(key) {
+            Some(inner) => defaulted_again(inner, Some(value), sent, mine, others),
+            None if sent.is_none() && others.is_empty() => {
+                predicted.insert(key.clone(), value.clone());
+            }
+            None => {}
+        }
     }
 }
 
@@ -224,13 +288,14 @@ mod tests {
 
     use super::*;
 
-    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, force: false };
+    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
         match write(way, &Before { key: &key, live, last }, rendered, HELM) {
             Outcome::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
             Outcome::Refused { because, .. } => panic!("refused: {because}"),
+            Outcome::Recreated => panic!("made anew"),
         }
     }
 
@@ -276,6 +341,29 @@ mod tests {
             after(WriteMethod::LastApplied, &live, Last::Unknown, &json!({"spec": {"a": 2}})).0,
             json!({"a": 2, "c": 1})
         );
+    }
+
+    #[test]
+    fn a_replace_drops_what_is_not_rendered_and_keeps_what_the_server_and_webhooks_write() {
+        let live = json!({"apiVersion": "v", "metadata": {"uid": "1", "finalizers": ["f"], "annotations": {"by": "hand"},
+            "labels": {"a": "1"}, "managedFields": [
+            {"manager": "helm", "operation": "Update", "apiVersion": "v", "fieldsV1":
+                {"f:spec": {"f:replicas": {}, "f:dropped": {}, "f:strategy": {".": {}, "f:type": {}}}}},
+            {"manager": "manager", "operation": "Update", "apiVersion": "v", "fieldsV1": {"f:spec": {"f:endpoint": {}}}}]},
+            "spec": {"replicas": 9, "dropped": 1, "strategy": {"type": "RollingUpdate"}, "endpoint": "x"},
+            "status": {"ready": true}});
+        let last = json!({"spec": {"replicas": 1, "dropped": 1}});
+        let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
+        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
+        let before = Before { key: &key, live: &live, last: Last::Known(&last) };
+        let Outcome::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
+            panic!("it is written")
+        };
+        assert_eq!(predicted["spec"], json!({"replicas": 1, "strategy": {"type": "RollingUpdate"}}));
+        assert_eq!(predicted["status"], live["status"]);
+        assert_eq!(predicted["metadata"]["labels"], json!({"a": "2"}));
+        assert_eq!(predicted["metadata"].get("annotations"), None);
+        assert_eq!((&predicted["metadata"]["uid"], &predicted["metadata"]["finalizers"]), (&json!("1"), &json!(["f"])));
     }
 
     #[test]

@@ -119,6 +119,11 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
         world.host.evidence.clone_from(&host.evidence);
         world.host.method = host.method.or(world.host.method);
         world.host.force = host.force;
+        world.host.replace = host.replace;
+        world.host.take_ownership = host.take_ownership;
+    }
+    if host.method.is_some() {
+        world.host.method = host.method;
     }
     Ok(Opened { world, key: Some(key) })
 }

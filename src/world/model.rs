@@ -142,7 +142,7 @@ pub enum ReleaseStatus {
 }
 
 /// How a host writes custom resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMethod {
     /// JSON merge patch from the last manifest to the new one.
@@ -151,6 +151,10 @@ pub enum WriteMethod {
     ServerSideApply,
     /// `kubectl apply`: three-way patch from the last-applied annotation.
     LastApplied,
+    /// The whole object is put in the place of the live one (`helm upgrade --force`, `kubectl replace`).
+    Replace,
+    /// The live object is deleted and made anew (`kubectl replace --force`).
+    Recreate,
 }
 
 /// What one source of one late value gave.

@@ -1,0 +1,131 @@
+//! The ways of writing beside patch and apply, told as cases: replace, delete and make anew, and what Argo CD is told.
+
+use serde_json::{Value, json};
+
+use super::tests::{annotated, helm3, ids, object, ours, paths, predicted, told, world};
+use super::*;
+use crate::effect::Effect;
+use crate::world::{BaseKind, LiveKind, WriteMethod};
+
+fn deployment(spec: Value) -> Value {
+    object("MachineDeployment", Some("n"), "md", spec)
+}
+
+#[test]
+fn helm_3_with_force_reverts_what_drifted() {
+    let live = ours(annotated(deployment(json!({"replicas": 9, "paused": true})), "by", "hand"));
+    let last = deployment(json!({"replicas": 1}));
+    let mut world = helm3(&[live], std::slice::from_ref(&last));
+    assert!(predicted(std::slice::from_ref(&last), &world).pairs.is_empty());
+    world.host.replace = true;
+    let prediction = predicted(&[last], &world);
+    assert_eq!(paths(&prediction.pairs[0]), ["metadata.annotations.by", "spec.replicas", "spec.paused"]);
+    assert!(prediction.doubts.is_empty() && prediction.warnings[0].contains("replaced"), "{:?}", prediction.warnings);
+}
+
+#[test]
+fn helm_3_with_force_writes_what_it_adopts() {
+    let mut world = helm3(&[ours(deployment(json!({"replicas": 9})))], &[]);
+    world.host.replace = true;
+    assert_eq!(paths(&predicted(&[deployment(json!({"replicas": 1}))], &world).pairs[0]), ["spec.replicas"]);
+}
+
+#[test]
+fn helm_4_does_not_replace_what_it_applies() {
+    let live = ours(deployment(json!({"replicas": 9})));
+    let last = deployment(json!({"replicas": 1}));
+    let mut world = helm3(&[live], std::slice::from_ref(&last));
+    world.host.kind = Some(HostKind::Helm4);
+    world.host.replace = true;
+    world.host.method = Some(WriteMethod::ServerSideApply);
+    let prediction = predicted(std::slice::from_ref(&last), &world);
+    assert_eq!(prediction.pairs[0].effect, Effect::Rejected);
+    assert_eq!(prediction.pairs[0].rule, "host/replace-with-apply");
+    world.host.method = Some(WriteMethod::MergePatch);
+    assert_eq!(paths(&predicted(&[last], &world).pairs[0]), ["spec.replicas"]);
+}
+
+#[test]
+fn an_object_that_is_made_anew_is_deleted_even_where_nothing_changes() {
+    let same = deployment(json!({"replicas": 1}));
+    let mut world = world(LiveKind::Cluster, BaseKind::Unknown, std::slice::from_ref(&same), &[]);
+    world.host.kind = Some(HostKind::Kubectl);
+    world.host.method = Some(WriteMethod::Recreate);
+    let prediction = predicted(&[same], &world);
+    assert_eq!(told(&prediction), ["delete MachineDeployment md"]);
+    assert_eq!((prediction.pairs[0].rule.as_str(), ids(&prediction)), ("host/recreates", vec!["recreated"]));
+}
+
+#[test]
+fn take_ownership_takes_over_what_belongs_to_somebody_else() {
+    let mut world = helm3(&[deployment(json!({"replicas": 9}))], &[]);
+    world.host.take_ownership = true;
+    assert_eq!(ids(&predicted(&[deployment(json!({"replicas": 1}))], &world)), ["adopted-unchanged"]);
+}
+
+/// A cluster to which Argo CD writes, with its application among the live objects.
+fn argo(live: Value, sync: Value, ignored: Value) -> crate::world::World {
+    let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+        "metadata": {"name": "demo", "namespace": "argocd"},
+        "spec": {"syncPolicy": {"syncOptions": sync}, "ignoreDifferences": ignored}});
+    let mut world = world(LiveKind::Cluster, BaseKind::Unknown, &[live, application], &[]);
+    world.host.kind = Some(HostKind::Argocd);
+    world.host.release = Some("demo".into());
+    world
+}
+
+#[test]
+fn argo_cd_leaves_alone_what_it_was_told_to_only_where_it_respects_that() {
+    let live = deployment(json!({"replicas": 9}));
+    let new = [deployment(json!({"replicas": 1}))];
+    let ignored =
+        json!([{"group": "cluster.x-k8s.io", "kind": "MachineDeployment", "jsonPointers": ["/spec/replicas"]}]);
+    let world = argo(live.clone(), json!([]), ignored.clone());
+    assert_eq!(paths(&predicted(&new, &world).pairs[0]), ["spec.replicas"]);
+    let world = argo(live.clone(), json!(["RespectIgnoreDifferences=true"]), ignored);
+    assert!(predicted(&new, &world).pairs.is_empty());
+    let program = json!([{"group": "*", "kind": "*", "jqPathExpressions": [".spec | del(.replicas)"]}]);
+    let world = argo(live, json!(["RespectIgnoreDifferences=true"]), program);
+    assert_eq!(predicted(&new, &world).doubts.len(), 1);
+}
+
+#[test]
+fn argo_cd_replaces_or_makes_anew_what_says_so() {
+    let live = annotated(deployment(json!({"replicas": 1})), "by", "hand");
+    let with =
+        |options: &str| [annotated(deployment(json!({"replicas": 1})), "argocd.argoproj.io/sync-options", options)];
+    let world = argo(live, json!([]), json!([]));
+    assert_eq!(told(&predicted(&with("Replace=true,Force=true"), &world)), ["delete MachineDeployment md"]);
+    let replaced = predicted(&with("Replace=true"), &world);
+    assert!(
+        paths(&replaced.pairs[0]).contains(&"metadata.annotations.by".to_owned()),
+        "{:?}",
+        paths(&replaced.pairs[0])
+    );
+    let forced = predicted(&with("Force=true"), &world);
+    assert_eq!(forced.doubts.len(), 1);
+}
+
+#[test]
+fn argo_cd_is_predicted_both_ways_where_its_application_is_not_known() {
+    let mut live = deployment(json!({"replicas": 1, "dropped": 1}));
+    live["metadata"]["managedFields"] = json!([{"manager": "argocd-controller", "operation": "Apply",
+        "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:dropped": {}}}}]);
+    let mut world = world(LiveKind::Cluster, BaseKind::Unknown, &[live], &[]);
+    world.host.kind = Some(HostKind::Argocd);
+    let prediction = predicted(&[deployment(json!({"replicas": 1}))], &world);
+    assert!(prediction.pairs.is_empty());
+    assert_eq!(paths(&prediction.other.expect("the other way").pairs[0]), ["spec.dropped"]);
+    assert!(prediction.warnings.iter().any(|text| text.contains("Application")), "{:?}", prediction.warnings);
+}
+
+#[test]
+fn an_apply_takes_over_what_kubectl_wrote_before() {
+    let mut live = deployment(json!({"replicas": 1, "dropped": 1}));
+    live["metadata"]["managedFields"] = json!([{"manager": "kubectl-client-side-apply", "operation": "Update",
+        "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:dropped": {}}}}]);
+    let mut world = world(LiveKind::Cluster, BaseKind::Unknown, &[live], &[]);
+    world.host.kind = Some(HostKind::Kubectl);
+    world.host.method = Some(WriteMethod::ServerSideApply);
+    assert_eq!(paths(&predicted(&[deployment(json!({"replicas": 1}))], &world).pairs[0]), ["spec.dropped"]);
+}
