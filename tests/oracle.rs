@@ -8,7 +8,7 @@ mod oracle {
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use oracle::replay::{Answered, Recording, Tally};
+use oracle::replay::{Recording, Tally};
 
 #[test]
 fn the_classifier_answers_as_the_controllers_do() {
@@ -38,7 +38,7 @@ fn the_classifier_answers_as_the_controllers_do() {
         for answer in &answers {
             all.add(answer);
             by_kind.entry(answer.kind.clone()).or_default().add(answer);
-            if let Answered { agrees: false, .. } = answer {
+            if answer.is_notable() {
                 writeln!(dump, "{}", answer.line()).expect("a String takes it");
             }
         }

@@ -1,11 +1,11 @@
 //! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
 //! The order is the API server's own; a kind without a shape goes through untouched.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::diff::Style;
 use super::kcp_admission::Refusal;
-use super::{hub, kcp_admission, kubeadm_admission, rke2_admission, workers_admission};
+use super::{defaulting, docker_admission, fixed_template, hub};
+use super::{kcp_admission, kubeadm_admission, rke2_admission, workers_admission};
 use crate::compare::Pair;
 use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
@@ -21,7 +21,7 @@ pub(super) struct Admission {
     pub(super) dropped: Vec<Path>,
     /// What is refused, by schema or webhook; empty where nothing is.
     pub(super) refusals: Vec<Refusal>,
-    /// Whether both sides ask for the same once defaults are filled in and empty values dropped.
+    /// Whether a template whose content cannot change has the same content on both sides.
     pub(super) same: bool,
 }
 
@@ -37,6 +37,10 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
     let shape = if pair.key.is_capi() { Shape::of(kind, &pair.api_version, versions) } else { None };
     if let Some(shape) = shape {
         for (side, keep) in [(&mut old, false), (&mut new, true)] {
+            if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
+                // A null that the schema does not allow is no value.
+                map.remove("spec");
+            }
             if let Some(spec) = side.get_mut("spec") {
                 let gone = shape.prune(spec, &at);
                 shape.fill(spec);
@@ -44,18 +48,7 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
                     dropped = gone;
                 }
             }
-            mutate(kind, &pair.api_version, side, versions);
-            if kind.starts_with("RKE2Config")
-                && let Some(map) = side.as_object_mut()
-            {
-                map.entry("spec").or_insert_with(|| json!({}));
-            }
-            if let Some(spec) = side
-                .get_mut("spec")
-                .filter(|_| kind.starts_with("RKE2") || (!versions.capi(11) && of_cluster_api(&pair.key.group)))
-            {
-                shape.round_trip(spec);
-            }
+            defaulting::fill_in(&pair.key, &pair.api_version, shape, side, versions);
         }
         // A config without a spec is let through: Go leaves the whole block out.
         let no_spec =
@@ -69,52 +62,12 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
     if refusals.is_empty() {
         refusals.extend(by_webhook(pair, &old, &new, versions, gates));
     }
-    let same = same_template(&pair.api_version, kind, &old, &new, versions);
+    let fixed = fixed_template::differences(kind, &pair.api_version, &old, &new, versions);
+    let same = fixed.as_ref().is_some_and(Vec::is_empty);
+    if refusals.is_empty() {
+        refusals.extend(fixed.into_iter().flatten().map(fixed_template::refusal));
+    }
     Some(Admission { old, new, dropped, refusals, same })
-}
-
-/// What the types of a control plane template keep apart; nothing is dropped there before comparing.
-const TEMPLATE_STYLE: Style = Style {
-    keep_empty: &["taints", "extraEnvs", "controlPlane", "valueFrom"],
-    drop_zero: super::kcp_config::STYLE.drop_zero,
-    keep_blank: super::kcp_config::STYLE.keep_blank,
-};
-
-/// The same where the template was written as v1beta2.
-const NEW_TEMPLATE_STYLE: Style = Style {
-    keep_empty: &["taints", "extraEnvs", "controlPlane", "valueFrom", "featureGates", "partitions", "filesystems"],
-    ..TEMPLATE_STYLE
-};
-
-/// Whether two versions of a template that cannot change are the same to its webhook: empty values do not count there.
-fn same_template(api_version: &str, kind: &str, old: &Value, new: &Value, versions: &Versions) -> bool {
-    if kind != "KubeadmControlPlaneTemplate" {
-        return false;
-    }
-    if !versions.capi(11) {
-        // Up to 1.10 nearly every block is a pointer, so that even an empty one counts.
-        return old.get("spec") == new.get("spec");
-    }
-    // Conversion from v1beta1 loses more empty values than the types of v1beta2 do.
-    let style = if api_version.ends_with("v1beta1") { TEMPLATE_STYLE } else { NEW_TEMPLATE_STYLE };
-    let keeps_strategy = new.pointer("/spec/template/spec/rollout/strategy").is_some();
-    let bare = |side: &Value| {
-        let mut spec = side.get("spec").cloned().unwrap_or_default();
-        if let Some(config) = spec.pointer_mut("/template/spec/kubeadmConfigSpec").and_then(Value::as_object_mut) {
-            super::kcp_config::old_defaults(config);
-        }
-        if let Some(strategy) = spec.pointer_mut("/template/spec/rollout/strategy").and_then(Value::as_object_mut) {
-            strategy.insert("type".to_owned(), json!("RollingUpdate"));
-        }
-        if let Some(rollout) = spec.pointer_mut("/template/spec/rollout").and_then(Value::as_object_mut)
-            && !keeps_strategy
-        {
-            rollout.remove("strategy");
-        }
-        super::diff::prune(&mut spec, style);
-        spec
-    };
-    bare(old) == bare(new)
 }
 
 /// What the schema refuses about the new side and not about the old one: what was there already is let through.
@@ -151,113 +104,6 @@ fn by_schema(
         path: hub::path(kind, api_version, &path, versions),
     }));
     out
-}
-
-/// What mutating webhooks fill in before the schema is asked, in the rendered form.
-fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions) {
-    let is_old = api_version.ends_with("v1beta1");
-    let strategy: &[&str] = match (kind, is_old) {
-        ("KubeadmControlPlane", true) => &["rolloutStrategy"],
-        ("MachineDeployment", true) => &["strategy"],
-        ("KubeadmControlPlane" | "MachineDeployment", false) => &["rollout", "strategy"],
-        _ => &[],
-    };
-    let cluster = object.pointer("/spec/clusterName").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if let Some(strategy) = (!strategy.is_empty()).then(|| strategy.iter().try_fold(spec, |map, key| map_at(map, key)))
-    {
-        let Some(strategy) = strategy else { return };
-        fill_strategy(kind, strategy, versions.capi(11));
-    }
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    let seconds = match (kind, is_old) {
-        ("Machine", false) => map_at(spec, "deletion").map(|map| (map, "nodeDeletionTimeoutSeconds", 10)),
-        ("MachinePool", false) => map_at(spec, "template")
-            .and_then(|map| map_at(map, "spec"))
-            .and_then(|map| map_at(map, "deletion"))
-            .map(|map| (map, "nodeDeletionTimeoutSeconds", 10)),
-        ("MachineHealthCheck", false) => map_at(spec, "checks").map(|map| (map, "nodeStartupTimeoutSeconds", 600)),
-        _ => None,
-    };
-    if let Some((map, key, seconds)) = seconds
-        && map.get(key).is_none_or(Value::is_null)
-    {
-        map.insert(key.to_owned(), json!(seconds));
-    }
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    // Up to 1.10 Go wrote the template of Machines even where nobody gave one.
-    if !versions.capi(11) && matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool") {
-        let _template = map_at(spec, "template").and_then(|template| map_at(template, "spec"));
-    }
-    if kind == "ClusterResourceSet" && spec.get("strategy").is_none_or(|told| told == "" || told.is_null()) {
-        spec.insert("strategy".to_owned(), json!("ApplyOnce"));
-    }
-    if matches!(kind, "MachineDeployment" | "MachineSet") {
-        fill_selector(kind, spec, &cluster, &name);
-    }
-    if matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool" | "KubeadmControlPlane")
-        && spec.get("replicas").is_some_and(Value::is_null)
-    {
-        spec.remove("replicas");
-    }
-}
-
-/// Whether a group is one of those whose webhooks belong to Cluster API itself.
-fn of_cluster_api(group: &str) -> bool {
-    matches!(group, "cluster.x-k8s.io" | "bootstrap.cluster.x-k8s.io" | "controlplane.cluster.x-k8s.io")
-}
-
-/// The map at a key, made where there is none; `None` where something else stands there.
-fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
-    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
-}
-
-/// The strategy with its defaults; a control plane has only one.
-fn fill_strategy(kind: &str, strategy: &mut Map<String, Value>, overwrites: bool) {
-    let told = strategy.get("type").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    if (kind == "KubeadmControlPlane" && overwrites) || !told {
-        strategy.insert("type".to_owned(), json!("RollingUpdate"));
-    }
-    if strategy.get("type") == Some(&json!("RollingUpdate"))
-        && let Some(rolling) = map_at(strategy, "rollingUpdate")
-    {
-        let defaults: &[(&str, i64)] =
-            if kind == "KubeadmControlPlane" { &[("maxSurge", 1)] } else { &[("maxSurge", 1), ("maxUnavailable", 0)] };
-        for (key, value) in defaults {
-            if rolling.get(*key).is_none_or(Value::is_null) {
-                rolling.insert((*key).to_owned(), json!(value));
-            }
-        }
-    }
-}
-
-/// The selector and the labels that the webhook puts in.
-fn fill_selector(kind: &str, spec: &mut Map<String, Value>, cluster: &str, name: &str) {
-    let cluster_label = "cluster.x-k8s.io/cluster-name";
-    let own =
-        if kind == "MachineDeployment" { "cluster.x-k8s.io/deployment-name" } else { "cluster.x-k8s.io/set-name" };
-    let mut wanted: Vec<(&str, &str)> = Vec::new();
-    let Some(selector) = map_at(spec, "selector") else { return };
-    let empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(Map::is_empty)
-        && selector.get("matchExpressions").and_then(Value::as_array).is_none_or(Vec::is_empty);
-    if empty {
-        wanted.push((own, name));
-    }
-    if kind == "MachineDeployment" {
-        wanted.push((cluster_label, cluster));
-    }
-    for (key, value) in &wanted {
-        if let Some(labels) = map_at(selector, "matchLabels") {
-            labels.insert((*key).to_owned(), json!(value));
-        }
-    }
-    let labels = map_at(spec, "template").and_then(|map| map_at(map, "metadata")).and_then(|map| map_at(map, "labels"));
-    if let Some(labels) = labels {
-        for (key, value) in &wanted {
-            labels.insert((*key).to_owned(), json!(value));
-        }
-    }
 }
 
 /// What validating webhooks refuse.
@@ -304,7 +150,12 @@ fn by_webhook(
             }
             rke2_admission::refusals(kind, old, &new)
         }
-        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => workers_admission::resource_set(old, new),
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
+            workers_admission::resource_set(&pair.api_version, old, new)
+        }
+        ("infrastructure.cluster.x-k8s.io", "DockerCluster" | "DevCluster" | "DockerMachine" | "DevMachine") => {
+            docker_admission::refusals(&pair.key.kind, old, new)
+        }
         ("cluster.x-k8s.io", kind) => workers_admission::refusals(kind, old, new, versions, gates),
         _ => Vec::new(),
     }

@@ -113,10 +113,15 @@ impl Subject<'_> {
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
         }
-        if self.same || self.has_same_value(path) {
+        if (self.same && is_content(path)) || self.has_same_value(path) {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
         if let Some(answer) = self.by_replicas(path) {
+            return answer;
+        }
+        if starts(path, &["spec", "selector"])
+            && let Some(answer) = super::selector::answer(self.stage, self.key, self.old, self.new)
+        {
             return answer;
         }
         if let Some(answer) = self.assessment.and_then(|assessment| self.by_mirror(assessment, path)) {
@@ -294,17 +299,25 @@ fn is(path: &Path, keys: &[&str]) -> bool {
         && path.segments().iter().zip(keys).all(|(segment, key)| matches!(segment, Segment::Key(have) if have == key))
 }
 
+/// Whether a path lies at or below these keys.
+fn starts(path: &Path, keys: &[&str]) -> bool {
+    keys.iter().fold(Path::root(), |path, key| path.key(*key)).covers(path)
+}
+
 /// Whether the drain timeout of Machines stays, whatever its old place says.
 fn same_drain(assessment: &Assessment) -> bool {
     let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
     told(&assessment.old) == told(&assessment.new)
 }
 
+/// Whether a path lies in what a template is about, beside its labels and annotations.
+fn is_content(path: &Path) -> bool {
+    starts(path, &["spec", "template", "spec"]) || is(path, &["spec"]) || is(path, &["spec", "template"])
+}
+
 /// Whether a path lies in the reference to the infrastructure template.
 fn is_reference(path: &Path) -> bool {
-    let keys = ["spec", "machineTemplate", "spec", "infrastructureRef"];
-    let at = keys.into_iter().fold(Path::root(), |path, key| path.key(key));
-    at.covers(path)
+    starts(path, &["spec", "machineTemplate", "spec", "infrastructureRef"])
 }
 
 /// Whether a leaf is what let the waiting Machines go.

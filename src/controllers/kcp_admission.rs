@@ -212,7 +212,7 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
         .collect();
     diff::prune(
         &mut config,
-        diff::Style { keep_empty: &["taints", "controlPlane"], drop_zero: &[], keep_blank: &["value"] },
+        diff::Style { keep_empty: &["taints", "controlPlane", "valueFrom"], drop_zero: &[], keep_blank: &["value"] },
     );
     if let Some(map) = config.as_object_mut().filter(|_| minor < 11) {
         // Up to 1.10 these blocks are no pointers in Go, so that they are always written.

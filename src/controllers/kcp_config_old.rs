@@ -16,7 +16,7 @@ use crate::rules::Versions;
 pub(super) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
 
 /// What the Go types of v1beta1 keep apart, which 1.5 to 1.10 compare.
-const OLD_STYLE: Style = Style {
+pub(super) const OLD_STYLE: Style = Style {
     keep_empty: &[
         "authProvider",
         "bootstrapToken",

@@ -30,9 +30,12 @@ pub fn refusals(
     ignition(spec, at, versions, gates, &mut out);
     disks(spec, at, &mut out);
     let user = "joinConfiguration.discovery.file.kubeConfig.user";
-    let both =
-        ["authProvider", "exec"].iter().all(|key| defined(spec.pointer(&format!("/{}/{key}", user.replace('.', "/")))));
     let pointer = format!("/{}", user.replace('.', "/"));
+    // Up to 1.10 an empty block is a block.
+    let both = ["authProvider", "exec"].iter().all(|key| {
+        let block = spec.pointer(&format!("{pointer}/{key}"));
+        if versions.capi(11) { defined(block) } else { block.is_some_and(Value::is_object) }
+    });
     if !versions.capi(11)
         && spec.pointer(&pointer).is_some_and(|user| user.get("authProvider").is_none() && user.get("exec").is_none())
     {

@@ -18,6 +18,10 @@ use crate::rules::Versions;
 /// What the Go types of a Machine template keep apart.
 const STYLE: Style = Style { keep_empty: &[], drop_zero: &[], keep_blank: &["dataSecretName"] };
 
+/// The same for v1beta1 up to 1.10, where a reference and a failure domain are pointers.
+const OLD_STYLE: Style =
+    Style { keep_empty: &["configRef"], drop_zero: &[], keep_blank: &["dataSecretName", "failureDomain"] };
+
 /// Template fields that are carried to Machines in place, so that they never make a MachineSet old.
 const IN_PLACE: &[&str] = &["clusterName", "providerID", "minReadySeconds", "readinessGates", "deletion", "taints"];
 
@@ -53,8 +57,7 @@ pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<
                 }
             }
         }
-        // Up to 1.10 a reference is a pointer, so that even an empty one counts.
-        let style = if versions.capi(11) { STYLE } else { Style { keep_empty: &["configRef"], ..STYLE } };
+        let style = if versions.capi(11) { STYLE } else { OLD_STYLE };
         diff::prune(&mut spec, style);
         spec
     };

@@ -321,16 +321,19 @@ fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 
 /// A set of resources keeps its selector and its strategy (`clusterresourceset.go` validate).
 #[must_use]
-pub fn resource_set(old: &Value, new: &Value) -> Vec<Refusal> {
+pub fn resource_set(api_version: &str, old: &Value, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     for key in ["clusterSelector", "strategy"] {
         let pointer = format!("/spec/{key}");
         let bare = |side: &Value| {
             let mut value = side.pointer(&pointer).cloned().unwrap_or_default();
-            // An empty list of Go differs from none, an empty map of JSON does not.
+            // An empty list of Go differs from none; one that was written as v1beta1 is lost on the way to the webhook.
+            let is_lost = |child: &Value| {
+                child.is_null() || (api_version.ends_with("v1beta1") && child.as_array().is_some_and(Vec::is_empty))
+            };
             if let Some(map) = value.as_object_mut() {
-                map.retain(|_, child| !child.is_null());
+                map.retain(|_, child| !is_lost(child));
             }
             value
         };
@@ -367,11 +370,9 @@ fn drain_rule(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 
 /// References stay, networks are networks, and a topology stays.
 fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
-    let fixed: &[&str] = if versions.capi(10) {
-        &["infrastructureRef", "controlPlaneRef", "topology"]
-    } else {
-        &["infrastructureRef", "topology"]
-    };
+    // Up to 1.9 only a topology had to stay.
+    let fixed: &[&str] =
+        if versions.capi(10) { &["infrastructureRef", "controlPlaneRef", "topology"] } else { &["topology"] };
     for key in fixed {
         let pointer = format!("/spec/{key}");
         if is_set(old.pointer(&pointer), versions) && !is_set(new.pointer(&pointer), versions) {

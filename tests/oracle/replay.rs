@@ -85,7 +85,9 @@ pub(crate) enum Word {
 /// One case and both answers.
 pub(crate) struct Answered {
     pub(crate) kind: String,
-    pub(crate) agrees: bool,
+    agrees: bool,
+    /// Whether the recording says what happens to Machines, and not only whether the write is accepted.
+    observed: bool,
     id: String,
     theirs: Word,
     ours: Word,
@@ -106,7 +108,13 @@ pub(crate) struct Tally {
 impl Answered {
     /// The line of a dump.
     pub(crate) fn line(&self) -> String {
-        format!("{:?} not {:?}\t{}\t{}", self.ours, self.theirs, self.id, self.detail)
+        let mark = if self.agrees { "listed " } else { "" };
+        format!("{mark}{:?} not {:?}\t{}\t{}", self.ours, self.theirs, self.id, self.detail)
+    }
+
+    /// Whether a reader of a dump wants to see it: it differs, or it is not known.
+    pub(crate) fn is_notable(&self) -> bool {
+        !self.agrees || self.is_false_safe() || self.ours == Word::Unknown
     }
 
     /// Machines would be replaced, or the write refused, and nobody is told.
@@ -115,7 +123,8 @@ impl Answered {
     }
 
     fn is_false_hold(&self) -> bool {
-        self.theirs < Word::Replaced && matches!(self.ours, Word::Replaced | Word::Refused)
+        let said = self.ours == Word::Refused || (self.ours == Word::Replaced && self.observed);
+        self.theirs < Word::Replaced && said
     }
 }
 
@@ -286,6 +295,7 @@ impl Recording {
         Answered {
             kind: case.kind.clone(),
             agrees,
+            observed: base.observed,
             id: case.id.clone(),
             theirs,
             ours,

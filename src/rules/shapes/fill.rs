@@ -28,6 +28,13 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// What a mutating webhook of 1.11 and later adds to an object by reading it into Go's types and writing it again.
+    pub fn add_zeros(&self, value: &mut Value) {
+        add_zeros(self.root, value, "");
+    }
+}
+
 /// Texts of v1beta1 that are pointers in Go: an empty one is not an absent one.
 const POINTERS: &[&str] = &[
     "dataSecretName",
@@ -63,19 +70,7 @@ fn round_trip(shape: &Node, value: &mut Value) {
                         || POINTERS.contains(&key.as_str())
                         || is_time()
                 });
-                // A pointer that is required and not there stays away, and the schema refuses it.
-                for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
-                    let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
-                        "o" => Value::Object(Map::new()),
-                        "s" => Value::String(String::new()),
-                        "i" | "n" => Value::from(0),
-                        "b" => Value::Bool(false),
-                        _ => Value::Null,
-                    });
-                    if let (false, Some(zero)) = (map.contains_key(key), zero.filter(|zero| !zero.is_null())) {
-                        map.insert(key.clone(), zero);
-                    }
-                }
+                zeros(shape, map);
             }
             for (key, child) in map.iter_mut() {
                 if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
@@ -86,6 +81,69 @@ fn round_trip(shape: &Node, value: &mut Value) {
         Value::Array(list) => {
             if let Some(below) = shape.items.and_then(node) {
                 list.iter_mut().for_each(|child| round_trip(below, child));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds the zero values that Go cannot leave out: fields that must be there and are no pointers.
+fn zeros(shape: &Node, map: &mut Map<String, Value>) {
+    // A pointer that is required and not there stays away, and the schema refuses it.
+    for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
+        let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
+            "o" => Value::Object(Map::new()),
+            "s" => Value::String(String::new()),
+            "i" | "n" => Value::from(0),
+            "b" => Value::Bool(false),
+            _ => Value::Null,
+        });
+        if let (false, Some(zero)) = (map.contains_key(key), zero.filter(|zero| !zero.is_null())) {
+            map.insert(key.clone(), zero);
+        }
+    }
+}
+
+/// Fields of v1beta2 whose values are Kubernetes' own types, with the field they stand in where that matters: only those
+/// write required fields that are not set.
+const OF_KUBERNETES: &[(&str, &str)] = &[
+    ("", "extraEnvs"),
+    ("nodeRegistration", "taints"),
+    ("valueFrom", "fieldRef"),
+    ("valueFrom", "configMapKeyRef"),
+    ("valueFrom", "secretKeyRef"),
+    ("valueFrom", "resourceFieldRef"),
+    ("", "matchExpressions"),
+];
+
+/// Adds zeros in the values that are Kubernetes' own types.
+fn add_zeros(shape: &Node, value: &mut Value, parent: &str) {
+    match value {
+        Value::Object(map) => {
+            for (key, child) in map.iter_mut() {
+                let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) else { continue };
+                let own =
+                    OF_KUBERNETES.iter().any(|(outer, name)| name == key && (outer.is_empty() || *outer == parent));
+                match (own, child) {
+                    (true, Value::Array(list)) => {
+                        let item = below.items.and_then(node);
+                        for (item, child) in list.iter_mut().filter_map(|child| Some((item?, child.as_object_mut()?))) {
+                            zeros(item, child);
+                        }
+                    }
+                    (true, Value::Object(child)) => zeros(below, child),
+                    _ => {}
+                }
+            }
+            for (key, child) in map.iter_mut() {
+                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                    add_zeros(below, child, key);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(below) = shape.items.and_then(node) {
+                list.iter_mut().for_each(|child| add_zeros(below, child, parent));
             }
         }
         _ => {}

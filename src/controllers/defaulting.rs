@@ -1,0 +1,176 @@
+//! What mutating webhooks fill in before the schema is asked, in the form in which the object was written.
+//! Read beside the `Default` methods in `core/webhooks/admission` and `controlplane/kubeadm/webhooks/admission` of
+//! Cluster API 1.14, `test/infrastructure/docker/internal/webhooks` of the same, and controller-runtime
+//! `pkg/webhook/admission/defaulter_custom.go`, which writes an object anew from Go's types.
+
+use serde_json::{Map, Value, json};
+
+use crate::object::Key;
+use crate::rules::{Shape, Versions};
+
+/// Sends one side of a write through the mutating webhook of its kind.
+pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut Value, versions: &Versions) {
+    let kind = key.kind.as_str();
+    let before = (versions.capi(13) && of_cluster_api(&key.group)).then(|| object.clone());
+    mutate(kind, api_version, object, versions);
+    if kind.starts_with("RKE2Config")
+        && let Some(map) = object.as_object_mut()
+    {
+        map.entry("spec").or_insert_with(|| json!({}));
+    }
+    let is_changed = before.is_none_or(|before| before != *object);
+    let Some(spec) = object.get_mut("spec") else { return };
+    if kind.starts_with("RKE2") || (!versions.capi(11) && of_cluster_api(&key.group)) {
+        shape.round_trip(spec);
+    } else if HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1") && is_changed {
+        // Since 1.11 only what Go cannot leave out is added to the written text, and since 1.13 (controller-runtime 0.23)
+        // only where a default changed something at all. Written as v1beta1 the text stays as it is.
+        shape.add_zeros(spec);
+    }
+}
+
+/// Kinds of Cluster API with a mutating webhook since 1.11.
+const HAVE_WEBHOOKS: &[&str] = &[
+    "Cluster",
+    "ClusterResourceSet",
+    "KubeadmConfigTemplate",
+    "KubeadmControlPlane",
+    "Machine",
+    "MachineDeployment",
+    "MachineHealthCheck",
+    "MachinePool",
+    "MachineSet",
+];
+
+/// Fills in what the webhook's own code fills in.
+fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions) {
+    let is_old = api_version.ends_with("v1beta1");
+    if matches!(kind, "DockerCluster" | "DevCluster") {
+        docker_cluster(kind, object);
+        return;
+    }
+    let strategy: &[&str] = match (kind, is_old) {
+        ("KubeadmControlPlane", true) => &["rolloutStrategy"],
+        ("MachineDeployment", true) => &["strategy"],
+        ("KubeadmControlPlane" | "MachineDeployment", false) => &["rollout", "strategy"],
+        _ => &[],
+    };
+    let cluster = object.pointer("/spec/clusterName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if let Some(strategy) = (!strategy.is_empty()).then(|| strategy.iter().try_fold(spec, |map, key| map_at(map, key)))
+    {
+        let Some(strategy) = strategy else { return };
+        fill_strategy(kind, strategy, versions.capi(11));
+    }
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let seconds = match (kind, is_old) {
+        ("Machine", false) => map_at(spec, "deletion").map(|map| (map, "nodeDeletionTimeoutSeconds", 10)),
+        ("MachinePool", false) => map_at(spec, "template")
+            .and_then(|map| map_at(map, "spec"))
+            .and_then(|map| map_at(map, "deletion"))
+            .map(|map| (map, "nodeDeletionTimeoutSeconds", 10)),
+        ("MachineHealthCheck", false) => map_at(spec, "checks").map(|map| (map, "nodeStartupTimeoutSeconds", 600)),
+        _ => None,
+    };
+    if let Some((map, key, seconds)) = seconds
+        && map.get(key).is_none_or(Value::is_null)
+    {
+        map.insert(key.to_owned(), json!(seconds));
+    }
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    // Up to 1.10 Go wrote the template of Machines even where nobody gave one.
+    if !versions.capi(11) && matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool") {
+        let _template = map_at(spec, "template").and_then(|template| map_at(template, "spec"));
+    }
+    if kind == "MachineSet" && !versions.capi(11) && spec.get("deletePolicy").is_none_or(|told| told == "") {
+        spec.insert("deletePolicy".to_owned(), json!("Random"));
+    }
+    if kind == "ClusterResourceSet" && spec.get("strategy").is_none_or(|told| told == "" || told.is_null()) {
+        spec.insert("strategy".to_owned(), json!("ApplyOnce"));
+    }
+    if matches!(kind, "MachineDeployment" | "MachineSet") {
+        fill_selector(kind, spec, &cluster, &name);
+    }
+    if matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool" | "KubeadmControlPlane")
+        && spec.get("replicas").is_some_and(Value::is_null)
+    {
+        spec.remove("replicas");
+    }
+}
+
+/// The endpoint's port and the backend of a cluster of the test provider (`defaultDevClusterSpec`).
+fn docker_cluster(kind: &str, object: &mut Value) {
+    let Some(spec) = object.as_object_mut().and_then(|map| map_at(map, "spec")) else { return };
+    if kind == "DevCluster" {
+        let Some(backend) = map_at(spec, "backend") else { return };
+        if backend.get("docker").is_none() && backend.get("inMemory").is_none() {
+            backend.insert("docker".to_owned(), json!({}));
+        }
+        if backend.get("docker").is_none() {
+            return;
+        }
+    }
+    if let Some(endpoint) = map_at(spec, "controlPlaneEndpoint")
+        && endpoint.get("port").is_none_or(|port| port.as_i64() == Some(0))
+    {
+        endpoint.insert("port".to_owned(), json!(6443));
+    }
+}
+
+/// Whether a group is one of those whose webhooks belong to Cluster API itself.
+fn of_cluster_api(group: &str) -> bool {
+    matches!(group, "cluster.x-k8s.io" | "bootstrap.cluster.x-k8s.io" | "controlplane.cluster.x-k8s.io")
+}
+
+/// The map at a key, made where there is none; `None` where something else stands there.
+fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
+}
+
+/// The strategy with its defaults; a control plane has only one.
+fn fill_strategy(kind: &str, strategy: &mut Map<String, Value>, overwrites: bool) {
+    let told = strategy.get("type").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    if (kind == "KubeadmControlPlane" && overwrites) || !told {
+        strategy.insert("type".to_owned(), json!("RollingUpdate"));
+    }
+    if strategy.get("type") == Some(&json!("RollingUpdate"))
+        && let Some(rolling) = map_at(strategy, "rollingUpdate")
+    {
+        let defaults: &[(&str, i64)] =
+            if kind == "KubeadmControlPlane" { &[("maxSurge", 1)] } else { &[("maxSurge", 1), ("maxUnavailable", 0)] };
+        for (key, value) in defaults {
+            if rolling.get(*key).is_none_or(Value::is_null) {
+                rolling.insert((*key).to_owned(), json!(value));
+            }
+        }
+    }
+}
+
+/// The selector and the labels that the webhook puts in.
+fn fill_selector(kind: &str, spec: &mut Map<String, Value>, cluster: &str, name: &str) {
+    let cluster_label = "cluster.x-k8s.io/cluster-name";
+    let own =
+        if kind == "MachineDeployment" { "cluster.x-k8s.io/deployment-name" } else { "cluster.x-k8s.io/set-name" };
+    let mut wanted: Vec<(&str, &str)> = Vec::new();
+    let Some(selector) = map_at(spec, "selector") else { return };
+    let empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(Map::is_empty)
+        && selector.get("matchExpressions").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    if empty {
+        wanted.push((own, name));
+    }
+    if kind == "MachineDeployment" {
+        wanted.push((cluster_label, cluster));
+    }
+    for (key, value) in &wanted {
+        if let Some(labels) = map_at(selector, "matchLabels") {
+            labels.insert((*key).to_owned(), json!(value));
+        }
+    }
+    let labels = map_at(spec, "template").and_then(|map| map_at(map, "metadata")).and_then(|map| map_at(map, "labels"));
+    if let Some(labels) = labels {
+        for (key, value) in &wanted {
+            labels.insert((*key).to_owned(), json!(value));
+        }
+    }
+}
