@@ -7,8 +7,12 @@ mod oracle {
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oracle::replay::{Recording, Tally};
+use oracle::replay::{Answered, Recording, Tally};
+use sha2::Digest as _;
 
 #[test]
 fn the_classifier_answers_as_the_controllers_do() {
@@ -24,15 +28,13 @@ fn the_classifier_answers_as_the_controllers_do() {
         &std::fs::read(folder.join("differences.json")).expect("the numbers are in the repository"),
     )
     .expect("the numbers are JSON");
+    let only = std::env::var("ROLLGATE_ORACLE_FILE").unwrap_or_default();
+    files.retain(|file| file.to_string_lossy().contains(&only));
     let mut table = String::new();
     let mut rows = Vec::new();
     let mut found = BTreeMap::new();
     let mut dump = String::new();
-    let only = std::env::var("ROLLGATE_ORACLE_FILE").unwrap_or_default();
-    for file in files.into_iter().filter(|file| file.to_string_lossy().contains(&only)) {
-        let recording = Recording::read(&file);
-        let answers = recording.replay();
-        let name = recording.name.clone();
+    for (name, answers) in replay_all(files) {
         let mut by_kind: BTreeMap<String, Tally> = BTreeMap::new();
         let mut all = Tally::default();
         for answer in &answers {
@@ -46,11 +48,10 @@ fn the_classifier_answers_as_the_controllers_do() {
             writeln!(table, "{name:24} {kind:30} {tally}").expect("a String takes it");
             rows.push((name.clone(), kind.clone(), tally.clone()));
         }
-        if let Ok(path) = std::env::var("ROLLGATE_ORACLE_DUMP") {
-            // Written as it grows, so that a long run can be looked at.
-            std::fs::write(path, format!("{dump}{table}")).expect("the dump can be written");
-        }
         found.insert(name, all);
+    }
+    if let Ok(path) = std::env::var("ROLLGATE_ORACLE_DUMP") {
+        std::fs::write(path, format!("{dump}{table}")).expect("the dump can be written");
     }
     accuracy(&rows, std::env::var("ROLLGATE_WRITE").is_ok(), only.is_empty());
     println!("{table}");
@@ -61,6 +62,27 @@ fn the_classifier_answers_as_the_controllers_do() {
     }
     written.retain(|name, _| name.contains(&only));
     assert!(found == written, "the numbers differ from differences.json; where they fell, write these down:\n{now}");
+}
+
+/// Replays recordings on all processors, the largest first, and gives their answers by file name.
+fn replay_all(mut files: Vec<PathBuf>) -> impl Iterator<Item = (String, Vec<Answered>)> {
+    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    files.sort_by_key(|file| std::cmp::Reverse(size(file)));
+    let next = AtomicUsize::new(0);
+    let answered = Mutex::new(BTreeMap::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(files.len()) {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let recording = Recording::read(file);
+                    let answers = recording.replay();
+                    answered.lock().expect("no thread panics here").insert(file.clone(), (recording.name, answers));
+                }
+            });
+        }
+    });
+    answered.into_inner().expect("no thread panics here").into_values()
 }
 
 /// Writes or checks `docs/accuracy.md`.
@@ -89,4 +111,40 @@ fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
         let have = std::fs::read_to_string(place).unwrap_or_default();
         assert!(have == text, "docs/accuracy.md is stale; run ROLLGATE_WRITE=1 cargo test --test oracle");
     }
+}
+
+/// A recording is of the recorder whose sources lie here: their hash stands in its header (`tests/oracle/README.md`).
+#[test]
+fn the_recordings_were_made_by_the_recorders_in_this_tree() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut stale = Vec::new();
+    for entry in std::fs::read_dir(root.join("testdata/oracle")).expect("the recordings are in the repository") {
+        let path = entry.expect("a readable folder").path();
+        if !path.to_string_lossy().ends_with(".jsonl.gz") {
+            continue;
+        }
+        let header = oracle::replay::header(&path);
+        let mut files = Vec::new();
+        for source in header["sources"].as_array().expect("the header names its sources") {
+            let source = source.as_str().expect("a source is a folder's name");
+            for file in std::fs::read_dir(root.join("tests/oracle").join(source)).expect("a source is a folder") {
+                let name = file.expect("a readable folder").file_name().into_string().expect("a file name is UTF-8");
+                if [".go", ".s", ".mod", ".sum"].iter().any(|end| name.ends_with(end)) {
+                    files.push(format!("{source}/{name}"));
+                }
+            }
+        }
+        files.sort();
+        let mut hash = sha2::Sha256::new();
+        for file in files {
+            let content = std::fs::read(root.join("tests/oracle").join(&file)).expect("a source can be read");
+            hash.update(format!("{file}\0{}\0", content.len()));
+            hash.update(content);
+        }
+        let hash = hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        if header["recorder"] != hash {
+            stale.push(path);
+        }
+    }
+    assert!(stale.is_empty(), "other recorders made these; record them anew (make oracle): {stale:#?}");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::labels;
 use super::machine_deployment;
-use super::machines::{self, owned_by, text};
+use super::machines::{self, text};
 use super::stage::Stage;
 use super::verdict::Answer;
 use crate::effect::Effect;
@@ -58,11 +58,13 @@ fn machines(stage: &Stage<'_>, key: &Key, old: &Value) -> Vec<(String, Value)> {
     } else {
         vec![key.name.clone()]
     };
-    let real: Vec<(String, Value)> =
-        machines::live(stage.scene, "cluster.x-k8s.io", "Machine", key.namespace.as_deref())
-            .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
-            .filter(|(_, machine)| owners.iter().any(|owner| owned_by(machine, "MachineSet", owner)))
-            .collect();
+    let real: Vec<(String, Value)> = owners
+        .iter()
+        .flat_map(|owner| stage.scene.world.live.owned_by("MachineSet", owner))
+        .filter(|object| object.key.group == "cluster.x-k8s.io" && object.key.kind == "Machine")
+        .filter(|object| machines::is_in(object, key.namespace.as_deref()))
+        .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
+        .collect();
     if !real.is_empty() {
         return real;
     }

@@ -1,8 +1,9 @@
 //! One recording, replayed: each case becomes a World with its Machines and a pair, and is classified.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read as _;
+use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
 use rollgate::compare::{Action, Pair, changes};
@@ -156,6 +157,15 @@ impl fmt::Display for Tally {
     }
 }
 
+/// The header of a recording.
+pub(crate) fn header(path: &Path) -> Value {
+    let file = std::fs::File::open(path).expect("a recording can be opened");
+    let mut line = String::new();
+    let mut text = std::io::BufReader::new(flate2::read::GzDecoder::new(file));
+    text.read_line(&mut line).expect("a recording is gzip");
+    serde_json::from_str(&line).expect("a header is JSON")
+}
+
 impl Recording {
     /// Reads a recording.
     pub(crate) fn read(path: &Path) -> Self {
@@ -205,37 +215,29 @@ impl Recording {
 
     /// Answers every case.
     pub(crate) fn replay(&self) -> Vec<Answered> {
-        let half = self.cases.len() / 2;
-        let (left, right) = self.cases.split_at(half);
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| right.iter().map(|case| self.answer(case)).collect::<Vec<_>>());
-            let mut all: Vec<Answered> = left.iter().map(|case| self.answer(case)).collect();
-            all.extend(other.join().expect("no panic while replaying"));
-            all
-        })
+        let worlds: BTreeMap<_, _> = self.bases.iter().map(|(name, base)| (name, self.world(base))).collect();
+        self.cases.iter().map(|case| self.answer(case, &worlds[&case.base])).collect()
     }
 
-    /// Answers one case.
-    fn answer(&self, case: &Case) -> Answered {
+    /// Answers one case in the World of its base.
+    fn answer(&self, case: &Case, world: &World) -> Answered {
         let base = &self.bases[&case.base];
         let mut after = base.object.clone();
         for operation in &case.patch {
             apply(&mut after, operation);
         }
-        let mut world = self.world(base);
+        let mut world = Cow::Borrowed(world);
         // The clock of a recording stands; what a case needs beside its base is in the base.
         if !case.answer.error.is_empty() {
             for pointer in ["/spec/machineTemplate/infrastructureRef", "/spec/machineTemplate/spec/infrastructureRef"] {
                 if let Some(reference) = after.pointer(pointer) {
                     let word = |key: &str| reference[key].as_str().unwrap_or_default();
-                    world.absent.push(Absent { what: format!("{} {}", word("kind"), word("name")) });
+                    world.to_mut().absent.push(Absent { what: format!("{} {}", word("kind"), word("name")) });
                 }
             }
         }
-        let live = Object::from_value(base.object.clone(), 0).expect("a base is an object");
-        let key = live.key.clone();
-        let api_version = live.api_version.clone();
-        world.live.push(live);
+        let live = world.live.objects().last().expect("the base itself is the last object of its World");
+        let (key, api_version) = (live.key.clone(), live.api_version.clone());
         let found = changes(&base.object, &after);
         let action = if base.object == after { Action::Unchanged } else { Action::Update };
         let mut pairs = vec![Pair {
@@ -312,7 +314,7 @@ impl Recording {
         }
     }
 
-    /// The World of a base.
+    /// The World of a base, with the base itself as its last object.
     fn world(&self, base: &BaseLine) -> World {
         let now = self.now.parse().expect("a time");
         let mut live = Inventory::default();
@@ -320,6 +322,7 @@ impl Recording {
         for value in parts.chain(&base.machine_sets).chain(&base.cluster).filter(|value| value.is_object()) {
             live.push(Object::from_value(value.clone(), 0).expect("a part of a base is an object"));
         }
+        live.push(Object::from_value(base.object.clone(), 0).expect("a base is an object"));
         let provider = Provider { version: self.version.clone(), evidence: "told".to_owned() };
         World {
             taken: now,
