@@ -54,7 +54,9 @@ impl Meaning {
             (Value::String(_), Value::Number(_)) | (Value::Number(_), Value::String(_)) => {
                 is_of(node, Type::Quantity) && same_amount(&plain(before), &plain(after))
             }
-            (Value::Null, empty) | (empty, Value::Null) => self.core && is_nothing(path, node, empty),
+            // Where the schema wants something, an empty value is refused: it is no other way to say nothing.
+            (Value::Null, empty) => self.core && is_nothing(path, node, empty) && !node.is_some_and(|node| node.filled),
+            (empty, Value::Null) => self.core && is_nothing(path, node, empty),
             (Value::Array(old), Value::Array(new)) => is_set(node) && same_members(old, new),
             _ => false,
         }
@@ -264,6 +266,15 @@ mod tests {
         assert_eq!(count(KCP.0, KCP.1, node(json!({"ignorePreflightErrors": []})), node(json!({}))), 0);
         assert_eq!(count(KCP.0, KCP.1, node(json!({"taints": []})), node(json!({}))), 1);
         assert_eq!(count(KCP.0, KCP.1, node(json!({"kubeletExtraArgs": {}})), node(json!({}))), 0);
+    }
+
+    #[test]
+    fn an_empty_list_is_a_change_where_the_schema_refuses_it() {
+        let node = |registration: serde_json::Value| json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
+        let (with, without) = (node(json!({"ignorePreflightErrors": []})), node(json!({})));
+        let new = "controlplane.cluster.x-k8s.io/v1beta2";
+        assert_eq!(count(new, KCP.1, without.clone(), with.clone()), 1);
+        assert_eq!(count(new, KCP.1, with, without), 0);
     }
 
     #[test]

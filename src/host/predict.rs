@@ -198,6 +198,10 @@ impl<'a> Run<'a> {
         };
         let pairs = self.out.pairs.len();
         if let Outcome::Holds { predicted, blind, .. } = outcome {
+            if let Some(because) = refused_by_schema(&live_value, &predicted) {
+                self.refuse(object, live, live_value, predicted, "host/schema", because);
+                return Ok(());
+            }
             if blind && kinds::owns_machines(&live.key) {
                 self.blind.push(live.key.clone());
             }
@@ -328,6 +332,17 @@ impl<'a> Run<'a> {
         self.out.findings.push(Finding { id: "write-refused".to_owned(), object: live.key.clone(), message: because });
         self.out.pairs.push(pair);
     }
+}
+
+/// Why the API server refuses the object by its schema, as far as that shows.
+fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
+    let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
+    let node = schema::builtin(text("apiVersion"), text("kind"))?;
+    let places = schema::refused_empty(predicted.get("spec")?, live.get("spec"), node);
+    let first = places.first()?;
+    Some(format!(
+        "the API server refuses the write: spec.{first} must not be empty, so leave it out; the release stops half-way"
+    ))
 }
 
 /// A pair without content.

@@ -377,3 +377,25 @@ fn a_conflict_names_the_other_manager() {
     world.host.kind = Some(HostKind::Flux);
     assert_eq!(paths(&predicted(&[new], &world).pairs[0]), ["spec.replicas"]);
 }
+
+#[test]
+fn an_empty_list_that_the_schema_refuses_stops_the_write() {
+    let control_plane = |errors: Option<Value>| {
+        let mut registration = json!({"name": "x"});
+        if let Some(errors) = errors {
+            registration["ignorePreflightErrors"] = errors;
+        }
+        let spec = json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
+        let mut object = object("KubeadmControlPlane", Some("n"), "cp", spec);
+        object["apiVersion"] = "controlplane.cluster.x-k8s.io/v1beta2".into();
+        object
+    };
+    let old = control_plane(None);
+    let new = [control_plane(Some(json!([])))];
+    for world in [old_render(std::slice::from_ref(&old)), helm3(&[ours(old.clone())], std::slice::from_ref(&old))] {
+        let prediction = predicted(&new, &world);
+        assert_eq!((prediction.pairs[0].effect, prediction.pairs[0].rule.as_str()), (Effect::Rejected, "host/schema"));
+        let place = "spec.kubeadmConfigSpec.initConfiguration.nodeRegistration.ignorePreflightErrors";
+        assert!(prediction.pairs[0].because.contains(place), "{}", prediction.pairs[0].because);
+    }
+}

@@ -112,6 +112,49 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
     }
 }
 
+/// The places of a value that are empty where the schema wants something, so that the API server refuses the object. A place
+/// that is as `live` has it passes: validation is about what changes (apiextensions-apiserver `ValidateCustomResourceUpdate`,
+/// ratcheting).
+#[must_use]
+pub fn refused_empty(value: &Value, live: Option<&Value>, node: &Node) -> Vec<Path> {
+    let mut found = Vec::new();
+    empty(value, live, node, &mut Path::root(), &mut found);
+    found
+}
+
+/// Adds the refused places below one.
+fn empty(value: &Value, live: Option<&Value>, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
+    if live == Some(value) {
+        return;
+    }
+    let is_empty = value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty);
+    if is_empty && node.filled {
+        found.push(path.clone());
+    }
+    match (&node.shape, value) {
+        (Shape::Fields { fields, .. }, Value::Object(map)) => {
+            for (key, value) in map {
+                let Some(field) = fields.get(key) else { continue };
+                let live = live.and_then(|live| live.get(key));
+                below(path, Segment::Key(key.clone()), |path| empty(value, live, field, path, found));
+            }
+        }
+        (Shape::Map { values, .. }, Value::Object(map)) => {
+            for (key, value) in map {
+                let live = live.and_then(|live| live.get(key));
+                below(path, Segment::Key(key.clone()), |path| empty(value, live, values, path, found));
+            }
+        }
+        (Shape::List { items, .. }, Value::Array(list)) => {
+            for (place, value) in list.iter().enumerate() {
+                let live = live.and_then(|live| live.get(place));
+                below(path, Segment::Index(place), |path| empty(value, live, items, path, found));
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Visits one step further down.
 fn below(path: &mut Path, segment: Segment, visit: impl FnOnce(&mut Path)) {
     path.push(segment);

@@ -9,6 +9,6 @@ mod moves;
 mod shape;
 
 pub use builtin::{builtin, is_cluster_wide};
-pub use defaults::{defaulted, refilled, unknown_fields};
+pub use defaults::{defaulted, refilled, refused_empty, unknown_fields};
 pub use moved::reshape;
 pub use shape::{Merge, Node, Shape, Type};

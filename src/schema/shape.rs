@@ -15,6 +15,8 @@ pub struct Node {
     pub default: Option<Value>,
     /// Whether `null` is a value of its own.
     pub nullable: bool,
+    /// Whether an empty list or map is refused here.
+    pub filled: bool,
 }
 
 /// What stands at a place.
@@ -98,6 +100,8 @@ struct Compact {
     u: bool,
     #[serde(default)]
     n: bool,
+    #[serde(default)]
+    r: bool,
     d: Option<Value>,
 }
 
@@ -117,7 +121,7 @@ impl From<Compact> for Node {
             }
             _ => Shape::Leaf(Type::named(compact.t.as_deref().unwrap_or("any"))),
         };
-        Self { shape, default: compact.d, nullable: compact.n }
+        Self { shape, default: compact.d, nullable: compact.n, filled: compact.r }
     }
 }
 
@@ -142,7 +146,7 @@ impl Node {
     /// A place that may hold anything.
     #[must_use]
     pub fn any() -> Self {
-        Self { shape: Shape::Leaf(Type::Any), default: None, nullable: false }
+        Self { shape: Shape::Leaf(Type::Any), default: None, nullable: false, filled: false }
     }
 
     /// The place of one key below this one; `None` where the schema has none or does not say.

@@ -52,6 +52,8 @@ type schema struct {
 	ListType    string             `json:"x-kubernetes-list-type"`
 	ListKeys    []string           `json:"x-kubernetes-list-map-keys"`
 	MapType     string             `json:"x-kubernetes-map-type"`
+	MinItems    int                `json:"minItems"`
+	MinKeys     int                `json:"minProperties"`
 }
 
 // node is one place of the compact table. Exactly one of F (fields), M (map of), L (list of) and T (type) is there.
@@ -69,7 +71,9 @@ type node struct {
 	// U marks fields that may have names that are not listed.
 	U bool `json:"u,omitempty"`
 	// N marks a place where null is a value.
-	N bool            `json:"n,omitempty"`
+	N bool `json:"n,omitempty"`
+	// R marks a list or a map that must not be empty.
+	R bool            `json:"r,omitempty"`
 	D json.RawMessage `json:"d,omitempty"`
 }
 
@@ -77,7 +81,7 @@ func compact(s *schema) *node {
 	if s == nil {
 		return &node{T: "any"}
 	}
-	n := &node{D: s.Default, N: s.Nullable}
+	n := &node{D: s.Default, N: s.Nullable, R: s.MinItems > 0 || s.MinKeys > 0}
 	var additional *schema
 	if len(s.Additional) > 0 && s.Additional[0] == '{' {
 		additional = &schema{}
@@ -178,6 +182,15 @@ func main() {
 		if err != nil {
 			fail(err)
 		}
+	}
+	// What a later folder says about a kind and version takes the place of what an earlier one says.
+	last := map[string]line{}
+	for _, l := range lines {
+		last[l.Group+"/"+l.Kind+"/"+l.Version] = l
+	}
+	lines = lines[:0]
+	for _, l := range last {
+		lines = append(lines, l)
 	}
 	sort.Slice(lines, func(i, j int) bool {
 		a, b := lines[i], lines[j]
