@@ -143,7 +143,8 @@ impl Case<'_> {
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
         let digest = report::digest(&pairs);
         // From here on nothing secret is left in what can be said.
-        let mut redactor = Redactor::new(question.policy_report.digest.as_bytes());
+        let mut redactor = Redactor::new(question.policy_report.digest.as_bytes())
+            .with_patterns(question.policy.redact.iter().map(String::as_str));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
         redactor.pairs(&mut pairs);
         mark_symbols(&mut pairs, &resolution.symbolic);
@@ -177,6 +178,7 @@ impl Case<'_> {
             counts: (prediction.compared, prediction.not_compared + rendered.nameless),
         });
         report.each_text(|text| *text = redactor.text(text));
+        report::ignore(&mut report, &question.policy.ignore);
         report
     }
 }

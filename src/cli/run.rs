@@ -276,17 +276,17 @@ impl Look<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let (mut world, key) = match path {
+        let (mut world, key, redact) = match path {
             Some(path) => {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key)
+                (opened.world, opened.key, opened.redact)
             }
-            None => (files::nothing(&detected.host, setup.now), None),
+            None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
         if let Some(key) = &key {
             let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &rendered.objects);
+            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {

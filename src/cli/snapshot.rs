@@ -22,7 +22,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let (name, stream) = plan::streams(&args.files)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: false };
     let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
-    let saved = Snapshot::of(&seen.world, seen.versions, &snapshot::fresh_key());
+    let saved = Snapshot::of(&seen.world, seen.versions, &snapshot::fresh_key(), &setup.policy.redact);
     let mut bytes = serde_json::to_vec(&saved).map_err(Stop::internal)?;
     bytes.push(b'\n');
     match file.as_deref().filter(|file| *file != "-") {

@@ -3,7 +3,7 @@
 use super::read::Fault;
 use super::{Gates, LateValue, Pins, Policy, Source, ValueType, Window, duration};
 use crate::object::Path;
-use crate::rules::{Rules, UserFault};
+use crate::rules::{Pattern, Rules, UserFault};
 
 /// Looks through the whole policy; the first fault is returned.
 pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
@@ -19,7 +19,30 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
     }
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
-    rules(&root.key("rules"), policy)
+    rules(&root.key("rules"), policy)?;
+    display(&root, policy)
+}
+
+/// Paths can be read, and whoever leaves something out says why.
+fn display(root: &Path, policy: &Policy) -> Result<(), Fault> {
+    for (place, ignore) in policy.ignore.iter().enumerate() {
+        let at = root.key("ignore").index(place);
+        match Pattern::parse(&ignore.path) {
+            Err(error) => return fault(&at.key("path"), error),
+            Ok(_) if ignore.path.is_empty() => return fault(&at.key("path"), "the path is empty"),
+            Ok(_) => {}
+        }
+        if ignore.reason.trim().is_empty() {
+            return fault(&at.key("reason"), "say why nobody needs to see these changes");
+        }
+    }
+    for (place, path) in policy.redact.iter().enumerate() {
+        if path.split('.').any(str::is_empty) || path.contains('[') {
+            let message = format!("{path:?} is not a path; write it as spec.files.*.content, with * for a list place");
+            return fault(&root.key("redact").index(place), message);
+        }
+    }
+    Ok(())
 }
 
 /// A fault at `path`.

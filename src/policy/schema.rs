@@ -23,6 +23,27 @@ pub struct Policy {
     /// Rules of the user, in the format of the packs; they may only make a verdict stricter unless they say `override: true`.
     #[serde(default)]
     pub rules: Vec<UserRule>,
+    /// Changes that a report need not show one by one. They are counted, and never left out of a decision; a change that
+    /// touches Machines is shown all the same.
+    #[serde(default)]
+    pub ignore: Vec<Ignore>,
+    /// Places whose values are never shown, beside those that are secret anyway: paths such as `spec.files.*.content` or
+    /// `spec.**.community`, where `*` is one step (also a list place) and `**` any number of them.
+    #[serde(default)]
+    pub redact: Vec<String>,
+}
+
+/// Changes that a report need not show one by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Ignore {
+    /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place, `**` everything below.
+    pub path: String,
+    /// In which kinds; in all where none is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// Why nobody needs to see them.
+    pub reason: String,
 }
 
 impl Default for Policy {
@@ -34,6 +55,8 @@ impl Default for Policy {
             pins: Pins::default(),
             gates: Gates::default(),
             rules: Vec::new(),
+            ignore: Vec::new(),
+            redact: Vec::new(),
         }
     }
 }

@@ -55,6 +55,7 @@ pub fn build(parts: Parts<'_>) -> Report {
         findings,
         warnings,
         objects: parts.pairs.iter().filter(|pair| pair.action != Action::Unchanged).map(object).collect(),
+        ignored: Vec::new(),
         rollouts: parts.classified.rollouts,
         late_values: parts.late_values,
         policy: parts.policy,

@@ -221,6 +221,10 @@ fn footer(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()> 
     for warning in &report.warnings {
         writeln!(out, "{} {warning}", paint.decision(Decision::Warn))?;
     }
+    for ignored in &report.ignored {
+        let changes = plural(ignored.changes, "change");
+        writeln!(out, "not shown: {changes} at {} ({})", ignored.path, ignored.reason)?;
+    }
     for late in report.late_values.iter().filter(|late| late.state != LateState::Unused) {
         let source = late.source.as_deref().unwrap_or("no source");
         let state = serde_json::to_value(late.state).unwrap_or_default();

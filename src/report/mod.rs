@@ -2,13 +2,15 @@
 
 mod build;
 pub mod human;
+mod ignore;
 mod model;
 pub mod sentence;
 
 pub use build::{Parts, build, digest, hash};
+pub use ignore::ignore;
 pub use model::{
-    ChangeReport, Finding, HostReport, LateState, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason,
-    Report,
+    ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
+    PolicyReport, Reason, Report,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

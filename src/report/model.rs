@@ -35,6 +35,9 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The compared objects that change.
     pub objects: Vec<ObjectReport>,
+    /// What the policy leaves out of `objects`; it was decided about all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredReport>,
     /// What happens to Machines, per owner.
     pub rollouts: Vec<Rollout>,
     /// The late values of the policy and their state.
@@ -74,6 +77,18 @@ pub struct Finding {
     pub object: Key,
     /// One sentence.
     pub message: String,
+}
+
+/// Changes that the policy leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoredReport {
+    /// Which, as the policy names them.
+    pub path: String,
+    /// Why, as the policy says.
+    pub reason: String,
+    /// How many.
+    pub changes: u64,
 }
 
 /// One compared object that changes.

@@ -56,6 +56,8 @@ pub struct Opened {
     pub world: World,
     /// Key of the hashes in it, where it is a snapshot: its readings and pins are then those of the recorded run.
     pub key: Option<String>,
+    /// Places that the policy of that snapshot names as secret.
+    pub redact: Vec<String>,
 }
 
 impl std::fmt::Debug for Opened {
@@ -96,7 +98,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
     if files.is_empty() {
         return Err(FileError::Empty { path: name });
     }
-    Ok(Opened { world: world(live, name, host, now), key: None })
+    Ok(Opened { world: world(live, name, host, now), key: None, redact: Vec::new() })
 }
 
 /// The World that a snapshot holds. What the host of this run says wins over what was recorded.
@@ -104,7 +106,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     let path = path.display().to_string();
     let snapshot =
         Snapshot::read(bytes).map_err(|error| FileError::Snapshot { path: path.clone(), what: error.to_string() })?;
-    let Snapshot { mut world, key, resource_versions, .. } = snapshot;
+    let Snapshot { mut world, key, resource_versions, redact, .. } = snapshot;
     world.source.name = path;
     world.source.resource_versions = resource_versions;
     let told = |slot: &mut Option<String>, told: &Option<String>| {
@@ -125,7 +127,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     if host.method.is_some() {
         world.host.method = host.method;
     }
-    Ok(Opened { world, key: Some(key) })
+    Ok(Opened { world, key: Some(key), redact })
 }
 
 /// A World that knows nothing: every object is new, as far as can be told.

@@ -32,6 +32,9 @@ pub struct Snapshot {
     /// State of the cluster that each list shows: kind (and namespace) to resourceVersion.
     #[serde(default)]
     pub resource_versions: BTreeMap<String, String>,
+    /// Places that the policy names as secret.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<String>,
     /// What was read.
     pub world: World,
 }
@@ -86,10 +89,10 @@ pub fn fresh_key() -> [u8; 32] {
 }
 
 impl Snapshot {
-    /// Makes the file of a World, with everything secret in it hashed under `key`.
+    /// Makes the file of a World, with everything secret in it hashed under `key`, also what a policy says is `redact`ed.
     #[must_use]
-    pub fn of(world: &World, resource_versions: BTreeMap<String, String>, key: &[u8]) -> Self {
-        let mut redactor = Redactor::new(key);
+    pub fn of(world: &World, resource_versions: BTreeMap<String, String>, key: &[u8], redact: &[String]) -> Self {
+        let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str));
         for object in world.live.objects().iter().chain(world.base.objects.objects()) {
             learn(&mut redactor, object);
         }
@@ -108,6 +111,7 @@ impl Snapshot {
             made_by: concat!("rollgate ", env!("CARGO_PKG_VERSION")).to_owned(),
             key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
             resource_versions,
+            redact: redact.to_vec(),
             world,
         }
     }
@@ -128,9 +132,9 @@ impl Snapshot {
 
 /// Replaces the hashes in a World by what `rendered` has in their place, wherever it has the same secret: equal secrets are
 /// equal again, others stay hashes and so differ.
-pub fn reveal(world: &mut World, key: &str, rendered: &Inventory) {
+pub fn reveal(world: &mut World, key: &str, redact: &[String], rendered: &Inventory) {
     let Some(key) = unhex(key) else { return };
-    let mut redactor = Redactor::new(&key);
+    let mut redactor = Redactor::new(&key).with_patterns(redact.iter().map(String::as_str));
     rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
     let home = world.host.namespace.clone();
     let shown = shown(&redactor, rendered, home.as_deref());

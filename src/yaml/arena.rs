@@ -214,7 +214,8 @@ impl Builder {
             EventKind::Alias((start, end)) => {
                 let name = &events.source()[start..end];
                 let Some(target) = self.anchors.get(name).copied() else {
-                    let message = format!("unknown anchor '{}'", String::from_utf8_lossy(name));
+                    // The name is not said: it may be a password that nobody quoted.
+                    let message = "unknown anchor; a text that starts with * needs quotes".to_owned();
                     return Err(Problem::new(event.start, message));
                 };
                 self.alias(span, target);

@@ -1,5 +1,7 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
+mod canary;
+mod display;
 mod helm_setup;
 mod late_cluster;
 mod pins;

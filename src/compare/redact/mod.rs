@@ -20,6 +20,9 @@ use crate::object::{Key, Path, Segment};
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
 const SHORTEST_LEARNED: usize = 8;
 
+/// How many encodings are looked behind.
+const DEEPEST: usize = 4;
+
 /// Hides what is secret. It knows secrets by their place, by their shape, and those that it has seen in other places.
 #[derive(Clone)]
 pub struct Redactor {
@@ -134,9 +137,21 @@ impl Redactor {
     /// A text with what is secret in it hidden: what has the shape of a secret, and every secret that was learned.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
+        self.masked(text, self.ranges(text, 0))
+    }
+
+    /// Where a text is secret: by its shape, because it was learned, or behind an encoding of a part of it.
+    fn ranges(&self, text: &str, depth: usize) -> Vec<Range<usize>> {
         let mut ranges = text::secrets(text);
         self.known.find(text, &mut ranges);
-        self.masked(text, ranges)
+        if depth < DEEPEST {
+            let hides = |inner: &str| !self.ranges(inner, depth + 1).is_empty();
+            let encoded = text::encoded(text);
+            ranges.extend(
+                encoded.into_iter().filter(|range| decoded(&text[range.clone()]).is_some_and(|inner| hides(&inner))),
+            );
+        }
+        ranges
     }
 
     /// The short keyed hash that stands for a secret.
@@ -168,11 +183,7 @@ impl Redactor {
 
     /// Whether a text is an encoding of something with a secret in it.
     fn hides_encoded(&self, text: &str) -> bool {
-        decoded(text).is_some_and(|inner| {
-            let mut ranges = text::secrets(&inner);
-            self.known.find(&inner, &mut ranges);
-            !ranges.is_empty()
-        })
+        decoded(text).is_some_and(|inner| !self.ranges(&inner, 1).is_empty())
     }
 
     /// `text` with the ranges replaced by marks.
@@ -215,8 +226,20 @@ impl Redactor {
                     path.pop();
                 }
             }
-            Value::String(text) => found.extend(text::secrets(text).into_iter().map(|range| text[range].to_owned())),
+            Value::String(text) => shaped(text, 0, found),
             _ => {}
+        }
+    }
+}
+
+/// What has the shape of a secret in a text, also behind an encoding of a part of it.
+fn shaped(text: &str, depth: usize, found: &mut Vec<String>) {
+    found.extend(text::secrets(text).into_iter().map(|range| text[range].to_owned()));
+    if depth < DEEPEST {
+        for range in text::encoded(text) {
+            if let Some(inner) = decoded(&text[range]) {
+                shaped(&inner, depth + 1, found);
+            }
         }
     }
 }
@@ -349,6 +372,23 @@ mod tests {
         change.item = Some("/root/.ssh/id_rsa".into());
         redactor.change(&key, &mut change);
         assert_ne!(change.after, Some(json!("canary")));
+    }
+
+    #[test]
+    fn a_secret_is_hidden_behind_encodings_of_a_part_of_a_text() {
+        let encoded = BASE64_STANDARD.encode("export TOKEN=canary-of-old");
+        let twice = BASE64_STANDARD.encode(format!("sh -c {encoded}"));
+        let redactor = Redactor::new(b"k");
+        for word in [&encoded, &twice] {
+            let shown = redactor.text(&format!("echo {word} | base64 -d | sh"));
+            assert!(!shown.contains(word.as_str()) && shown.starts_with("echo <redacted:"), "{shown}");
+        }
+        let mut redactor = Redactor::new(b"k");
+        let key = Key::new("x.cluster.x-k8s.io/v1", "A", None, "x");
+        redactor.learn(&key, &json!({"spec": {"commands": [format!("echo {twice} | sh")]}}));
+        assert!(!redactor.text("it was canary-of-old").contains("canary"));
+        let harmless = BASE64_STANDARD.encode("nothing to see in here");
+        assert_eq!(redactor.text(&harmless), harmless);
     }
 
     #[test]

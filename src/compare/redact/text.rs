@@ -15,6 +15,29 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Fewest characters that are taken for base64.
+const SHORTEST_ENCODED: usize = 16;
+
+/// The words of `text` that may be base64.
+pub(super) fn encoded(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = None;
+    for (place, byte) in text.bytes().chain([b' ']).enumerate() {
+        let of_word = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+        match (of_word, start) {
+            (true, None) => start = Some(place),
+            (false, Some(from)) => {
+                if place - from >= SHORTEST_ENCODED {
+                    found.push(from..place);
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Private keys between their marks; one that does not end is secret to the end.
 fn key_blocks(text: &str, found: &mut Vec<Range<usize>>) {
     const MARK: &str = "PRIVATE KEY-----";
