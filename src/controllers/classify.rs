@@ -12,7 +12,7 @@ use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{Classified, Scene, hub, replicas, templates};
+use super::{Classified, Scene, hub, replicas, templates, topology};
 use crate::compare::{Action, Basis, Pair};
 use crate::effect::Effect;
 use crate::impact;
@@ -60,7 +60,10 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let mut admissions: BTreeMap<Key, Admission> = BTreeMap::new();
     let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Update | Action::Unchanged)) {
-        let Some(admission) = admission::admit(pair, &stage.versions, &gates) else { continue };
+        let Some(mut admission) = admission::admit(pair, &stage.versions, &gates) else { continue };
+        if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
+            admission.refusals.extend(topology::refusals(stage, &pair.key, &admission.old, &admission.new));
+        }
         if let Some(mirror) = Mirror::of(&pair.key) {
             let (old, new) = (admission.old.clone(), admission.new.clone());
             assessments.insert(pair.key.clone(), Assessment::of(stage, &pair.key, mirror, old, new));
@@ -149,7 +152,6 @@ fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
         source: String::new(),
         finding: None,
     });
-    let _ = stage;
     Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
 }
 
@@ -196,6 +198,11 @@ fn updated(
             let message = format!("{}: {}", change.path, answer.because);
             out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
         }
+    }
+    let of_topology = matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass")
+        || used_by.iter().any(|kind| kind == "ClusterClass");
+    if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
+        out.rollouts.extend(topology::rollouts(stage, &pair.key, &old, &new));
     }
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // A refusal that no change carries still refuses the write.

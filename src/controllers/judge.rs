@@ -8,7 +8,7 @@ use super::owner::{Assessment, Mirror};
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{admission, diff, hub};
+use super::{admission, diff, hub, topology};
 use crate::compare::{Basis, Change, Pair};
 use crate::effect::Effect;
 use crate::host::HostKind;
@@ -56,6 +56,25 @@ impl Subject<'_> {
             }
         }
         worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), change.before.as_ref(), change.after.as_ref()))
+    }
+
+    /// The worst answer about everything that differs between both sides, which are in the superset form already.
+    #[must_use]
+    pub(super) fn worst(&self) -> Answer {
+        let mut worst: Option<Answer> = None;
+        for place in diff::places(Some(self.old), Some(self.new), &Path::root()) {
+            let mut below: Vec<Path> = Vec::new();
+            for value in [place.get(self.old), place.get(self.new)].into_iter().flatten() {
+                below.extend(diff::leaves(value, &place));
+            }
+            for path in below {
+                let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
+                if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
+                    worst = Some(answer);
+                }
+            }
+        }
+        worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, "schema/same-value"))
     }
 
     /// The place in the superset form.
@@ -131,6 +150,9 @@ impl Subject<'_> {
         if is_empty(before) && is_empty(after) && !self.key.kind.ends_with("Template") {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
+        if let Some(answer) = self.by_topology(path) {
+            return answer;
+        }
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
             return hit.into();
         }
@@ -151,6 +173,23 @@ impl Subject<'_> {
             used_by: self.used_by,
             versions: &self.stage.versions,
             gates: self.stage.gates(),
+        }
+    }
+
+    /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
+    fn by_topology(&self, path: &Path) -> Option<Answer> {
+        let in_spec = starts(path, &["spec"]);
+        match self.key.kind.as_str() {
+            "Cluster" => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
+            "ClusterClass" if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            kind if in_spec && kind.ends_with("Template") && self.used_by.iter().any(|kind| kind == "ClusterClass") => {
+                let fixed = self.stage.rules.find(&self.asked(path, None, None));
+                if fixed.is_some_and(|hit| hit.effect == Effect::Rejected) {
+                    return None;
+                }
+                topology::of_class(self.stage, self.key)
+            }
+            _ => None,
         }
     }
 
@@ -308,6 +347,13 @@ fn starts(path: &Path, keys: &[&str]) -> bool {
 fn same_drain(assessment: &Assessment) -> bool {
     let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
     told(&assessment.old) == told(&assessment.new)
+}
+
+/// Whether a place of a class is one that its clusters' templates are computed from.
+fn is_computed(path: &Path) -> bool {
+    let text = path.to_string();
+    starts(path, &["spec", "patches"])
+        || [".templateRef", ".ref.", ".infrastructure.", ".bootstrap."].iter().any(|word| text.contains(word))
 }
 
 /// Whether a path lies in what a template is about, beside its labels and annotations.

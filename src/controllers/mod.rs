@@ -29,6 +29,7 @@ mod scene;
 mod selector;
 mod stage;
 mod templates;
+mod topology;
 mod verdict;
 pub mod workers_admission;
 

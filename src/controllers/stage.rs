@@ -1,12 +1,13 @@
 //! What every judgement of one run shares: versions, rules, clock, pauses, and who refers to what.
 //! References are collected only when something asks for them, because that parses every owner.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use super::machines::{annotation, target, text};
+use super::verdict::Answer;
 use super::{Scene, hub};
 use crate::compare::{Action, Pair};
 use crate::object::Key;
@@ -30,6 +31,10 @@ pub(super) struct Stage<'a> {
     clusters: OnceCell<HashMap<(String, String), Vec<Key>>>,
     /// Owners of Machines by the name of their Cluster.
     owners: OnceCell<HashMap<String, Vec<Key>>>,
+    /// Clusters by the name of their class.
+    members: OnceCell<HashMap<String, Vec<Key>>>,
+    /// Answers about whole objects that many leaves ask for.
+    remembered: RefCell<HashMap<(Key, &'static str), Option<Answer>>>,
 }
 
 /// One object that refers to another one after the write.
@@ -74,6 +79,8 @@ impl<'a> Stage<'a> {
             references: OnceCell::new(),
             clusters: OnceCell::new(),
             owners: OnceCell::new(),
+            members: OnceCell::new(),
+            remembered: RefCell::new(HashMap::new()),
         }
     }
 
@@ -108,6 +115,24 @@ impl<'a> Stage<'a> {
             return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
         super::machines::read(self.scene.world.live.get(key)?, &self.versions)
+    }
+
+    /// The object after the write, as it is written.
+    #[must_use]
+    pub(super) fn written_after(&self, key: &Key) -> Option<Value> {
+        match self.pair(key) {
+            Some(pair) => pair.predicted.clone(),
+            None => self.scene.after(self.pairs, key).map(std::borrow::Cow::into_owned),
+        }
+    }
+
+    /// The object before the write, as it is written.
+    #[must_use]
+    pub(super) fn written_before(&self, key: &Key) -> Option<Value> {
+        match self.pair(key) {
+            Some(pair) => pair.live.clone(),
+            None => self.scene.before(key).map(std::borrow::Cow::into_owned),
+        }
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.
@@ -149,6 +174,45 @@ impl<'a> Stage<'a> {
         });
         let named = owners.get(&cluster.name).into_iter().flatten();
         named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
+    }
+
+    /// The answer about an object under a word, made once.
+    pub(super) fn remember(
+        &self,
+        key: &Key,
+        word: &'static str,
+        make: impl FnOnce() -> Option<Answer>,
+    ) -> Option<Answer> {
+        let place = (key.clone(), word);
+        if let Some(known) = self.remembered.borrow().get(&place) {
+            return known.clone();
+        }
+        let made = make();
+        self.remembered.borrow_mut().insert(place, made.clone());
+        made
+    }
+
+    /// The Clusters that have a class after the write and are there before it.
+    pub(super) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
+        let members = self.members.get_or_init(|| {
+            let mut members: HashMap<String, Vec<Key>> = HashMap::new();
+            for cluster in self.keys(|key| key.kind == "Cluster") {
+                let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
+                if let Some(class) = text(&value, "/spec/topology/classRef/name") {
+                    members.entry(class.to_owned()).or_default().push(cluster);
+                }
+            }
+            members
+        });
+        members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
+    }
+
+    /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.
+    fn may_have_class(&self, cluster: &Key, class: &Key) -> bool {
+        let told = self.after(cluster);
+        let told =
+            told.as_ref().and_then(|cluster| text(cluster, "/spec/topology/classRef/namespace")).map(str::to_owned);
+        may_be_equal(told.or_else(|| cluster.namespace.clone()).as_ref(), class.namespace.as_ref())
     }
 
     /// Every Cluster under the kind and name of its control plane.
