@@ -3,7 +3,7 @@
 //! For 100, 300 and 1,000 made clusters (ROLLGATE_FLEET_SIZES=100,300,1000) of 20 objects each, a chart change and a ClusterClass
 //! change that touch every one of them are planned from a World in a file, beside `jq .` of that file; and, where the bench is
 //! built (`make bench`), online from a real API server that holds the fleet, beside `kubectl diff` of the same stream up to
-//! ROLLGATE_FLEET_DIFF clusters (100). Growth is the time for each cluster against that of the smallest fleet.
+//! ROLLGATE_FLEET_DIFF clusters (100; 0 leaves it out). ROLLGATE_FLEET_DIR keeps the files in a folder. Growth is the time for each cluster against that of the smallest fleet.
 
 #![expect(clippy::print_stdout, reason = "a bench is its output.")]
 
@@ -39,13 +39,14 @@ pub(crate) struct Fleet {
 }
 
 fn main() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let folder = std::env::var_os("ROLLGATE_FLEET_DIR").map_or_else(|| temporary.path().to_owned(), PathBuf::from);
     let sizes = sizes("ROLLGATE_FLEET_SIZES", &[100, 300, 1000]);
     println!("{:<52} {:>9} {:>9} {:>10} {:>8}", "what", "ms", "MiB", "of smaller", "ratio");
     for layout in Layout::BOTH {
         let mut smaller = Smaller::default();
         for clusters in &sizes {
-            let fleet = write(folder.path(), layout, *clusters);
+            let fleet = write(&folder, layout, *clusters);
             from_file(&fleet, &mut smaller);
             online::measure(&fleet, &mut smaller);
         }
@@ -59,9 +60,9 @@ pub(crate) fn sizes(variable: &str, usual: &[usize]) -> Vec<usize> {
     if told.is_empty() { usual.to_vec() } else { told }
 }
 
-/// The program that is measured.
+/// The program that is measured: this build's, or another one (ROLLGATE_BIN).
 pub(crate) fn rollgate() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_rollgate"))
+    std::env::var_os("ROLLGATE_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_rollgate")), PathBuf::from)
 }
 
 /// Writes both streams and the World of a fleet.
@@ -78,7 +79,7 @@ fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
     world.source.kind = LiveKind::Cluster;
     world.live = inventory(layout.live(clusters, ADDRESSES.0));
     world.base = Base { kind: BaseKind::File, objects: inventory(old) };
-    let world = Snapshot::of(&world, BTreeMap::new(), &fresh_key());
+    let world = Snapshot::of(world, &fresh_key(), &[]);
     let world = serde_json::to_vec(&world).expect("a World is JSON");
     Fleet {
         layout,

@@ -19,6 +19,7 @@ const CORE: &str = "cluster.x-k8s.io";
 const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+const SOCKET: &str = "unix:///var/run/containerd/containerd.sock";
 /// Control plane Machines of a cluster; it has one worker.
 const MEMBERS: usize = 3;
 
@@ -93,6 +94,8 @@ fn config(name: &str, address: &str) -> Value {
                 "content": format!("nodeAddressAutodetectionV4:\n  canReach: {address}\n")},
             {"path": "/etc/app/settings.conf", "owner": "root:root", "permissions": "0644", "content": lines("setting")},
         ],
+        "initConfiguration": {"nodeRegistration": {"criSocket": SOCKET}},
+        "joinConfiguration": {"nodeRegistration": {"criSocket": SOCKET}},
         "preKubeadmCommands": ["systemctl restart containerd", "sysctl --system"],
         "users": [{"name": "operator", "passwd": secret(name)}],
     })
@@ -100,7 +103,7 @@ fn config(name: &str, address: &str) -> Value {
 
 fn worker_config() -> Value {
     let commands: Vec<String> = (0..30).map(|line| format!("echo step {line}")).collect();
-    json!({"joinConfiguration": {"nodeRegistration": {"criSocket": "unix:///var/run/containerd/containerd.sock"}},
+    json!({"joinConfiguration": {"nodeRegistration": {"criSocket": SOCKET}},
         "preKubeadmCommands": commands})
 }
 
@@ -153,8 +156,9 @@ fn worker(cluster: &str, pool: &str) -> Value {
         "infrastructureRef": reference(INFRASTRUCTURE, "DevMachineTemplate", pool)}})
 }
 
-/// The class and its templates.
+/// The class and its templates. A changed control plane gets a template of another name, because templates do not change.
 fn class(address: &str) -> Vec<Value> {
+    let name = format!("class-{}", address.replace('.', "-"));
     let of = |group: &str, kind: &str, spec: Value| object(group, kind, CLASS_NAMESPACE, "class", spec);
     let template = |group: &str, kind: &str| json!({"templateRef": {"apiVersion": format!("{group}/v1beta2"), "kind": kind, "name": "class"}});
     let mut control_plane = template(CONTROL_PLANE, "KubeadmControlPlaneTemplate");
@@ -170,9 +174,11 @@ fn class(address: &str) -> Vec<Value> {
                 "bootstrap": template(BOOTSTRAP, "KubeadmConfigTemplate"),
                 "infrastructure": template(INFRASTRUCTURE, "DevMachineTemplate")}]}}),
         ),
-        of(
+        object(
             CONTROL_PLANE,
             "KubeadmControlPlaneTemplate",
+            CLASS_NAMESPACE,
+            &name,
             json!({"template": {"spec": {"kubeadmConfigSpec": config("class", address)}}}),
         ),
         of(INFRASTRUCTURE, "DevClusterTemplate", json!({"template": {"spec": {"backend": {"inMemory": {}}}}})),
@@ -217,13 +223,13 @@ fn machines(namespace: &str, number: usize, address: &str, live: &mut Vec<Value>
         let (owner, template, config) = if of_control_plane {
             labels["cluster.x-k8s.io/control-plane"] = json!("");
             let mut config = config(&name, address);
-            // Each Machine joins with a token of its own.
-            let join = json!({"nodeRegistration": {}, "controlPlane": {},
-                "discovery": {"bootstrapToken": {"token": secret(&machine), "apiServerEndpoint": "127.0.0.1:6443"}}});
-            if member == 0 {
-                config["initConfiguration"] = json!({"nodeRegistration": {}});
-            } else {
-                config["joinConfiguration"] = join;
+            let other = if member == 0 { "joinConfiguration" } else { "initConfiguration" };
+            config.as_object_mut().expect("a map").remove(other);
+            if member > 0 {
+                // Each Machine joins with a token of its own.
+                config["joinConfiguration"]["controlPlane"] = json!({"localAPIEndpoint": {"bindPort": 6443}});
+                config["joinConfiguration"]["discovery"] = json!({"bootstrapToken": {"token": secret(&machine),
+                    "apiServerEndpoint": "127.0.0.1:6443", "unsafeSkipCAVerification": true}});
             }
             (owner(CONTROL_PLANE, "KubeadmControlPlane", &cp), &cp, config)
         } else {

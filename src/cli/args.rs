@@ -88,7 +88,7 @@ pub struct PlanArgs {
     /// Two Git revisions instead of a stream and a cluster.
     #[command(flatten)]
     pub revisions: super::revisions::RevisionArgs,
-    /// Print what would be read from the cluster and for what, and read nothing.
+    /// Print what is read from the cluster, for what, and how much that was; judge nothing.
     #[arg(long)]
     pub explain_reads: bool,
 }
@@ -147,6 +147,9 @@ pub struct CommonArgs {
     /// Namespace of the release.
     #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
     pub namespace: Option<String>,
+    /// Namespace of the release record, where it is not that of the release (`storageNamespace` of a Flux HelmRelease).
+    #[arg(long, env = "ROLLGATE_STORAGE_NAMESPACE", value_name = "NAMESPACE")]
+    pub storage_namespace: Option<String>,
     /// Context of the kubeconfig.
     #[arg(long, value_name = "NAME")]
     pub kube_context: Option<String>,

@@ -154,8 +154,6 @@ pub(super) struct Seen {
     pub(super) warnings: Vec<String>,
     /// Kinds and requests, for `--explain-reads`.
     pub(super) reads: Vec<String>,
-    /// State of the cluster that each list shows, for snapshots.
-    pub(super) versions: BTreeMap<String, String>,
     /// Whether readings and pins were recorded with the World.
     recorded: bool,
 }
@@ -301,8 +299,8 @@ impl Look<'_> {
         }
         let offline = world.source.kind != LiveKind::Cluster;
         let question = setup.question(Arc::clone(&self.stream), offline);
-        let (reads, versions, recorded) = (Vec::new(), BTreeMap::new(), key.is_some());
-        Ok(Seen { question, world, detected, cluster: None, warnings, reads, versions, recorded })
+        let (reads, recorded) = (Vec::new(), key.is_some());
+        Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
@@ -315,7 +313,7 @@ impl Look<'_> {
             base: self.base(&detected)?,
             detected: detected.clone(),
             env: &setup.env,
-            storage_namespace: None,
+            storage_namespace: self.args.storage_namespace.as_deref(),
             deadline: setup.deadline,
             now: setup.now,
         };
@@ -323,15 +321,16 @@ impl Look<'_> {
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, warnings, plan, cluster, versions, .. } = outcome;
+        let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(pins, &mut world.unread);
         let question = setup.question(Arc::clone(&self.stream), false);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
-        let reads = plan.lines();
+        let mut reads = plan.lines();
+        reads.push(format!("read in {requests} requests and {bytes} bytes: {} objects", world.live.len()));
         let (warnings, recorded) = (all, false);
-        Ok(Seen { question, world, detected, cluster, warnings, reads, versions, recorded })
+        Ok(Seen { question, world, detected, cluster, warnings, reads, recorded })
     }
 
     /// A stream that Kubernetes would refuse.

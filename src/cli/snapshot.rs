@@ -22,7 +22,8 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let (name, stream) = plan::streams(&args.files)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: false };
     let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
-    let saved = Snapshot::of(&seen.world, seen.versions, &snapshot::fresh_key(), &setup.policy.redact);
+    let unread = seen.world.unread.clone();
+    let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
     let mut bytes = serde_json::to_vec(&saved).map_err(Stop::internal)?;
     bytes.push(b'\n');
     match file.as_deref().filter(|file| *file != "-") {
@@ -31,9 +32,9 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         None => outside.out.write_all(&bytes).context("cannot write to standard output"),
     }
     .map_err(Stop::internal)?;
-    for unread in &seen.world.unread {
+    for unread in &unread {
         writeln!(outside.err, "rollgate: not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy)
             .map_err(Stop::internal)?;
     }
-    Ok(if seen.world.unread.is_empty() { Exit::Allow } else { Exit::Undecided })
+    Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
 }

@@ -93,3 +93,33 @@ fn labels_say_revision_and_state() {
     assert_eq!(entry("o", &labels("7", "of tomorrow")).expect("an entry").status, ReleaseStatus::Unknown);
     assert_eq!(entry("o", &labels("x", "deployed")), None);
 }
+
+#[test]
+fn records_of_real_helms_are_read() {
+    let records = [
+        ("helm3-secret", include_str!("../../testdata/records/helm3-secret.json"), WriteMethod::MergePatch),
+        ("helm3-configmap", include_str!("../../testdata/records/helm3-configmap.json"), WriteMethod::MergePatch),
+        ("helm4-secret", include_str!("../../testdata/records/helm4-secret.json"), WriteMethod::ServerSideApply),
+        ("helm4-configmap", include_str!("../../testdata/records/helm4-configmap.json"), WriteMethod::ServerSideApply),
+    ];
+    for (name, text, method) in records {
+        let list: Value = serde_json::from_str(text).expect("JSON");
+        let items = list["items"].as_array().expect("a list");
+        let label = |item: &Value| {
+            let labels = serde_json::from_value(item["metadata"]["labels"].clone()).expect("labels");
+            entry(item["metadata"]["name"].as_str().expect("a name"), &labels).expect("an entry")
+        };
+        let entries: Vec<Entry> = items.iter().map(label).collect();
+        let (newest, base) = choose(&entries).expect("a release");
+        assert_eq!((newest.number, base.number, newest.status), (2, 2, ReleaseStatus::Deployed), "{name}");
+        for (item, entry) in items.iter().zip(&entries) {
+            let revision = decode(item).expect("a revision");
+            assert_eq!((revision.number, revision.status), (entry.number, entry.status), "{name}");
+            assert_eq!((revision.name.as_str(), revision.namespace.as_str()), ("demo", name));
+            assert_eq!(revision.method, method, "{name}");
+            let bytes: std::sync::Arc<[u8]> = std::sync::Arc::from(revision.manifest.as_bytes());
+            assert_eq!(crate::object::Stream::load(&bytes).expect("a stream").objects.len(), 7, "{name}");
+            assert_eq!(revision.manifest.contains("canReach: 10.0.3.7"), entry.number == 2, "{name}");
+        }
+    }
+}

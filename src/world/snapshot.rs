@@ -89,9 +89,10 @@ pub fn fresh_key() -> [u8; 32] {
 }
 
 impl Snapshot {
-    /// Makes the file of a World, with everything secret in it hashed under `key`, also what a policy says is `redact`ed.
+    /// Makes the file of a World, with everything secret in it hashed under `key`, also what a policy says is `redact`ed. The
+    /// World is taken, because that of a fleet should not be there twice.
     #[must_use]
-    pub fn of(world: &World, resource_versions: BTreeMap<String, String>, key: &[u8], redact: &[String]) -> Self {
+    pub fn of(mut world: World, key: &[u8], redact: &[String]) -> Self {
         let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str));
         for object in world.live.objects().iter().chain(world.base.objects.objects()) {
             learn(&mut redactor, object);
@@ -99,9 +100,8 @@ impl Snapshot {
         for reading in world.readings.iter().filter(|reading| reading.secret) {
             reading.found.iter().for_each(|secret| redactor.remember(secret.clone()));
         }
-        let mut world = world.clone();
-        world.live = hidden(&redactor, &world.live);
-        world.base.objects = hidden(&redactor, &world.base.objects);
+        world.live = hidden(&redactor, std::mem::take(&mut world.live));
+        world.base.objects = hidden(&redactor, std::mem::take(&mut world.base.objects));
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
             reading.found = reading.found.as_deref().map(|secret| redactor.mark(secret));
         }
@@ -110,7 +110,7 @@ impl Snapshot {
             kind: KIND.to_owned(),
             made_by: concat!("rollgate ", env!("CARGO_PKG_VERSION")).to_owned(),
             key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
-            resource_versions,
+            resource_versions: std::mem::take(&mut world.source.resource_versions),
             redact: redact.to_vec(),
             world,
         }
@@ -164,13 +164,12 @@ fn learn(redactor: &mut Redactor, object: &Object) {
 }
 
 /// Objects with everything secret hashed.
-fn hidden(redactor: &Redactor, objects: &Inventory) -> Inventory {
-    let hide = |object: &Object| {
-        let value = object.value().ok()?;
-        let body = Body::Value(redactor.value(&object.key, &Path::root(), None, &value));
-        Some(Object { key: object.key.clone(), api_version: object.api_version.clone(), body, line: object.line })
+fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
+    let hide = |object: Object| {
+        let value = redactor.value(&object.key, &Path::root(), None, object.value().ok()?.as_ref());
+        Some(Object { body: Body::Value(value), ..object })
     };
-    objects.objects().iter().filter_map(hide).collect::<Vec<_>>().into()
+    Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
 }
 
 /// What is rendered, plain and hashed, by key with a namespace; only objects that have something secret.

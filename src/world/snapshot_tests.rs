@@ -45,7 +45,7 @@ fn nothing_secret_is_in_the_file() {
         unread: None,
         secret: true,
     });
-    let text = serde_json::to_string(&Snapshot::of(&world, BTreeMap::new(), b"key", &[])).expect("JSON");
+    let text = serde_json::to_string(&Snapshot::of(world, b"key", &[])).expect("JSON");
     assert!(!text.contains(CANARY) && !text.contains("canary-secret-text"), "{text}");
 }
 
@@ -53,7 +53,7 @@ fn nothing_secret_is_in_the_file() {
 fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
     let live = inventory(&[secret(CANARY), control_plane("a: canary-secret-text\n")]);
     let key = fresh_key();
-    let text = serde_json::to_vec(&Snapshot::of(&world(live.clone()), BTreeMap::new(), &key, &[])).expect("JSON");
+    let text = serde_json::to_vec(&Snapshot::of(world(live.clone()), &key, &[])).expect("JSON");
     let again = |rendered: &Inventory| {
         let Snapshot { mut world, key, .. } = Snapshot::read(&text).expect("a snapshot");
         reveal(&mut world, &key, &[], rendered);
@@ -73,7 +73,7 @@ fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
 fn two_snapshots_of_one_secret_do_not_agree() {
     let world = world(inventory(&[secret(CANARY)]));
     let shown = |key: &[u8]| {
-        Snapshot::of(&world, BTreeMap::new(), key, &[]).world.live.objects()[0].value().expect("a tree").into_owned()
+        Snapshot::of(world.clone(), key, &[]).world.live.objects()[0].value().expect("a tree").into_owned()
     };
     assert_ne!(shown(&fresh_key()), shown(&fresh_key()));
 }

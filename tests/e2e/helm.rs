@@ -125,12 +125,42 @@ impl Release<'_> {
         Run::of(output).succeeded().stdout.trim().to_owned()
     }
 
-    /// What rollgate expects of an upgrade, and its exit code.
+    /// What rollgate expects of an upgrade, and its exit code. The same must come out of a snapshot.
     pub(crate) fn forecast(&self, values: &[&str]) -> (Option<i32>, Value) {
         let stream = Run::of(self.command("template", values).output().expect("helm runs")).succeeded().stdout;
+        let file = self.space.dir.join(format!("{}-world.json", self.name));
+        let world = file.to_str().expect("a path");
+        // Controllers write all the time: only what two looks agree on is what the snapshot between them holds.
+        for _ in 0..20 {
+            let before = self.rollgate("plan", &["--live", "cluster", "--base", "release", "-o", "json"], &stream);
+            let saved = self.rollgate("snapshot", &["--live", "cluster", "--base", "release", "-o", world], &stream);
+            assert!(matches!(saved.code, Some(0 | 4)), "{saved:#?}");
+            let replayed = self.rollgate("plan", &["--live", world, "-o", "json"], &stream);
+            let after = self.rollgate("plan", &["--live", "cluster", "--base", "release", "-o", "json"], &stream);
+            let [before_report, replayed_report, after_report] = [&before, &replayed, &after].map(without_source);
+            if (before.code, &before_report) == (after.code, &after_report) {
+                assert_eq!(replayed_report, after_report, "the snapshot gives another report than the cluster");
+                assert_eq!(replayed.code, after.code);
+                return (after.code, report(&after));
+            }
+        }
+        panic!("{}: twenty pairs of looks, and no two gave the same report", self.space.namespace);
+    }
+
+    /// Runs rollgate on a stream.
+    fn rollgate(&self, command: &str, more: &[&str], stream: &str) -> Run {
         let mut child = Command::new(rollgate())
-            .args(["plan", "-", "--live", "cluster", "--base", "release", "-o", "json", "--host", self.helm.name()])
-            .args(["--release", self.name, "--namespace", &self.space.namespace, "--policy"])
+            .args([command, "-"])
+            .args(more)
+            .args([
+                "--host",
+                self.helm.name(),
+                "--release",
+                self.name,
+                "--namespace",
+                &self.space.namespace,
+                "--policy",
+            ])
             .arg(&self.policy)
             .env("KUBECONFIG", &self.space.bench.kubeconfig)
             .stdin(Stdio::piped())
@@ -139,9 +169,7 @@ impl Release<'_> {
             .spawn()
             .expect("rollgate runs");
         child.stdin.take().expect("stdin is a pipe").write_all(stream.as_bytes()).expect("the stream can be sent");
-        let run = Run::of(child.wait_with_output().expect("rollgate ends"));
-        let report = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no report ({error}): {run:#?}"));
-        (run.code, report)
+        Run::of(child.wait_with_output().expect("rollgate ends"))
     }
 
     fn helm(&self, verb: &str, values: &[&str], gated: bool) -> Run {
@@ -213,4 +241,18 @@ impl Release<'_> {
         let output = setup.args(["helm", "setup", "--helm"]).arg(self.program()).output().expect("rollgate runs");
         Run::of(output).succeeded();
     }
+}
+
+/// The report that a run printed.
+fn report(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no report ({error}): {run:#?}"))
+}
+
+/// The bytes of a report without where the World came from and which state of the cluster each list showed.
+fn without_source(run: &Run) -> String {
+    let mut report = report(run);
+    let live = report["live"].as_object_mut().expect("a map");
+    live.remove("source");
+    live.remove("resourceVersions");
+    report.to_string()
 }

@@ -15,7 +15,7 @@ pub(crate) struct Bench {
     pub(crate) out: PathBuf,
     /// The bench ends when this closes, which the kernel does when this process ends.
     _stdin: ChildStdin,
-    _process: Child,
+    process: Child,
 }
 
 /// The namespace that everything is in.
@@ -29,7 +29,7 @@ pub(crate) fn bench() -> Option<&'static Bench> {
     BENCH
         .get_or_init(|| match bin_dir() {
             Some(bin) => {
-                let bench = start(bin);
+                let bench = start(bin, "faults");
                 bench.fill();
                 Some(bench)
             }
@@ -45,6 +45,13 @@ pub(crate) fn bench() -> Option<&'static Bench> {
         .as_ref()
 }
 
+/// A bench of its own, for a test that breaks it; `None` where it is not built.
+pub(crate) fn own(name: &str) -> Option<Bench> {
+    let bench = start(bin_dir()?, name);
+    bench.fill();
+    Some(bench)
+}
+
 fn bin_dir() -> Option<PathBuf> {
     let bin = match std::env::var_os("ROLLGATE_BENCH_BIN") {
         Some(bin) => PathBuf::from(bin),
@@ -58,8 +65,8 @@ fn bin_dir() -> Option<PathBuf> {
     built.then_some(bin)
 }
 
-fn start(bin: PathBuf) -> Bench {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}", std::process::id()));
+fn start(bin: PathBuf, name: &str) -> Bench {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     fs::create_dir_all(&out).expect("a folder");
     let log = fs::File::create(out.join("bench.log")).expect("a log");
     let mut child = Command::new(bin.join("bench"))
@@ -79,10 +86,20 @@ fn start(bin: PathBuf) -> Bench {
         panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default())
     });
     let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("a path"));
-    Bench { kubeconfig, bin, out, _stdin: stdin, _process: child }
+    Bench { kubeconfig, bin, out, _stdin: stdin, process: child }
 }
 
 impl Bench {
+    /// Sends a signal to the API server itself.
+    pub(crate) fn signal(&self, signal: &str) {
+        let children = format!("/proc/{0}/task/{0}/children", self.process.id());
+        let children = fs::read_to_string(children).expect("the starter runs");
+        let name = |pid: &&str| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let server = children.split_whitespace().find(|pid| name(pid).starts_with("kube-apiserver"));
+        let status = Command::new("kill").args([signal, server.expect("an API server")]).status().expect("kill runs");
+        assert!(status.success());
+    }
+
     /// Runs one of its programs and gives what it prints.
     pub(crate) fn run(&self, program: &str, args: &[&str]) -> String {
         let output = Command::new(self.bin.join(program))

@@ -6,6 +6,8 @@
 #![expect(clippy::print_stderr, reason = "a test says why it was skipped, and what it measured")]
 
 mod bench;
+mod killed;
+mod login;
 mod look;
 mod matrix;
 mod proxy;

@@ -277,7 +277,7 @@ fn under_a_fault_for_good_the_post_renderer_writes_nothing_and_says_4() {
 }
 
 /// Runs the program itself: its exit code, standard output and standard error.
-fn post_render(bench: &Bench, kubeconfig: &Path, stream: &str) -> (Option<i32>, String, String) {
+pub(crate) fn post_render(bench: &Bench, kubeconfig: &Path, stream: &str) -> (Option<i32>, String, String) {
     use std::io::Write as _;
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rollgate"))
         .args(["post-render", "--policy", "none", "--host", "helm3", "--deadline", "6s"])

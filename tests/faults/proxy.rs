@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     WrongType,
     NotAList,
     Redirect,
+    /// A right answer of a server whose clock is so many days ahead; no fault of the table.
+    Clock(i32),
 }
 
 impl Fault {
@@ -75,6 +77,7 @@ impl fmt::Display for Fault {
             Self::WrongType => f.write_str("wrong content type"),
             Self::NotAList => f.write_str("JSON of another kind"),
             Self::Redirect => f.write_str("redirect"),
+            Self::Clock(days) => write!(f, "clock {days} days ahead"),
         }
     }
 }
@@ -83,7 +86,7 @@ impl fmt::Display for Fault {
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) fault: Fault,
-    /// The read, as [`class`] names it.
+    /// The read, as [`class`] names it; empty for all of them.
     pub(crate) class: String,
     /// So many requests are broken, then none.
     pub(crate) times: usize,
@@ -226,7 +229,8 @@ impl State {
     fn take(&self, target: &str) -> Option<Fault> {
         let mut plan = self.plan.as_ref()?.lock().expect("no panic");
         let middle = target.contains("continue=");
-        if plan.times == 0 || class(target) != plan.class || (plan.fault == Fault::GoneInTheMiddle && !middle) {
+        let other = !plan.class.is_empty() && class(target) != plan.class;
+        if plan.times == 0 || other || (plan.fault == Fault::GoneInTheMiddle && !middle) {
             return None;
         }
         plan.times -= 1;
@@ -249,6 +253,11 @@ async fn answer(
         Some(Fault::Status(code)) => whole(&mut stream, code, json, "", &status_object(code)).await,
         Some(Fault::RetryAfter(code)) => {
             whole(&mut stream, code, json, "Retry-After: 1\r\n", &status_object(code)).await
+        }
+        Some(Fault::Clock(days)) => {
+            let date = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * i64::from(days));
+            let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).expect("a date");
+            whole(&mut stream, status, kind, &format!("Date: {date}\r\n"), body).await
         }
         Some(Fault::GoneInTheMiddle) => whole(&mut stream, 410, json, "", &status_object(410)).await,
         Some(Fault::ForeignNotFound) => whole(&mut stream, 404, "text/html", "", b"<h1>not here</h1>").await,

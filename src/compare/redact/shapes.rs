@@ -38,10 +38,15 @@ const HARMLESS: [&str; 6] = [
 
 /// Whether a value with this name is secret.
 pub(super) fn is_secret_word(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let whole = matches!(plain.as_str(), "auth" | "pwd" | "psk" | "pass");
-    (whole || SECRET_WORDS.iter().any(|word| plain.ends_with(word)))
-        && !HARMLESS.iter().any(|word| plain.ends_with(word))
+    let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest_before(name, word) == Some(true));
+    let ends_with = |word: &&str| rest_before(name, word).is_some();
+    (whole || SECRET_WORDS.iter().any(|word| ends_with(&word))) && !HARMLESS.iter().any(|word| ends_with(&word))
+}
+
+/// Whether a name, without marks and in small letters, ends with a word; and then, whether it is nothing else.
+fn rest_before(name: &str, word: &str) -> Option<bool> {
+    let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    word.bytes().rev().all(|byte| letters.next() == Some(byte)).then(|| letters.next().is_none())
 }
 
 /// Whether a word is a token by its form, whatever stands before it.

@@ -1,10 +1,12 @@
 //! One GET against the API server: bounded by the deadline, tried again where a later try can succeed, and never more
 //! certain than what was received. Nothing of a body reaches an error text, since a body may hold secrets.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Request, StatusCode, header};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -64,6 +66,9 @@ pub(super) struct Caller {
     requests: AtomicU64,
     bytes: AtomicU64,
     answered: AtomicBool,
+    /// Seconds by which the server's clock is ahead of ours, in the answer where the two are closest; the maximum where no
+    /// answer had a date.
+    skew: AtomicI64,
 }
 
 /// What one try brought.
@@ -83,7 +88,22 @@ impl Caller {
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             answered: AtomicBool::new(false),
+            skew: AtomicI64::new(i64::MAX),
         }
+    }
+
+    /// Seconds by which the server's clock is ahead of ours; `None` where it did not say.
+    pub(super) fn skew(&self) -> Option<i64> {
+        Some(self.skew.load(Ordering::Relaxed)).filter(|skew| *skew != i64::MAX)
+    }
+
+    /// Keeps the smallest difference between the clocks: an answer may have waited on its way.
+    fn note_date(&self, date: &str) {
+        let Ok(date) = DateTimeParser::new().parse_timestamp(date) else { return };
+        let skew = date.as_second() - Timestamp::now().as_second();
+        let closer = |known: i64| (skew.unsigned_abs() < known.unsigned_abs()).then_some(skew);
+        // Where another answer was closer meanwhile, that one stays.
+        let _: Result<i64, i64> = self.skew.fetch_update(Ordering::Relaxed, Ordering::Relaxed, closer);
     }
 
     /// Requests made and bytes received so far.
@@ -149,6 +169,7 @@ impl Caller {
         let status = response.status();
         let (after, kind) = (text(&response, &header::RETRY_AFTER), text(&response, &header::CONTENT_TYPE));
         let after = after.parse().ok().map(Duration::from_secs);
+        self.note_date(&text(&response, &header::DATE));
         let Ok(body) = response.into_body().collect_bytes().await else {
             return again("the connection broke inside an answer", true);
         };

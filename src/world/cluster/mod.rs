@@ -189,6 +189,7 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Sen
             let caller = call::Caller::new(way.client.clone(), end);
             outcome.cluster = Some(Cluster { way });
             read::all(&caller, &online, &mut outcome, &mut progress).await;
+            outcome.world.unread.extend(caller.skew().and_then(clock));
             (outcome.requests, outcome.bytes) = caller.counts();
         }
         Err(none) => {
@@ -205,6 +206,21 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Sen
     outcome.world.source.resource_versions.clone_from(&outcome.versions);
     progress.clear();
     Ok(outcome)
+}
+
+/// Clocks that are further apart than this are a doubt, in seconds.
+const CLOCKS: i64 = 300;
+
+/// The doubt about a clock that differs from that of the API server: windows, certificates that expire and rollouts at a
+/// time are judged by ours and acted on by theirs.
+fn clock(skew: i64) -> Option<Unread> {
+    let way = if skew > 0 { "behind" } else { "ahead of" };
+    (skew.abs() > CLOCKS).then(|| Unread {
+        what: "the time".to_owned(),
+        why: format!("the clock here is {} minutes {way} that of the API server", skew.abs() / 60),
+        remedy: "set the clock".to_owned(),
+        keys: Vec::new(),
+    })
 }
 
 /// An outcome in which nothing was read yet.
