@@ -21,7 +21,7 @@ fn a_hook_does_not_keep_an_object_of_its_name_from_being_deleted() {
     let cluster = object("Cluster", Some("n"), "a", json!({}));
     let hook = annotated(cluster.clone(), "helm.sh/hook", "post-delete");
     let world = helm3(&[ours(cluster.clone())], std::slice::from_ref(&cluster));
-    assert_eq!(told(&predicted(&[hook.clone()], &world)), ["delete Cluster a"]);
+    assert_eq!(told(&predicted(std::slice::from_ref(&hook), &world)), ["delete Cluster a"]);
     assert_eq!(told(&predicted(&[hook], &old_render(&[cluster]))), ["delete Cluster a"]);
 }
 
@@ -36,7 +36,7 @@ fn a_hook_that_takes_the_place_of_an_object_deletes_it_once() {
 fn a_hook_of_a_base_file_is_not_what_was_written_last() {
     let live = object("MachineDeployment", Some("n"), "md", json!({"x": 1}));
     let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 2})), "helm.sh/hook", "pre-upgrade");
-    let mut world = world(LiveKind::Cluster, BaseKind::File, &[live.clone()], &[hook]);
+    let mut world = world(LiveKind::Cluster, BaseKind::File, &[live], &[hook]);
     world.host.kind = Some(HostKind::Helm3);
     let new = object("MachineDeployment", Some("n"), "md", json!({"x": 2}));
     assert_eq!(told(&predicted(&[new], &world)), ["update MachineDeployment md"]);

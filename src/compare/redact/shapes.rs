@@ -40,7 +40,7 @@ const HARMLESS: [&str; 6] = [
 pub(super) fn is_secret_word(name: &str) -> bool {
     let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest_before(name, word) == Some(true));
     let ends_with = |word: &&str| rest_before(name, word).is_some();
-    (whole || SECRET_WORDS.iter().any(|word| ends_with(&word))) && !HARMLESS.iter().any(|word| ends_with(&word))
+    (whole || SECRET_WORDS.iter().any(ends_with)) && !HARMLESS.iter().any(ends_with)
 }
 
 /// Whether a name, without marks and in small letters, ends with a word; and then, whether it is nothing else.
