@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rollgate::late::token;
-use rollgate::yaml::{self, Edit, New, NodeId, Spot};
+use rollgate::yaml::{self, Edit, New, Spot};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(input) = std::str::from_utf8(input) else { return };
@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
     let (Some(token), Some(with), Some(document)) = (parts.next(), parts.next(), parts.next()) else { return };
     let with = with.replace("\\n", "\n");
     let Ok(tree) = yaml::read(document.as_bytes()) else { return };
-    for node in (0..u32::try_from(tree.len()).unwrap_or(0)).map(NodeId) {
+    for node in tree.nodes() {
         let Some(text) = tree.scalar_text(node) else { continue };
         let spots: Vec<Spot> = token::places(text.as_bytes(), token)
             .filter(|range| text.is_char_boundary(range.start) && text.is_char_boundary(range.end))

@@ -17,7 +17,7 @@ pub(super) struct Hit {
 /// Every scalar of the document that holds placeholders, in order.
 pub(super) fn hits(tree: &Tree<'_>, targets: &[Target<'_>]) -> Vec<Hit> {
     let mut keys = vec![false; tree.len()];
-    for node in nodes(tree) {
+    for node in tree.nodes() {
         if matches!(tree.node(node).kind, NodeKind::Map { .. }) {
             for (key, _) in tree.entries(node) {
                 keys[key.0 as usize] = true;
@@ -25,7 +25,7 @@ pub(super) fn hits(tree: &Tree<'_>, targets: &[Target<'_>]) -> Vec<Hit> {
         }
     }
     let mut hits = Vec::new();
-    for node in nodes(tree) {
+    for node in tree.nodes() {
         if !matches!(tree.node(node).kind, NodeKind::Scalar(_)) {
             continue;
         }
@@ -62,8 +62,4 @@ fn edit(tree: &Tree<'_>, hit: &Hit, integer: &[bool]) -> Option<Edit> {
     let whole = matches!(hit.spots.as_slice(), [spot] if spot.range == (0..length) && spot.values.len() == 1);
     let number = whole && integer.get(hit.spots[0].values[0]).copied().unwrap_or_default();
     (!spots.is_empty()).then_some(Edit { node: hit.node, new: New::Text { spots, number } })
-}
-
-fn nodes(tree: &Tree<'_>) -> impl Iterator<Item = NodeId> + use<> {
-    (0..u32::try_from(tree.len()).unwrap_or(u32::MAX)).map(NodeId)
 }

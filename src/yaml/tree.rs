@@ -96,6 +96,11 @@ impl Tree<'_> {
         self.arena.nodes.len()
     }
 
+    /// Every node, in the order of the text; a collection stands before what is in it.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(NodeId)
+    }
+
     /// True for an empty document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
