@@ -33,7 +33,7 @@ pub(super) fn renamed(
         touches: None,
         rule: rule.to_owned(),
         because,
-        source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md".to_owned(),
+        source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
     };
     if begins_with(change, "metadata") {

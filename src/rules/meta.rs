@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use semver::Version;
 use serde_json::Value;
 
+use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
 use crate::effect::Effect;
 use crate::object::is_compared;
@@ -53,8 +55,22 @@ pub(super) fn faults(pack: &Pack) -> Vec<String> {
         {
             fault("since is later than until");
         }
-        if let Some(earlier) = pack.rules[..place].iter().find(|earlier| hides(earlier, rule)) {
-            fault(&format!("it can never win, because {} stands before it", earlier.id));
+        if pack.rules[..place].iter().any(|earlier| earlier.id == rule.id) {
+            fault("another rule has this id");
+        }
+        let before = &pack.rules[..place];
+        if !rule.paths.is_empty() && rule.paths.iter().all(|path| before.iter().any(|other| hides(other, rule, path))) {
+            let names: Vec<&str> = before
+                .iter()
+                .filter(|other| rule.paths.iter().any(|path| hides(other, rule, path)))
+                .map(|other| other.id.as_str())
+                .collect();
+            fault(&format!("it can never win, because {} stands before it", names.join(", ")));
+        } else if let Some((other, path)) = overlap(before, rule) {
+            fault(&format!(
+                "{} takes {path} without a condition in some of the same versions; say since and until",
+                other.id
+            ));
         }
     }
     let mut seen = BTreeSet::new();
@@ -77,24 +93,35 @@ fn is_id(id: &str) -> bool {
     id.split_once('/').is_some_and(|(family, name)| word(family) && word(name))
 }
 
-/// Whether every change that a rule is about is taken by an earlier one without conditions.
-fn hides(earlier: &Rule, rule: &Rule) -> bool {
-    let unconditional = is_unconditional(&earlier.when);
+/// Whether every change of a path of a rule is taken by an earlier rule without conditions.
+fn hides(earlier: &Rule, rule: &Rule, path: &Pattern) -> bool {
     let since = earlier.since.as_ref().is_none_or(|since| rule.since.as_ref().is_some_and(|own| own >= since));
     let until = earlier.until.as_ref().is_none_or(|until| rule.until.as_ref().is_some_and(|own| own <= until));
-    let covered = rule.paths.iter().all(|pattern| {
-        earlier.paths.iter().any(|other| {
-            other.text() == pattern.text()
-                || other.text().strip_suffix(".**").is_some_and(|head| {
-                    pattern.text() == head
-                        || pattern
-                            .text()
-                            .strip_prefix(head)
-                            .is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
-                })
-        })
-    });
-    unconditional && since && until && covered
+    is_unconditional(&earlier.when) && since && until && takes(earlier, path)
+}
+
+/// An earlier rule without conditions that takes a path of a rule without conditions in some version of both.
+fn overlap<'r>(before: &'r [Rule], rule: &'r Rule) -> Option<(&'r Rule, &'r str)> {
+    let minor = |version: &Version| (version.major, version.minor);
+    let ends_before = |one: &Rule, other: &Rule| {
+        one.until.as_ref().zip(other.since.as_ref()).is_some_and(|(until, since)| minor(until) < minor(since))
+    };
+    before
+        .iter()
+        .filter(|other| is_unconditional(&other.when) && is_unconditional(&rule.when))
+        .filter(|other| !ends_before(other, rule) && !ends_before(rule, other))
+        .find_map(|other| Some((other, rule.paths.iter().find(|path| takes(other, path))?.text())))
+}
+
+/// Whether the paths of a rule cover a path.
+fn takes(rule: &Rule, path: &Pattern) -> bool {
+    rule.paths.iter().any(|other| {
+        other.text() == path.text()
+            || other.text().strip_suffix(".**").is_some_and(|head| {
+                path.text() == head
+                    || path.text().strip_prefix(head).is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
+            })
+    })
 }
 
 /// Whether a rule asks for nothing besides its path.
