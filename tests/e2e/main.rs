@@ -4,11 +4,9 @@
 
 mod api;
 mod bench;
-#[cfg(feature = "forecasts")]
 mod cases;
 mod flux;
 mod helm;
-#[cfg(feature = "forecasts")]
 mod matrix;
 mod observe;
 #[cfg(feature = "forecasts")]

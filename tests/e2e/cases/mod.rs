@@ -15,6 +15,8 @@ pub(crate) type Objects = BTreeMap<&'static str, Value>;
 /// A change to the objects.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
+    /// Machines are replaced twice, by the change and when it is taken back, or it cannot be: not for every run.
+    pub(crate) long: bool,
     edits: &'static [Edit],
 }
 
@@ -96,7 +98,11 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
 }
 
 const fn case(name: &'static str, edits: &'static [Edit]) -> Case {
-    Case { name, edits }
+    Case { name, edits, long: false }
+}
+
+const fn long(name: &'static str, edits: &'static [Edit]) -> Case {
+    Case { name, edits, long: true }
 }
 
 /// A machine template whose Machines start at once.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Edit::{Copy, Set};
-use super::{Case, Objects, case, machine_template};
+use super::{Case, Objects, case, long, machine_template};
 
 fn template(kind: &str, group: &str, name: &str) -> Value {
     json!({"templateRef": {"apiVersion": format!("{group}.cluster.x-k8s.io/v1beta2"), "kind": kind, "name": name}})
@@ -99,7 +99,7 @@ pub(crate) const CASES: &[Case] = &[
     case("topology: class label", &[Set("class", "/metadata/labels/team", r#""a""#)]),
     case("topology: two workers", &[Set("cluster", "/spec/topology/workers/machineDeployments/0/replicas", "2")]),
     case("topology: variable", &[Set("cluster", "/spec/topology/variables/0/value", r#""two""#)]),
-    case(
+    long(
         "topology: control plane template renamed and changed",
         &[
             Copy("cp", "cp-b"),
@@ -115,5 +115,5 @@ pub(crate) const CASES: &[Case] = &[
             Set("class", "/spec/workers/machineDeployments/0/bootstrap/templateRef/name", r#""workers-b""#),
         ],
     ),
-    case("topology: version", &[Set("cluster", "/spec/topology/version", r#""v1.34.1""#)]),
+    long("topology: version", &[Set("cluster", "/spec/topology/version", r#""v1.34.1""#)]),
 ];

@@ -44,7 +44,7 @@ func providers() []*provider {
 		{name: "core", label: "cluster-api", kind: "CoreProvider", gates: "ClusterTopology=true,MachinePool=true"},
 		{name: "bootstrap", label: "bootstrap-kubeadm", kind: "BootstrapProvider", gates: "MachinePool=true"},
 		{name: "controlplane", label: "control-plane-kubeadm", kind: "ControlPlaneProvider", gates: "ClusterTopology=true"},
-		{name: capdProgram, label: "infrastructure-docker", kind: "InfrastructureProvider"},
+		{name: capdProgram, label: "infrastructure-docker", kind: "InfrastructureProvider", gates: "ClusterTopology=true"},
 		{name: "rke2-bootstrap", label: "bootstrap-rke2", kind: "BootstrapProvider"},
 		{name: "rke2-controlplane", label: "control-plane-rke2", kind: "ControlPlaneProvider"},
 	}

@@ -27,6 +27,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/controllers/remote"
+	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/test/infrastructure/container"
 	infrav1beta1 "sigs.k8s.io/cluster-api/test/infrastructure/docker/api/v1beta1"
 	infrav1 "sigs.k8s.io/cluster-api/test/infrastructure/docker/api/v1beta2"
@@ -51,6 +52,7 @@ func main() {
 	flag.IntVar(&o.webhookPort, "webhook-port", 9443, "port of the webhook server")
 	flag.StringVar(&o.certDir, "webhook-cert-dir", "", "folder with tls.crt and tls.key")
 	flag.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:0", "address of the health endpoint")
+	flag.Func("feature-gates", "`A=true,B=false`; the webhooks of cluster templates ask for ClusterTopology", feature.MutableGates.Set)
 	klog.InitFlags(nil)
 	flag.Parse()
 	ctrl.SetLogger(klog.Background())
