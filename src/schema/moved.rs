@@ -1,5 +1,5 @@
 //! The same object in another API version: what moved, was renamed or changed its form between v1beta1 and v1beta2 of
-//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22).
+//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13).
 //! Live objects are brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
 
 use serde_json::{Map, Value};
@@ -22,16 +22,25 @@ pub fn reshape(object: &mut Value, wanted: &Value) -> bool {
     if moves.is_empty() {
         return false;
     }
-    for (prefix, one) in moves.iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one))) {
-        let (source, target) = (join(prefix, one.from), join(prefix, one.to));
-        if old {
-            forward(object, &source, &target, one);
-        } else {
-            back(object, &source, &target, one, wanted);
+    let all = moves.iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one)));
+    if old {
+        for (prefix, one) in all {
+            forward(object, &join(prefix, one.from), &join(prefix, one.to), one);
+        }
+    } else {
+        let all: Vec<_> = all.collect();
+        for (prefix, one) in all.into_iter().rev() {
+            back(object, &join(prefix, one.from), &join(prefix, one.to), one, wanted);
         }
     }
     for (prefix, _) in moves.iter().filter(|(_, moves)| is_kubeadm(moves)) {
         health_check_timeout(object, prefix, old);
+        if !old {
+            // v1beta1 has no other timeouts.
+            ["initConfiguration.timeouts", "joinConfiguration.timeouts"].iter().for_each(|place| {
+                take(object, &join(prefix, place));
+            });
+        }
     }
     object["apiVersion"] = Value::from(to);
     true
@@ -75,7 +84,9 @@ fn forward(object: &mut Value, from: &str, to: &str, one: &Move) {
             How::Reference => modern(value),
             How::Arguments => listed(value),
             How::Plain if value == Value::Bool(false) => return,
-            How::Plain => value,
+            How::Plain | How::New => value,
+            How::Template => without(value, &ONLY_OLD),
+            How::Named => without(value, &["apiVersion", "kind", "uid", "resourceVersion", "fieldPath"]),
             How::Gone => return,
         };
         put(object, to, value);
@@ -94,7 +105,9 @@ fn back(object: &mut Value, from: &str, to: &str, one: &Move, wanted: &Value) {
             How::Seconds => value.as_i64().map_or(value, |seconds| Value::from(format!("{seconds}s"))),
             How::Reference => dated(value, model.as_ref()),
             How::Arguments => mapped(value),
-            How::Same | How::Plain | How::Gone => value,
+            How::Template => in_namespace(value, model.as_ref()),
+            How::New => return,
+            How::Same | How::Plain | How::Named | How::Gone => value,
         };
         put(object, from, value);
     });
@@ -174,8 +187,24 @@ fn modern(mut reference: Value) -> Value {
         let group = ApiVersion::parse(version.as_str().unwrap_or_default()).group.to_owned();
         map.insert("apiGroup".to_owned(), Value::from(group));
     }
-    for key in ["namespace", "uid", "resourceVersion", "fieldPath"] {
-        map.shift_remove(key);
+    without(reference, &ONLY_OLD)
+}
+
+/// What only old references have.
+const ONLY_OLD: [&str; 4] = ["namespace", "uid", "resourceVersion", "fieldPath"];
+
+/// A map without some keys.
+fn without(mut value: Value, keys: &[&str]) -> Value {
+    if let Some(map) = value.as_object_mut() {
+        keys.iter().for_each(|key| drop(map.shift_remove(*key)));
+    }
+    value
+}
+
+/// A reference with the namespace of the same reference in the other object.
+fn in_namespace(mut reference: Value, model: Option<&Value>) -> Value {
+    if let (Some(map), Some(namespace)) = (reference.as_object_mut(), model.and_then(|model| model.get("namespace"))) {
+        map.insert("namespace".to_owned(), namespace.clone());
     }
     reference
 }
@@ -188,10 +217,7 @@ fn dated(mut reference: Value, model: Option<&Value>) -> Value {
     let version = model.and_then(|model| model.get("apiVersion")).and_then(Value::as_str);
     let version = version.filter(|version| ApiVersion::parse(version).group == group);
     map.insert("apiVersion".to_owned(), Value::from(version.map_or_else(|| group.to_owned(), str::to_owned)));
-    if let Some(namespace) = model.and_then(|model| model.get("namespace")) {
-        map.insert("namespace".to_owned(), namespace.clone());
-    }
-    reference
+    in_namespace(reference, model)
 }
 
 /// A map of arguments as a list sorted by name, as the conversion sorts it.
@@ -280,6 +306,61 @@ mod tests {
         reshape(&mut live, &wanted);
         assert_eq!(live, wanted);
     }
+
+    /// A value with something at every place of a schema.
+    fn filled(node: &crate::schema::Node, depth: usize) -> Value {
+        use crate::schema::{Shape, Type};
+        match &node.shape {
+            _ if depth > 12 => json!("5m"),
+            Shape::Fields { fields, .. } => {
+                Value::Object(fields.iter().map(|(key, field)| (key.clone(), filled(field, depth + 1))).collect())
+            }
+            Shape::Map { values, .. } => json!({"key": filled(values, depth + 1)}),
+            Shape::List { items, .. } => json!([filled(items, depth + 1)]),
+            Shape::Leaf(Type::Boolean) => json!(true),
+            Shape::Leaf(Type::Number) => json!(7),
+            Shape::Leaf(Type::Empty) => json!({}),
+            Shape::Leaf(_) => json!("5m"),
+        }
+    }
+
+    #[test]
+    fn every_field_finds_its_place_in_the_other_version() {
+        let mut lost = Vec::new();
+        for kind in KINDS {
+            let version = |version: &str| format!("{}/{version}", kind.0);
+            for (from, to) in [("v1beta1", "v1beta2"), ("v1beta2", "v1beta1")] {
+                let schema = |at: &str| crate::schema::builtin(&version(at), kind.1).expect("in the table");
+                let mut object = json!({"apiVersion": version(from), "kind": kind.1, "spec": filled(schema(from), 0)});
+                let wanted = json!({"apiVersion": version(to), "kind": kind.1});
+                reshape(&mut object, &wanted);
+                let unknown = crate::schema::unknown_fields(&object["spec"], schema(to));
+                lost.extend(unknown.iter().map(|path| format!("{} {to} spec.{path}", kind.1)));
+            }
+        }
+        assert!(lost.is_empty(), "{} places:\n{}", lost.len(), lost.join("\n"));
+    }
+
+    /// Kinds whose versions differ.
+    const KINDS: [(&str, &str); 17] = [
+        ("cluster.x-k8s.io", "Cluster"),
+        ("cluster.x-k8s.io", "ClusterClass"),
+        ("cluster.x-k8s.io", "Machine"),
+        ("cluster.x-k8s.io", "MachineDeployment"),
+        ("cluster.x-k8s.io", "MachineHealthCheck"),
+        ("cluster.x-k8s.io", "MachinePool"),
+        ("cluster.x-k8s.io", "MachineSet"),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfig"),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+        ("bootstrap.cluster.x-k8s.io", "RKE2Config"),
+        ("bootstrap.cluster.x-k8s.io", "RKE2ConfigTemplate"),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate"),
+        ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane"),
+        ("controlplane.cluster.x-k8s.io", "RKE2ControlPlaneTemplate"),
+        ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate"),
+        ("infrastructure.cluster.x-k8s.io", "Metal3DataTemplate"),
+    ];
 
     #[test]
     fn equal_versions_and_unknown_kinds_keep_their_form() {

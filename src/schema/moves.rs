@@ -1,4 +1,5 @@
-//! The table of what stands elsewhere in v1beta2, kind by kind, in the order in which it is moved.
+//! The table of what stands elsewhere in v1beta2, kind by kind, in the order in which it is moved there; on the way back the
+//! order is the other way round.
 
 /// How a value changes while it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,12 +10,18 @@ pub(super) enum How {
     Seconds,
     /// A reference says a group instead of a version.
     Reference,
+    /// A reference keeps its version and loses what only old references have.
+    Template,
+    /// A reference keeps its name and namespace only.
+    Named,
     /// A map of arguments becomes a list.
     Arguments,
     /// `false` and absent were the same.
     Plain,
     /// There is no such field any more.
     Gone,
+    /// There was no such field: conversion keeps it in an annotation, out of sight.
+    New,
 }
 
 /// One place of v1beta1 and where it stands in v1beta2.
@@ -35,7 +42,7 @@ const fn reformed(place: &'static str, how: How) -> Move {
     moved(place, place, how)
 }
 
-use How::{Arguments, Gone, Plain, Reference, Same, Seconds};
+use How::{Arguments, Gone, Named, New, Plain, Reference, Same, Seconds, Template};
 
 /// Timeouts and references of a Machine's spec.
 const MACHINE: &[Move] = &[
@@ -73,6 +80,7 @@ const KUBEADM: &[Move] = &[
 const KUBEADM_CONTROL_PLANE: &[Move] = &[
     moved("machineTemplate.infrastructureRef", "machineTemplate.spec.infrastructureRef", Reference),
     moved("machineTemplate.readinessGates", "machineTemplate.spec.readinessGates", Same),
+    moved("machineTemplate.taints", "machineTemplate.spec.taints", Same),
     moved("machineTemplate.nodeDrainTimeout", "machineTemplate.spec.deletion.nodeDrainTimeoutSeconds", Seconds),
     moved(
         "machineTemplate.nodeVolumeDetachTimeout",
@@ -89,32 +97,96 @@ const KUBEADM_CONTROL_PLANE: &[Move] = &[
     moved("machineNamingStrategy", "machineNaming", Same),
 ];
 
-/// What owners of workers have around their template.
-const WORKERS: &[Move] = &[
+/// What a MachineDeployment has around its template.
+const DEPLOYMENT: &[Move] = &[
     moved("rolloutAfter", "rollout.after", Same),
     moved("strategy.remediation", "remediation", Same),
     moved("strategy.rollingUpdate.deletePolicy", "deletion.order", Same),
     moved("strategy", "rollout.strategy", Same),
-    moved("deletePolicy", "deletion.order", Same),
     moved("minReadySeconds", "template.spec.minReadySeconds", Same),
     moved("machineNamingStrategy", "machineNaming", Same),
     reformed("progressDeadlineSeconds", Gone),
     reformed("revisionHistoryLimit", Gone),
 ];
 
-/// A MachineHealthCheck.
-const HEALTH_CHECK: &[Move] = &[
-    moved("nodeStartupTimeout", "checks.nodeStartupTimeoutSeconds", Seconds),
-    moved("unhealthyConditions", "checks.unhealthyNodeConditions", Same),
-    moved("maxUnhealthy", "remediation.triggerIf.unhealthyLessThanOrEqualTo", Same),
-    moved("unhealthyRange", "remediation.triggerIf.unhealthyInRange", Same),
-    moved("remediationTemplate", "remediation.templateRef", Same),
+/// What a MachineSet has around its template.
+const SET: &[Move] = &[
+    moved("deletePolicy", "deletion.order", Same),
+    moved("minReadySeconds", "template.spec.minReadySeconds", Same),
+    moved("machineNamingStrategy", "machineNaming", Same),
 ];
 
-/// The items of a MachineHealthCheck, in the place that they have in both forms in turn.
-const HEALTH_CHECK_ITEMS: &[Move] = &[
+/// What a MachinePool has around its template.
+const POOL: &[Move] = &[moved("minReadySeconds", "template.spec.minReadySeconds", Same)];
+
+/// What only a Machine of its own has.
+const LONE_MACHINE: &[Move] = &[reformed("minReadySeconds", New)];
+
+/// A MachineHealthCheck.
+const HEALTH_CHECK: &[Move] = &[
     moved("unhealthyConditions[*].timeout", "unhealthyConditions[*].timeoutSeconds", Seconds),
-    moved("checks.unhealthyNodeConditions[*].timeout", "checks.unhealthyNodeConditions[*].timeoutSeconds", Seconds),
+    moved("unhealthyMachineConditions[*].timeout", "unhealthyMachineConditions[*].timeoutSeconds", Seconds),
+    moved("unhealthyConditions", "checks.unhealthyNodeConditions", Same),
+    moved("unhealthyMachineConditions", "checks.unhealthyMachineConditions", Same),
+    moved("nodeStartupTimeout", "checks.nodeStartupTimeoutSeconds", Seconds),
+    moved("maxUnhealthy", "remediation.triggerIf.unhealthyLessThanOrEqualTo", Same),
+    moved("unhealthyRange", "remediation.triggerIf.unhealthyInRange", Same),
+    moved("remediationTemplate", "remediation.templateRef", Template),
+];
+
+/// The health check of a class or of a topology, below what holds it.
+const INNER_HEALTH_CHECK: &[Move] = &[
+    moved(
+        "machineHealthCheck.unhealthyConditions[*].timeout",
+        "machineHealthCheck.unhealthyConditions[*].timeoutSeconds",
+        Seconds,
+    ),
+    moved(
+        "machineHealthCheck.unhealthyMachineConditions[*].timeout",
+        "machineHealthCheck.unhealthyMachineConditions[*].timeoutSeconds",
+        Seconds,
+    ),
+    moved("machineHealthCheck.unhealthyConditions", "healthCheck.checks.unhealthyNodeConditions", Same),
+    moved("machineHealthCheck.unhealthyMachineConditions", "healthCheck.checks.unhealthyMachineConditions", Same),
+    moved("machineHealthCheck.nodeStartupTimeout", "healthCheck.checks.nodeStartupTimeoutSeconds", Seconds),
+    moved("machineHealthCheck.maxUnhealthy", "healthCheck.remediation.triggerIf.unhealthyLessThanOrEqualTo", Same),
+    moved("machineHealthCheck.unhealthyRange", "healthCheck.remediation.triggerIf.unhealthyInRange", Same),
+    moved("machineHealthCheck.remediationTemplate", "healthCheck.remediation.templateRef", Template),
+    moved("machineHealthCheck.enable", "healthCheck.enabled", Same),
+];
+
+/// Timeouts and names of a part of a class or of a topology.
+const PART: &[Move] = &[
+    moved("nodeDrainTimeout", "deletion.nodeDrainTimeoutSeconds", Seconds),
+    moved("nodeVolumeDetachTimeout", "deletion.nodeVolumeDetachTimeoutSeconds", Seconds),
+    moved("nodeDeletionTimeout", "deletion.nodeDeletionTimeoutSeconds", Seconds),
+    moved("namingStrategy", "naming", Same),
+    reformed("variables.overrides[*].definitionFrom", Gone),
+];
+
+/// How workers of a class or of a topology are replaced.
+const STRATEGY: &[Move] = &[
+    moved("strategy.remediation.maxInFlight", "healthCheck.remediation.maxInFlight", Same),
+    moved("strategy.rollingUpdate.deletePolicy", "deletion.order", Same),
+    moved("strategy", "rollout.strategy", Same),
+];
+
+/// Workers of a class.
+const CLASS_WORKER: &[Move] = &[
+    moved("template.metadata", "metadata", Same),
+    moved("template.bootstrap.ref", "bootstrap.templateRef", Template),
+    moved("template.infrastructure.ref", "infrastructure.templateRef", Template),
+];
+
+/// A ClusterClass, beside its parts.
+const CLUSTER_CLASS: &[Move] = &[
+    moved("infrastructure.ref", "infrastructure.templateRef", Template),
+    moved("infrastructureNamingStrategy", "infrastructure.naming", Same),
+    moved("controlPlane.ref", "controlPlane.templateRef", Template),
+    moved("controlPlane.machineInfrastructure.ref", "controlPlane.machineInfrastructure.templateRef", Template),
+    moved("patches[*].external.generateExtension", "patches[*].external.generatePatchesExtension", Same),
+    moved("patches[*].external.validateExtension", "patches[*].external.validateTopologyExtension", Same),
+    moved("variables[*].metadata", "variables[*].deprecatedV1Beta1Metadata", Same),
 ];
 
 /// A Cluster and its topology.
@@ -125,27 +197,6 @@ const CLUSTER: &[Move] = &[
     moved("topology.classNamespace", "topology.classRef.namespace", Same),
     reformed("topology.rolloutAfter", Gone),
     reformed("topology.variables[*].definitionFrom", Gone),
-    moved("topology.controlPlane.nodeDrainTimeout", "topology.controlPlane.deletion.nodeDrainTimeoutSeconds", Seconds),
-    moved(
-        "topology.controlPlane.nodeVolumeDetachTimeout",
-        "topology.controlPlane.deletion.nodeVolumeDetachTimeoutSeconds",
-        Seconds,
-    ),
-    moved(
-        "topology.controlPlane.nodeDeletionTimeout",
-        "topology.controlPlane.deletion.nodeDeletionTimeoutSeconds",
-        Seconds,
-    ),
-];
-
-/// The workers of a topology, below one item.
-const TOPOLOGY_WORKER: &[Move] = &[
-    moved("nodeDrainTimeout", "deletion.nodeDrainTimeoutSeconds", Seconds),
-    moved("nodeVolumeDetachTimeout", "deletion.nodeVolumeDetachTimeoutSeconds", Seconds),
-    moved("nodeDeletionTimeout", "deletion.nodeDeletionTimeoutSeconds", Seconds),
-    moved("strategy.remediation.maxInFlight", "healthCheck.remediation.maxInFlight", Same),
-    moved("strategy.rollingUpdate.deletePolicy", "deletion.order", Same),
-    moved("strategy", "rollout.strategy", Same),
 ];
 
 /// An RKE2ControlPlane.
@@ -160,6 +211,33 @@ const RKE2_CONTROL_PLANE: &[Move] = &[
     moved("machineTemplate.nodeDeletionTimeout", "machineTemplate.spec.deletion.nodeDeletionTimeoutSeconds", Seconds),
 ];
 
+/// What an RKE2ControlPlane has no more.
+const RKE2_GONE: &[Move] = &[reformed("infrastructureRef", Gone), reformed("nodeDrainTimeout", Gone)];
+
+/// What a template of an RKE2ControlPlane has no more.
+const RKE2_TEMPLATE_GONE: &[Move] = &[reformed("replicas", Gone), reformed("version", Gone)];
+
+/// A Metal3Machine's spec (CAPM3 `api/v1beta1/conversion.go` of 1.13).
+const METAL3_MACHINE: &[Move] = &[moved("image.format", "image.diskFormat", Same), reformed("dataTemplate", Named)];
+
+/// A template of Metal3Machines around their spec.
+const METAL3_TEMPLATE: &[Move] = &[reformed("metadata", New)];
+
+/// A Metal3DataTemplate.
+const METAL3_DATA: &[Move] = &[
+    moved("metaData.ipAddressesFromIPPool", "metaData.ipAddressesFromPool", Same),
+    moved("metaData.prefixesFromIPPool", "metaData.prefixesFromPool", Same),
+    moved("metaData.gatewaysFromIPPool", "metaData.gatewaysFromPool", Same),
+    moved("metaData.dnsServersFromIPPool", "metaData.dnsServersFromPool", Same),
+    reformed("templateReference", Gone),
+];
+
+/// Places of the workers of a class or a topology.
+const DEPLOYMENTS_OF_CLASS: &str = "spec.workers.machineDeployments[*]";
+const POOLS_OF_CLASS: &str = "spec.workers.machinePools[*]";
+const DEPLOYMENTS_OF_TOPOLOGY: &str = "spec.topology.workers.machineDeployments[*]";
+const POOLS_OF_TOPOLOGY: &str = "spec.topology.workers.machinePools[*]";
+
 /// The moves of a kind, as pairs of a prefix and what moves below it; nothing where the kind is not known.
 pub(super) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] {
     match kind {
@@ -169,15 +247,40 @@ pub(super) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] 
         }
         "KubeadmConfig" => &[("spec", KUBEADM)],
         "KubeadmConfigTemplate" => &[("spec.template.spec", KUBEADM)],
-        "MachineDeployment" | "MachineSet" | "MachinePool" => &[("spec", WORKERS), ("spec.template.spec", MACHINE)],
-        "Machine" => &[("spec", MACHINE)],
-        "MachineHealthCheck" => &[("spec", HEALTH_CHECK_ITEMS), ("spec", HEALTH_CHECK)],
+        "MachineDeployment" => &[("spec.template.spec", MACHINE), ("spec", DEPLOYMENT)],
+        "MachineSet" => &[("spec.template.spec", MACHINE), ("spec", SET)],
+        "MachinePool" => &[("spec.template.spec", MACHINE), ("spec", POOL)],
+        "Machine" => &[("spec", MACHINE), ("spec", LONE_MACHINE)],
+        "MachineHealthCheck" => &[("spec", HEALTH_CHECK)],
         "Cluster" => &[
             ("spec", CLUSTER),
-            ("spec.topology.workers.machineDeployments[*]", TOPOLOGY_WORKER),
-            ("spec.topology.workers.machinePools[*]", TOPOLOGY_WORKER),
+            ("spec.topology.controlPlane", INNER_HEALTH_CHECK),
+            ("spec.topology.controlPlane", PART),
+            (DEPLOYMENTS_OF_TOPOLOGY, INNER_HEALTH_CHECK),
+            (DEPLOYMENTS_OF_TOPOLOGY, PART),
+            (DEPLOYMENTS_OF_TOPOLOGY, STRATEGY),
+            (POOLS_OF_TOPOLOGY, PART),
         ],
-        "RKE2ControlPlane" => &[("spec", RKE2_CONTROL_PLANE)],
+        "ClusterClass" => &[
+            ("spec", CLUSTER_CLASS),
+            ("spec.controlPlane", INNER_HEALTH_CHECK),
+            ("spec.controlPlane", PART),
+            (DEPLOYMENTS_OF_CLASS, CLASS_WORKER),
+            (DEPLOYMENTS_OF_CLASS, INNER_HEALTH_CHECK),
+            (DEPLOYMENTS_OF_CLASS, PART),
+            (DEPLOYMENTS_OF_CLASS, STRATEGY),
+            (POOLS_OF_CLASS, CLASS_WORKER),
+            (POOLS_OF_CLASS, PART),
+        ],
+        "RKE2ControlPlane" => &[("spec", RKE2_CONTROL_PLANE), ("spec", RKE2_GONE)],
+        "RKE2ControlPlaneTemplate" => &[
+            ("spec.template.spec", RKE2_CONTROL_PLANE),
+            ("spec.template.spec", RKE2_GONE),
+            ("spec.template.spec", RKE2_TEMPLATE_GONE),
+        ],
+        "Metal3Machine" => &[("spec", METAL3_MACHINE)],
+        "Metal3MachineTemplate" => &[("spec.template.spec", METAL3_MACHINE), ("spec.template", METAL3_TEMPLATE)],
+        "Metal3DataTemplate" => &[("spec", METAL3_DATA)],
         _ => &[],
     }
 }
