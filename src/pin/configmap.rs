@@ -35,7 +35,7 @@ impl std::fmt::Debug for ConfigMapStore {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigMapError {
     /// The API server refused or could not be reached.
-    #[error("pins in ConfigMap {namespace}/{name}: cannot {action}: {source}; needed is {verbs} on configmaps there")]
+    #[error("pins in ConfigMap {namespace}/{name}: cannot {action}: {source}; {remedy}")]
     Api {
         /// Namespace.
         namespace: String,
@@ -43,8 +43,8 @@ pub enum ConfigMapError {
         name: String,
         /// What was tried.
         action: &'static str,
-        /// The rights that it takes.
-        verbs: &'static str,
+        /// What to do: the line of a role where a right is missing.
+        remedy: String,
         /// Why not.
         source: Box<kube::Error>,
     },
@@ -118,7 +118,7 @@ impl ConfigMapStore {
         match written {
             Ok(_) => Ok(true),
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
-            Err(error) => Err(self.fail("write it", "create and update", error)),
+            Err(error) => Err(self.fail("write it", if is_new { "create" } else { "update" }, error)),
         }
     }
 
@@ -126,9 +126,15 @@ impl ConfigMapStore {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    fn fail(&self, action: &'static str, verbs: &'static str, source: kube::Error) -> ConfigMapError {
+    fn fail(&self, action: &'static str, verb: &str, source: kube::Error) -> ConfigMapError {
         let (namespace, name) = (self.namespace.clone(), self.name.clone());
-        ConfigMapError::Api { namespace, name, action, verbs, source: Box::new(source) }
+        let remedy = match &source {
+            kube::Error::Api(status) if status.code == 403 => {
+                format!("add to the role: - {{apiGroups: [\"\"], resources: [\"configmaps\"], verbs: [\"{verb}\"]}}")
+            }
+            _ => "try again; kubectl get --raw /readyz shows the state of the API server".to_owned(),
+        };
+        ConfigMapError::Api { namespace, name, action, remedy, source: Box::new(source) }
     }
 }
 

@@ -83,7 +83,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
     let mut live = Inventory::default();
     let files = files(path)?;
     for file in &files {
-        let bytes: Arc<[u8]> = Arc::from(read(file)?);
+        let bytes = read(file)?;
         if snapshot::is_snapshot(&bytes) {
             if files.len() > 1 {
                 let what = "it lies among other files; give the snapshot alone".to_owned();
@@ -91,6 +91,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             }
             return saved(file, &bytes, host);
         }
+        let bytes: Arc<[u8]> = Arc::from(bytes);
         let stream =
             Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
         Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));

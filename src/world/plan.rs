@@ -193,7 +193,12 @@ fn release_line(read: &ReleaseRead) -> String {
     }
 }
 
-/// Words with commas.
+/// Words with commas; of many only the first ones.
 fn join(words: &BTreeSet<String>) -> String {
-    words.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    const SHOWN: usize = 8;
+    let shown = words.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match words.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

@@ -1,7 +1,7 @@
 //! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a hash keyed for
 //! this one file, so that equal still shows as equal and nothing else can be learned by looking.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
-use crate::compare::redact::Redactor;
+use crate::compare::redact::{MARK, Redactor};
 use crate::object::{Body, Inventory, Object, Path};
 
 /// The version of the file format that this program writes and reads.
@@ -130,16 +130,29 @@ impl Snapshot {
     }
 }
 
-/// Replaces the hashes in a World by what `rendered` has in their place, wherever it has the same secret: equal secrets are
-/// equal again, others stay hashes and so differ.
+/// Replaces the hashes in a World by what they stand for, wherever `rendered` holds the same secret: equal secrets are equal
+/// again, in the object itself and in what controllers made of it; others stay hashes and so differ.
 pub fn reveal(world: &mut World, key: &str, redact: &[String], rendered: &Inventory) {
     let Some(key) = unhex(key) else { return };
-    let mut redactor = Redactor::new(&key).with_patterns(redact.iter().map(String::as_str));
+    let mut redactor = Redactor::new(&key).with_patterns(redact.iter().map(String::as_str)).keeping_marks();
     rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
-    let home = world.host.namespace.clone();
-    let shown = shown(&redactor, rendered, home.as_deref());
+    for object in rendered.objects() {
+        if let Ok(value) = object.value() {
+            drop(redactor.value(&object.key, &Path::root(), None, &value));
+        }
+    }
+    let marks = redactor.into_marks();
+    if marks.is_empty() {
+        return;
+    }
     for objects in [&mut world.live, &mut world.base.objects] {
-        *objects = revealed(std::mem::take(objects), &shown, home.as_deref());
+        let mut revealed: Vec<Object> = std::mem::take(objects).into();
+        for object in &mut revealed {
+            if let Body::Value(value) = &mut object.body {
+                uncover(value, &marks);
+            }
+        }
+        *objects = revealed.into();
     }
 }
 
@@ -172,57 +185,34 @@ fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
     Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
 }
 
-/// What is rendered, plain and hashed, by key with a namespace; only objects that have something secret.
-type Shown = BTreeMap<crate::object::Key, (Value, Value)>;
-
-/// Hashes what is rendered.
-fn shown(redactor: &Redactor, rendered: &Inventory, home: Option<&str>) -> Shown {
-    let mut shown = Shown::new();
-    for object in rendered.objects() {
-        let Ok(plain) = object.value() else { continue };
-        let hashed = redactor.value(&object.key, &Path::root(), None, &plain);
-        if *plain != hashed {
-            shown.insert(full(&object.key, home), (plain.into_owned(), hashed));
-        }
-    }
-    shown
-}
-
-/// A key with the namespace of the release where it says none.
-fn full(key: &crate::object::Key, home: Option<&str>) -> crate::object::Key {
-    let namespace = key.namespace.clone().or_else(|| home.map(str::to_owned));
-    crate::object::Key { namespace, ..key.clone() }
-}
-
-/// Objects with the plain text where the hashes agree.
-fn revealed(objects: Inventory, shown: &Shown, home: Option<&str>) -> Inventory {
-    let mut objects: Vec<Object> = objects.into();
-    for object in &mut objects {
-        if let (Some((plain, hashed)), Body::Value(value)) = (shown.get(&full(&object.key, home)), &mut object.body) {
-            uncover(value, plain, hashed);
-        }
-    }
-    objects.into()
-}
-
-/// Puts the plain text where both hashes are the same and the plain text is not what was recorded.
-fn uncover(recorded: &mut Value, plain: &Value, hashed: &Value) {
-    match (recorded, plain, hashed) {
-        (Value::Object(recorded), Value::Object(plain), Value::Object(hashed)) => {
-            for (key, value) in recorded {
-                if let (Some(plain), Some(hashed)) = (plain.get(key), hashed.get(key)) {
-                    uncover(value, plain, hashed);
-                }
+/// Puts the plain text in the place of every mark that is known.
+fn uncover(value: &mut Value, marks: &HashMap<String, Value>) {
+    match value {
+        Value::Object(map) => map.values_mut().for_each(|value| uncover(value, marks)),
+        Value::Array(items) => items.iter_mut().for_each(|value| uncover(value, marks)),
+        Value::String(text) if text.contains(MARK) => {
+            let whole = marks.get(text.as_str()).cloned();
+            if let Some(plain) = whole.or_else(|| plain(text, marks).map(Value::String)) {
+                *value = plain;
             }
         }
-        (Value::Array(recorded), Value::Array(plain), Value::Array(hashed)) => {
-            for ((value, plain), hashed) in recorded.iter_mut().zip(plain).zip(hashed) {
-                uncover(value, plain, hashed);
-            }
-        }
-        (recorded, plain, hashed) if *recorded == *hashed => recorded.clone_from(plain),
         _ => {}
     }
+}
+
+/// A text with the known marks replaced; `None` where there is none.
+fn plain(text: &str, marks: &HashMap<String, Value>) -> Option<String> {
+    let (mut out, mut rest, mut found) = (String::with_capacity(text.len()), text, false);
+    while let Some(start) = rest.find(MARK) {
+        let end = rest[start..].find('>').map_or(rest.len(), |length| start + length + 1);
+        out.push_str(&rest[..start]);
+        let known = marks.get(&rest[start..end]).and_then(Value::as_str);
+        found |= known.is_some();
+        out.push_str(known.unwrap_or(&rest[start..end]));
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    found.then_some(out)
 }
 
 /// Bytes from hexadecimal digits.

@@ -88,3 +88,28 @@ fn a_newer_version_and_a_broken_file_are_named() {
     assert!(is_snapshot(b" {\n \"apiVersion\": \"rollgate.dev/v9\"}"));
     assert!(!is_snapshot(br#"{"apiVersion":"v1","kind":"ConfigMap"}"#));
 }
+
+#[test]
+fn a_secret_that_a_controller_copied_is_equal_again_too() {
+    let machine_config = json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1", "kind": "RKE2Config",
+        "metadata": {"name": "cp-x", "namespace": "n", "uid": "3"},
+        "spec": {"users": [{"name": "a", "passwd": CANARY}, {"name": "b", "passwd": 12_345_678}],
+            "files": [{"path": "/a", "content": "password: canary-secret-text\nx: 1\n"}]}});
+    let owner = |passwd: &str| {
+        let mut owner = control_plane("password: canary-secret-text\n");
+        owner["spec"]["users"] = json!([{"name": "a", "passwd": passwd}, {"name": "b", "passwd": 12_345_678}]);
+        owner
+    };
+    let live = inventory(&[owner(CANARY), machine_config.clone()]);
+    let text = serde_json::to_vec(&Snapshot::of(world(live), &fresh_key(), &[])).expect("JSON");
+    assert!(!String::from_utf8_lossy(&text).contains("canary"));
+    let again = |rendered: Value| {
+        let Snapshot { mut world, key, .. } = Snapshot::read(&text).expect("a snapshot");
+        reveal(&mut world, &key, &[], &inventory(&[rendered]));
+        world.live.objects()[1].value().expect("a tree").into_owned()
+    };
+    assert_eq!(again(owner(CANARY)), machine_config);
+    let other = again(owner("b3RoZXItc2VjcmV0"));
+    assert_ne!(other["spec"]["users"][0], machine_config["spec"]["users"][0]);
+    assert_eq!(other["spec"]["users"][1], machine_config["spec"]["users"][1]);
+}

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stderr, reason = "a test says why it was skipped, and what it measured")]
 
 mod bench;
+mod commit;
 mod killed;
 mod login;
 mod look;

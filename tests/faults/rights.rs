@@ -10,7 +10,7 @@ use crate::bench::{Bench, NAMESPACE, bench};
 use crate::look::{Verdict, essence, look, verdict};
 
 /// The rules of one role of the documentation.
-fn rules(role: &str) -> Vec<Value> {
+pub(crate) fn rules(role: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rbac.yaml");
     let bytes: std::sync::Arc<[u8]> = std::fs::read(path).expect("the roles").into();
     let stream = rollgate::object::Stream::load(&bytes).expect("a stream");
@@ -19,7 +19,7 @@ fn rules(role: &str) -> Vec<Value> {
 }
 
 /// A user with these rights in the namespace, and these in the whole cluster.
-fn user(bench: &Bench, name: &str, inside: &[Value], everywhere: &[Value]) -> PathBuf {
+pub(crate) fn user(bench: &Bench, name: &str, inside: &[Value], everywhere: &[Value]) -> PathBuf {
     let rbac = "rbac.authorization.k8s.io";
     let object = |kind: &str, namespace: Option<&str>, more: Value| {
         let mut object = json!({"apiVersion": format!("{rbac}/v1"), "kind": kind, "metadata": {"name": name}});

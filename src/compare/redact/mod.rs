@@ -6,6 +6,8 @@ mod places;
 mod shapes;
 mod text;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -23,6 +25,9 @@ const SHORTEST_LEARNED: usize = 8;
 /// How many encodings are looked behind.
 const DEEPEST: usize = 4;
 
+/// How a mark begins.
+pub const MARK: &str = "<redacted:";
+
 /// Hides what is secret. It knows secrets by their place, by their shape, and those that it has seen in other places.
 #[derive(Clone)]
 pub struct Redactor {
@@ -32,6 +37,8 @@ pub struct Redactor {
     patterns: Vec<Vec<String>>,
     /// Secrets seen so far.
     known: Learned,
+    /// Each mark that was made, with what it stands for, where that is wanted.
+    made: Option<RefCell<HashMap<String, Value>>>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -45,7 +52,20 @@ impl Redactor {
     /// take one from the cluster or the policy where a digest has to outlive the run, else a random one.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
-        Self { key: key.to_vec(), patterns: Vec::new(), known: Learned::default() }
+        Self { key: key.to_vec(), patterns: Vec::new(), known: Learned::default(), made: None }
+    }
+
+    /// Keeps each mark that is made from now on, with what it stands for.
+    #[must_use]
+    pub fn keeping_marks(mut self) -> Self {
+        self.made = Some(RefCell::default());
+        self
+    }
+
+    /// The marks that were kept.
+    #[must_use]
+    pub fn into_marks(self) -> HashMap<String, Value> {
+        self.made.map(RefCell::into_inner).unwrap_or_default()
     }
 
     /// Also hides what stands at paths like `spec.files.*.content` or `data.**`; list places count as a step.
@@ -159,7 +179,16 @@ impl Redactor {
     pub fn mark(&self, secret: &str) -> String {
         let hash = keyed_hash(&self.key, secret.as_bytes());
         let short: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        format!("<redacted:{short}>")
+        let mark = format!("{MARK}{short}>");
+        self.keep(&mark, || Value::String(secret.to_owned()));
+        mark
+    }
+
+    /// Keeps what a mark stands for, where that is wanted.
+    fn keep(&self, mark: &str, value: impl FnOnce() -> Value) {
+        if let Some(made) = &self.made {
+            made.borrow_mut().insert(mark.to_owned(), value());
+        }
     }
 
     /// Whether what stands at a place is secret whatever it is.
@@ -177,7 +206,12 @@ impl Redactor {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::String(text) if text.is_empty() => value.clone(),
             Value::String(text) => Value::String(self.mark(text)),
-            Value::Number(number) => Value::String(self.mark(&number.to_string())),
+            Value::Number(number) => {
+                // Not the mark of the same digits as text: the two are different values.
+                let mark = self.mark(&format!("number {number}"));
+                self.keep(&mark, || value.clone());
+                Value::String(mark)
+            }
         }
     }
 

@@ -177,7 +177,10 @@ async fn others_that_never_stop_writing_win() {
 async fn a_missing_right_is_named() {
     let (store, _server) = store(Server { forbidden: true, ..Server::default() }).await;
     let error = store.read().await.expect_err("forbidden").to_string();
-    assert!(error.contains("cannot read it") && error.ends_with("needed is get on configmaps there"), "{error}");
+    assert!(
+        error.contains("cannot read it") && error.ends_with("resources: [\"configmaps\"], verbs: [\"get\"]}"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub(super) async fn pointed(
         names
             .retain(|read| kinds.get(&read.kind).is_none_or(|kind| kind.selector.is_some() || !covered(outcome, read)));
         progress.say(&format!("reading the cluster: {} objects that live ones point at", names.len()));
+        // What a list has brought needs no line of its own in the plan.
+        outcome.plan.objects.extend(names.iter().cloned());
         for read in &mut names {
             read.version = version_of(outcome, &read.kind.group);
         }
@@ -46,7 +48,6 @@ pub(super) async fn pointed(
             place(outcome, read, answer);
         }
         outcome.plan.kinds.extend(kinds);
-        outcome.plan.objects.extend(found);
     }
 }
 
