@@ -58,7 +58,7 @@ fn wanted(plan: &ReadPlan) -> BTreeSet<(GroupKind, Option<String>)> {
     kinds.chain(plan.objects.iter().map(|read| (read.kind.clone(), read.version.clone()))).collect()
 }
 
-/// Lists kinds, all at once, and puts what they hold into the World.
+/// Lists kinds, all at once, and puts what they hold into the World; gives the kinds of which a list is missing.
 pub(super) async fn lists(
     caller: &Caller,
     online: &Online<'_>,
@@ -66,7 +66,8 @@ pub(super) async fn lists(
     kinds: &BTreeMap<GroupKind, KindRead>,
     outcome: &mut Outcome,
     progress: &mut Progress<'_>,
-) {
+) -> BTreeSet<GroupKind> {
+    let mut missing = BTreeSet::new();
     let mut running = FuturesUnordered::new();
     for (kind, read) in kinds {
         match served(catalogue, kind, read, online, outcome) {
@@ -95,6 +96,7 @@ pub(super) async fn lists(
                     listed.objects.into_iter().for_each(|object| outcome.world.live.push(object));
                 }
                 Part::Unread(place, fault) => {
+                    missing.insert(kind.clone());
                     let keys = if read.keep.managed_fields { keys_of(online, kind) } else { Vec::new() };
                     let what = format!("list of {kind}{place}");
                     let remedy = refused(&fault, &resource.group, &resource.plural, &["get", "list"]);
@@ -103,6 +105,7 @@ pub(super) async fn lists(
             }
         }
     }
+    missing
 }
 
 /// One list of a kind: all of it, or that of one namespace.

@@ -24,16 +24,20 @@ pub(super) async fn pointed(
     progress: &mut Progress<'_>,
 ) {
     // What is found in one round (a control plane through its Cluster, a class) points at templates in turn.
+    let mut done: BTreeSet<ObjectRead> = outcome.plan.objects.iter().cloned().collect();
     for _ in 0..ROUNDS {
-        let found = fresh(outcome);
+        let found = fresh(outcome, &done);
         if found.is_empty() {
             return;
         }
         let kinds = many(outcome, &found);
         let asked = found.iter().map(|read| (read.kind.clone(), version_of(outcome, &read.kind.group))).collect();
         catalogue.more(caller, &asked).await;
-        lists(caller, online, catalogue, &kinds, outcome, progress).await;
+        let missing = lists(caller, online, catalogue, &kinds, outcome, progress).await;
         let mut names = found.clone();
+        done.extend(found);
+        // A list that failed is doubt about the kind already; thousands of reads by name would not take it away.
+        names.retain(|read| !missing.contains(&read.kind));
         names.retain(|read| outcome.world.live.get(&key(read)).is_none());
         names
             .retain(|read| kinds.get(&read.kind).is_none_or(|kind| kind.selector.is_some() || !covered(outcome, read)));
@@ -52,8 +56,7 @@ pub(super) async fn pointed(
 }
 
 /// What is pointed at and was not asked for yet.
-fn fresh(outcome: &Outcome) -> Vec<ObjectRead> {
-    let done: BTreeSet<&ObjectRead> = outcome.plan.objects.iter().collect();
+fn fresh(outcome: &Outcome, done: &BTreeSet<ObjectRead>) -> Vec<ObjectRead> {
     let mut found = follow::pointed(&outcome.world.live);
     found.retain(|read| !done.contains(read));
     found.retain(|read| outcome.world.live.get(&key(read)).is_none() && !covered(outcome, read));
