@@ -22,6 +22,12 @@ struct Expected {
     rules: BTreeMap<String, String>,
     rollouts: Option<BTreeMap<String, String>>,
     findings: Vec<String>,
+    #[serde(rename = "noFindings")]
+    no_findings: Vec<String>,
+    /// What the versions were read from; told where nothing is said.
+    evidence: Option<String>,
+    /// Versions that were found beside those that were told.
+    found: BTreeMap<String, String>,
 }
 
 fn objects(path: &Path) -> Inventory {
@@ -32,7 +38,9 @@ fn objects(path: &Path) -> Inventory {
 fn world(live: Inventory, expected: &Expected) -> World {
     let now = expected.now.as_deref().unwrap_or("2025-06-01T00:00:00Z").parse().expect("a time");
     let kind = if expected.cluster { LiveKind::Cluster } else { LiveKind::OldRender };
-    let provider = |version: &String| Provider { version: version.clone(), evidence: "told".to_owned() };
+    let evidence = expected.evidence.clone().unwrap_or_else(|| "told".to_owned());
+    let provider = |version: &String| Provider { version: version.clone(), evidence: evidence.clone() };
+    let found = |version: &String| Provider { version: version.clone(), evidence: "image".to_owned() };
     let base = if expected.cluster {
         Base { kind: BaseKind::File, objects: Inventory::default() }
     } else {
@@ -48,7 +56,12 @@ fn world(live: Inventory, expected: &Expected) -> World {
         host: Host { kind: Some(HostKind::Helm3), ..Host::default() },
         readings: Vec::new(),
         pins: Vec::new(),
-        providers: expected.providers.iter().map(|(name, version)| (name.clone(), provider(version))).collect(),
+        providers: expected
+            .providers
+            .iter()
+            .map(|(name, version)| (name.clone(), provider(version)))
+            .chain(expected.found.iter().map(|(name, version)| (name.clone(), found(version))))
+            .collect(),
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
@@ -108,6 +121,10 @@ fn run(folder: &Path) {
             "{case}: no finding {id}: {:?}",
             classified.findings
         );
+    }
+    for id in &expected.no_findings {
+        let found: Vec<&str> = classified.findings.iter().map(|finding| finding.id.as_str()).collect();
+        assert!(!found.contains(&id.as_str()), "{case}: the finding {id} among {found:?}");
     }
 }
 

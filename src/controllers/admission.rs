@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::kcp_admission::Refusal;
-use super::{defaulting, docker_admission, fixed_template, hub};
+use super::{checks_admission, defaulting, docker_admission, fixed_template, hub};
 use super::{kcp_admission, kubeadm_admission, rke2_admission, workers_admission};
 use crate::compare::Pair;
 use crate::object::{Path, Segment};
@@ -151,7 +151,7 @@ fn by_webhook(
             rke2_admission::refusals(kind, old, &new)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
-            workers_admission::resource_set(&pair.api_version, old, new)
+            checks_admission::resource_set(&pair.api_version, old, new)
         }
         ("infrastructure.cluster.x-k8s.io", "DockerCluster" | "DevCluster" | "DockerMachine" | "DevMachine") => {
             docker_admission::refusals(&pair.key.kind, old, new)

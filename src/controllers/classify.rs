@@ -12,13 +12,13 @@ use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{Classified, Scene, hub, replicas, templates, topology};
+use super::{Classified, Scene, half_applied, hub, replicas, templates, topology};
 use crate::compare::{Action, Basis, Pair};
 use crate::effect::Effect;
 use crate::impact;
 use crate::object::Key;
 use crate::report::Finding;
-use crate::rules::Rules;
+use crate::rules::{Rules, Versions};
 
 /// What is to be written into one pair.
 #[derive(Default)]
@@ -30,14 +30,19 @@ struct Outcome {
     basis: Option<Basis>,
 }
 
-/// Judges all pairs with the given rules.
+/// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
+/// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
-    let mut out = Classified::default();
-    let outcomes = {
-        let stage = Stage::new(*scene, pairs, rules);
-        out.warnings.clone_from(&stage.versions.warnings);
-        judge_all(&stage, &mut out)
-    };
+    let mut runs = Versions::candidates(scene.world).into_iter().map(|versions| {
+        let stage = Stage::new(*scene, pairs, rules, versions);
+        let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
+        (judge_all(&stage, &mut out), out)
+    });
+    let (mut outcomes, mut out) = runs.next().unwrap_or_default();
+    for (others, other) in runs {
+        outcomes.iter_mut().zip(others).for_each(|(outcome, other)| outcome.take_worse(other));
+        out.add(other);
+    }
     for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
         for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
             answer.write(change);
@@ -51,7 +56,22 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
         pair.basis = outcome.basis;
         pair.settle();
     }
+    out.findings.extend(half_applied::finding(pairs, scene.world));
     out
+}
+
+impl Outcome {
+    /// Keeps the worse of two outcomes of the same pair.
+    fn take_worse(&mut self, other: Self) {
+        for (answer, other) in self.answers.iter_mut().zip(other.answers) {
+            if other.outweighs(answer) {
+                *answer = other;
+            }
+        }
+        if other.effect > self.effect {
+            (self.effect, self.rule, self.because) = (other.effect, other.rule, other.because);
+        }
+    }
 }
 
 /// One outcome a pair.

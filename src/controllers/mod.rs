@@ -3,6 +3,7 @@
 
 mod admission;
 pub mod cause;
+mod checks_admission;
 mod classify;
 mod convert;
 mod coredns;
@@ -11,6 +12,7 @@ mod deletions;
 pub mod diff;
 mod docker_admission;
 mod fixed_template;
+mod half_applied;
 pub mod hub;
 mod judge;
 pub mod kcp;

@@ -71,7 +71,7 @@ const STYLE: Style = Style {
 pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let mut causes = Vec::new();
     causes.extend(version(member, owner, versions));
-    causes.extend(server_config(member, owner));
+    causes.extend(server_config(member, owner, versions));
     causes.extend(config(member, owner, versions));
     causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "rke2"));
     causes
@@ -96,7 +96,7 @@ fn version(member: &Member, owner: &Value, versions: &Versions) -> Option<Cause>
 }
 
 /// Whether the server configuration differs from the one that the Machine carries in its annotation.
-fn server_config(member: &Member, owner: &Value) -> Vec<Cause> {
+fn server_config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let Some(stored) = annotation(&member.machine, SERVER_CONFIGURATION) else { return Vec::new() };
     let at = Path::root().key("spec").key("serverConfig");
     let cause = |path, detail: &str| Cause { rule: "rke2cp/server-config", path, detail: detail.to_owned() };
@@ -110,9 +110,28 @@ fn server_config(member: &Member, owner: &Value) -> Vec<Cause> {
     if want.is_null() {
         want = json!({});
     }
+    differing(have, want, &at, versions).into_iter().map(|path| cause(path, "")).collect()
+}
+
+/// The places at which what a Machine has differs from what is wanted, empty values dropped. Version 0.20 keeps the empty lists
+/// of the owner, which no Machine can have: such a spec never matches.
+fn differing(mut have: Value, mut want: Value, at: &Path, versions: &Versions) -> Vec<Path> {
+    let mut kept = Vec::new();
+    if versions.at_least("rke2", 0, 20) && !versions.at_least("rke2", 0, 21) {
+        kept = diff::leaves(&want, &Path::root());
+        kept.retain(|path| path.get(&want).and_then(Value::as_array).is_some_and(Vec::is_empty));
+    }
     diff::prune(&mut have, STYLE);
     diff::prune(&mut want, STYLE);
-    diff::places(Some(&have), Some(&want), &at).into_iter().map(|path| cause(path, "")).collect()
+    let mut out = diff::places(Some(&have), Some(&want), at);
+    for path in kept {
+        let mut place = at.clone();
+        path.segments().iter().for_each(|segment| place.push(segment.clone()));
+        if !out.iter().any(|known| known.covers(&place)) {
+            out.push(place);
+        }
+    }
+    out
 }
 
 /// Whether the Machine's RKE2Config differs from the one in the owner.
@@ -128,9 +147,7 @@ fn config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
         user_data(&mut have);
         user_data(&mut want);
     }
-    diff::prune(&mut have, STYLE);
-    diff::prune(&mut want, STYLE);
-    diff::places(Some(&have), Some(&want), &Path::root())
+    differing(have, want, &Path::root(), versions)
         .into_iter()
         .map(|below| {
             let rule = match below.segments().first() {

@@ -49,3 +49,26 @@ pub struct Classified {
     /// What a person should know and nobody is held for.
     pub warnings: Vec<String>,
 }
+
+impl Classified {
+    /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
+    pub(super) fn add(&mut self, other: Self) {
+        for rollout in other.rollouts {
+            match self.rollouts.iter_mut().find(|own| own.owner == rollout.owner) {
+                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => *own = rollout,
+                Some(_) => {}
+                None => self.rollouts.push(rollout),
+            }
+        }
+        for finding in other.findings {
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+        for warning in other.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}

@@ -65,7 +65,7 @@ const REFERRERS: &[&str] = &[
 impl<'a> Stage<'a> {
     /// The stage of a run.
     #[must_use]
-    pub(super) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules) -> Self {
+    pub(super) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules, versions: Versions) -> Self {
         let mut places = HashMap::with_capacity(pairs.len());
         for (place, pair) in pairs.iter().enumerate() {
             places.entry(&pair.key).or_insert(place);
@@ -73,7 +73,7 @@ impl<'a> Stage<'a> {
         Self {
             scene,
             pairs,
-            versions: Versions::of(scene.world),
+            versions,
             rules,
             places,
             references: OnceCell::new(),

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::admission::refuse;
 use super::kcp_admission::Refusal;
 use super::machines::{annotation, label, text};
-use super::{labels, replicas};
+use super::{checks_admission, labels, replicas};
 use crate::object::Path;
 use crate::rules::{Versions, parse_version};
 
 /// Id of everything that is refused here.
-const RULE: &str = "core/rejected";
+pub(super) const RULE: &str = "core/rejected";
 
 /// What is refused about an update of one of the core kinds; both sides in the superset form.
 #[must_use]
@@ -52,8 +52,8 @@ pub fn refusals(
             autoscaler(new, &mut out);
         }
         "Machine" => template(new, "/spec", "", versions, gates, &spec, &mut out, false),
-        "MachineHealthCheck" => health_check(new, &spec, &mut out),
-        "MachineDrainRule" => drain_rule(new, &spec, &mut out),
+        "MachineHealthCheck" => checks_admission::health_check(new, &spec, &mut out),
+        "MachineDrainRule" => checks_admission::drain_rule(new, &spec, &mut out),
         "Cluster" => cluster(old, new, versions, &spec, &mut out),
         _ => {}
     }
@@ -61,7 +61,7 @@ pub fn refusals(
 }
 
 /// Items of a list.
-fn items(value: Option<&Value>) -> usize {
+pub(super) fn items(value: Option<&Value>) -> usize {
     value.and_then(Value::as_array).map_or(0, Vec::len)
 }
 
@@ -265,7 +265,7 @@ fn strategy(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal
 }
 
 /// Whether a value is a number or a percentage.
-fn is_count(value: &Value) -> bool {
+pub(super) fn is_count(value: &Value) -> bool {
     match value {
         Value::Number(_) => true,
         Value::String(text) => text.strip_suffix('%').is_some_and(|digits| digits.parse::<i32>().is_ok()),
@@ -288,82 +288,6 @@ fn autoscaler(new: &Value, out: &mut Vec<Refusal>) {
                 "replicas",
                 format!("replicas is not set, and {name} is not a number"),
             );
-        }
-    }
-}
-
-/// Selector, time and limit of a health check.
-fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    let nothing = Value::Null;
-    let selector = new.pointer("/spec/selector").unwrap_or(&nothing);
-    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
-        && items(selector.get("matchExpressions")) == 0;
-    if is_empty {
-        refuse(out, RULE, spec, "selector", "the selector must not be empty");
-    } else if labels::selects(selector, |_| None).is_none() {
-        refuse(out, RULE, spec, "selector", "the selector is not one");
-    }
-    let cluster = selector.pointer("/matchLabels/cluster.x-k8s.io~1cluster-name").and_then(Value::as_str);
-    if cluster.is_some_and(|name| Some(name) != text(new, "/spec/clusterName")) {
-        refuse(out, RULE, spec, "selector", "it selects another cluster than that of the health check");
-    }
-    if let Some(seconds) = new.pointer("/spec/checks/nodeStartupTimeoutSeconds").and_then(Value::as_i64)
-        && seconds != 0
-        && seconds < 30
-    {
-        refuse(out, RULE, spec, "checks.nodeStartupTimeoutSeconds", "must be 0 or at least 30 seconds");
-    }
-    let limit = new.pointer("/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo");
-    if limit.is_some_and(|value| !value.is_null() && !is_count(value)) {
-        refuse(out, RULE, spec, "remediation.triggerIf.unhealthyLessThanOrEqualTo", "must be a number or a percentage");
-    }
-}
-
-/// A set of resources keeps its selector and its strategy (`clusterresourceset.go` validate).
-#[must_use]
-pub fn resource_set(api_version: &str, old: &Value, new: &Value) -> Vec<Refusal> {
-    let mut out = Vec::new();
-    let spec = Path::root().key("spec");
-    for key in ["clusterSelector", "strategy"] {
-        let pointer = format!("/spec/{key}");
-        let bare = |side: &Value| {
-            let mut value = side.pointer(&pointer).cloned().unwrap_or_default();
-            // An empty list of Go differs from none; one that was written as v1beta1 is lost on the way to the webhook.
-            let is_lost = |child: &Value| {
-                child.is_null() || (api_version.ends_with("v1beta1") && child.as_array().is_some_and(Vec::is_empty))
-            };
-            if let Some(map) = value.as_object_mut() {
-                map.retain(|_, child| !is_lost(child));
-            }
-            value
-        };
-        if bare(old) != bare(new) {
-            refuse(&mut out, RULE, &spec, key, format!("{key} cannot change"));
-        }
-    }
-    let selector = new.pointer("/spec/clusterSelector").unwrap_or(&Value::Null);
-    if labels::selects(selector, |_| None).is_none() {
-        refuse(&mut out, RULE, &spec, "clusterSelector", "the selector is not one");
-    }
-    out
-}
-
-/// Selectors of a drain rule are selectors, and some behaviours have no order (`machinedrainrules.go` validate).
-fn drain_rule(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    let behavior = text(new, "/spec/drain/behavior").unwrap_or_default();
-    if matches!(behavior, "Skip" | "WaitCompleted")
-        && new.pointer("/spec/drain/order").is_some_and(|order| !order.is_null())
-    {
-        refuse(out, RULE, spec, "drain.order", format!("the behaviour {behavior} has no order"));
-    }
-    for (list, keys) in [("machines", ["selector", "clusterSelector"]), ("pods", ["selector", "namespaceSelector"])] {
-        let items = new.pointer(&format!("/spec/{list}")).and_then(Value::as_array);
-        for (place, item) in items.into_iter().flatten().enumerate() {
-            for key in keys {
-                if item.get(key).is_some_and(|selector| labels::selects(selector, |_| None).is_none()) {
-                    refuse(out, RULE, spec, &format!("{list}[{place}].{key}"), "the selector is not one");
-                }
-            }
         }
     }
 }

@@ -41,6 +41,62 @@ impl Versions {
         out
     }
 
+    /// Every set of versions that the World leaves open: parts of one provider that were found in different versions, and a
+    /// version that was told without its patch. There is always one; the worse of their answers counts.
+    #[must_use]
+    pub fn candidates(world: &World) -> Vec<Self> {
+        let base = Self::of(world);
+        let mut sets = vec![Self { known: Vec::new(), warnings: base.warnings.clone() }];
+        let mut names: Vec<&str> = base.known.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let choices = base.choices(name, world);
+            if choices.len() > 1 {
+                let words: Vec<String> = choices.iter().map(|version| format!("v{version}")).collect();
+                let warning = format!(
+                    "{name} may be {}; what is said is the worse of what these would do (--provider {name}=VERSION tells which)",
+                    words.join(" or ")
+                );
+                sets.iter_mut().for_each(|set| set.warnings.push(warning.clone()));
+            }
+            let mut next = Vec::new();
+            for set in &sets {
+                for version in &choices {
+                    let mut set = set.clone();
+                    set.known.push((name.to_owned(), version.clone()));
+                    next.push(set);
+                }
+            }
+            sets = next;
+        }
+        sets.truncate(MOST_CANDIDATES);
+        sets
+    }
+
+    /// The versions that one provider may have; what somebody told counts alone.
+    fn choices(&self, name: &str, world: &World) -> Vec<Version> {
+        let told = world.providers.iter().filter(|(own, _)| canonical(own) == name);
+        let told: Vec<&str> = told
+            .filter(|(_, provider)| provider.evidence == "told")
+            .map(|(_, provider)| provider.version.as_str())
+            .collect();
+        let mut out: Vec<Version> = match told.as_slice() {
+            [] => self.known.iter().filter(|(own, _)| own == name).map(|(_, version)| version.clone()).collect(),
+            _ => told.iter().filter_map(|text| parse(text)).map(|version| cut(name, version)).collect(),
+        };
+        for text in told {
+            // Patches matter too: where none was told, the last one that is known of that minor is possible as well.
+            let whole =
+                text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default().split('.').count() > 2;
+            let last = newest(name).filter(|newest| parse(text).is_some_and(|own| same_minor(&own, newest)));
+            out.extend(last.filter(|_| !whole));
+        }
+        out.sort();
+        out.dedup();
+        out
+    }
+
     /// Versions of which only one is told, as tests and recordings do.
     #[must_use]
     pub fn told(provider: &str, version: &str) -> Self {
@@ -82,6 +138,22 @@ impl Versions {
     pub fn capi(&self, minor: u64) -> bool {
         self.at_least("cluster-api", 1, minor)
     }
+}
+
+/// How many sets of versions are judged at most.
+const MOST_CANDIDATES: usize = 8;
+
+/// A version, or the newest known one where that is older.
+fn cut(name: &str, version: Version) -> Version {
+    match newest(name) {
+        Some(newest) if version > newest && !same_minor(&version, &newest) => newest,
+        _ => version,
+    }
+}
+
+/// Whether two versions are of one minor.
+fn same_minor(left: &Version, right: &Version) -> bool {
+    (left.major, left.minor) == (right.major, right.minor)
 }
 
 /// The newest version known of a provider.

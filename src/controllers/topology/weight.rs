@@ -119,8 +119,8 @@ fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, name: &str) 
         _ => ("MachineDeployment", "topology.cluster.x-k8s.io/deployment-name"),
     };
     let is_it = |candidate: &Key| stage.before(candidate).is_some_and(|object| label(&object, own) == Some(name));
-    let candidates = stage.owners_of(key).into_iter().filter(|candidate| candidate.kind == kind);
-    candidates.into_iter().find(|candidate| is_it(candidate)).cloned().unwrap_or_else(|| Key {
+    let mut candidates = stage.owners_of(key).into_iter().filter(|candidate| candidate.kind == kind);
+    candidates.find(|candidate| is_it(candidate)).cloned().unwrap_or_else(|| Key {
         kind: kind.to_owned(),
         name: format!("{}-{name}", key.name),
         ..key.clone()

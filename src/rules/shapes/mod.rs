@@ -111,15 +111,16 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a kind under an `apiVersion`, in the newest recorded version that is not newer than the provider's;
+    /// The shape of a kind under an `apiVersion`, in the newest recorded version that is of no later minor than the provider's;
     /// the oldest one where the provider is older than all.
     #[must_use]
     pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
         let word = format!("{kind}/{}", api_version.rsplit('/').next()?);
         let mut best: Option<&Root> = None;
         for root in ROOTS.get(&word)? {
-            // They stand from the oldest to the newest.
-            if best.is_none() || root.version <= versions.get(&root.provider) {
+            // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
+            let wanted = versions.get(&root.provider);
+            if best.is_none() || (root.version.major, root.version.minor) <= (wanted.major, wanted.minor) {
                 best = Some(root);
             }
         }
