@@ -257,11 +257,11 @@ fn confusion(rows: &[Row]) -> String {
 }
 
 /// Plays every second case of some plays, from the given one on, with one Helm. `ROLLGATE_E2E_CASE` picks those whose name
-/// holds it.
+/// holds it, the long ones too.
 fn half(bench: &'static Bench, helm: Helm, from: usize, plays: &[&str], rows: &Mutex<Vec<Row>>) {
     let only = std::env::var("ROLLGATE_E2E_CASE").unwrap_or_default();
     for play in PLAYS.iter().filter(|play| plays.contains(&play.name)) {
-        let cases = play.cases.iter().skip(from).step_by(2).filter(|case| ALL || !case.long);
+        let cases = play.cases.iter().skip(from).step_by(2).filter(|case| ALL || !case.long || !only.is_empty());
         let mut mine = cases.filter(|case| case.name.contains(&only)).peekable();
         let mut number = 0;
         while mine.peek().is_some() {

@@ -233,7 +233,12 @@ fn lasting(object: &Value) -> Value {
         }
     }
     let metadata = &object["metadata"];
-    serde_json::json!({"labels": metadata["labels"], "annotations": metadata["annotations"], "spec": spec})
+    let mut annotations = metadata["annotations"].clone();
+    if let Some(annotations) = annotations.as_object_mut() {
+        // Written once by the control plane's controller, some time after the Machine runs.
+        annotations.retain(|name, _| !name.starts_with("pre-terminate.delete.hook.machine.cluster.x-k8s.io/"));
+    }
+    serde_json::json!({"labels": metadata["labels"], "annotations": annotations, "spec": spec})
 }
 
 fn differences(before: &Value, after: &Value, path: String, out: &mut Vec<String>) {
