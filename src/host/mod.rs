@@ -18,6 +18,7 @@ mod referred;
 mod remarks;
 mod removals;
 mod rename;
+mod reprint;
 pub mod say;
 mod stream;
 mod write;

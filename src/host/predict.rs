@@ -8,7 +8,7 @@ use super::argo::Application;
 use super::locate::{Located, Locator};
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
-use super::{kinds, method, referred, rename};
+use super::{kinds, method, referred, rename, reprint};
 use crate::compare::{Action, Change, Pair, changes};
 use crate::effect::Effect;
 use crate::host::HostKind;
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
         if self.is_untouched(object, live, base) {
             return Ok(());
         }
-        let rendered = sent(object.value()?.into_owned(), &live.key);
+        let rendered = sent(reprint::value(object)?.into_owned(), &live.key);
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
         if schema::reshape(&mut live_value, &rendered) {
             self.reshaped += 1;
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
     /// Adds the pair of a new object.
     fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
-        let predicted = sent(object.value()?.into_owned(), &key);
+        let predicted = sent(reprint::value(object)?.into_owned(), &key);
         let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
         pair.predicted = Some(predicted);
         self.out.pairs.push(pair);
