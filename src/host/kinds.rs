@@ -20,6 +20,12 @@ pub(super) fn is_compared_when_referred(key: &Key) -> bool {
     key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
 }
 
+/// Whether objects of this kind are of a group that nobody knows, so that they may be templates and clusters of a provider:
+/// compared where a compared object refers to them.
+pub(super) fn is_foreign(key: &Key) -> bool {
+    !is_built_in(key) && !is_compared(key) && !may_take_others(key)
+}
+
 /// Whether the deletion of an object of this kind takes other objects with it: what is in a namespace, what is of a
 /// kind that goes away, what Flux wrote for it.
 pub(super) fn may_take_others(key: &Key) -> bool {

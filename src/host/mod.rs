@@ -5,6 +5,7 @@ mod apply;
 mod argo;
 pub mod detect;
 mod fields;
+mod foreign;
 pub mod helm_args;
 pub(crate) mod kinds;
 mod locate;

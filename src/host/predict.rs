@@ -8,7 +8,7 @@ use super::argo::Application;
 use super::locate::{Located, Locator};
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
-use super::{kinds, method, referred, rename, reprint};
+use super::{foreign, kinds, method, referred, rename, reprint};
 use crate::compare::{Action, Change, Pair, changes};
 use crate::effect::Effect;
 use crate::host::HostKind;
@@ -136,6 +136,7 @@ impl<'a> Run<'a> {
         self.hooks()?;
         self.out.not_compared = self.sorted.rest;
         referred::add(&mut self)?;
+        foreign::add(&mut self)?;
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
         Ok(self.out)

@@ -71,7 +71,7 @@ fn is_as_before(run: &Run<'_>, object: &Object) -> bool {
 
 /// Predicts one rendered Secret or ConfigMap. Online only some of them are read: where live lacks one that was written last
 /// time, that stands for it.
-fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError> {
+pub(super) fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError> {
     let before = run.out.pairs.len();
     let unread =
         run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &object.key).is_none();
@@ -89,7 +89,7 @@ fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError> {
 }
 
 /// Adds the pair of a removed one; where it was not read, what was written last stands for it.
-fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> {
+pub(super) fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> {
     let before = run.out.pairs.len();
     let host = run.world.host.kind;
     let unread =

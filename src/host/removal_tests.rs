@@ -192,3 +192,39 @@ fn argo_cd_prunes_what_it_tracks_and_nothing_that_has_an_owner() {
     assert_eq!(told(&prediction), ["delete Cluster a"]);
     assert_eq!(prediction.pairs[0].action, Action::Delete);
 }
+
+fn foreign(name: &str, size: &str) -> Value {
+    json!({"apiVersion": "infrastructure.acme.com/v1", "kind": "AcmeMachineTemplate",
+        "metadata": {"name": name, "namespace": "n"}, "spec": {"size": size}})
+}
+
+fn user_of_foreign(name: &str) -> Value {
+    let reference = json!({"apiVersion": "infrastructure.acme.com/v1", "kind": "AcmeMachineTemplate", "name": name});
+    let spec = json!({"template": {"spec": {"infrastructureRef": reference}}});
+    object("MachineDeployment", Some("n"), "md", spec)
+}
+
+#[test]
+fn objects_of_an_unknown_provider_count_where_they_are_referred_to() {
+    let old = [user_of_foreign("t"), foreign("t", "small"), foreign("other", "small")];
+    let new = [user_of_foreign("t"), foreign("t", "large"), foreign("other", "large")];
+    let offline = predicted(&new, &old_render(&old));
+    assert_eq!(told(&offline), ["update AcmeMachineTemplate t"]);
+    assert_eq!((offline.compared, offline.not_compared), (2, 1));
+    // Online their group is not read: what was written last stands for it.
+    let online = helm3(&[ours(old[0].clone())], &old);
+    assert_eq!(told(&predicted(&new, &online)), ["update AcmeMachineTemplate t"]);
+    assert_eq!(told(&predicted(&new[..1], &online)), ["delete AcmeMachineTemplate t"]);
+    let mut blind = online;
+    blind.base.kind = BaseKind::Unknown;
+    blind.base.objects = Vec::new().into();
+    assert!(predicted(&new, &blind).doubts.iter().any(|doubt| doubt.keys[0].name == "t"));
+}
+
+#[test]
+fn a_renamed_template_of_an_unknown_provider_is_paired_with_the_old_one() {
+    let old = [user_of_foreign("t-1"), foreign("t-1", "small")];
+    let prediction = predicted(&[user_of_foreign("t-2"), foreign("t-2", "large")], &old_render(&old));
+    assert_eq!(told(&prediction), ["update MachineDeployment md", "create AcmeMachineTemplate t-2"]);
+    assert_eq!(prediction.pairs[1].renamed_from.as_deref(), Some("t-1"));
+}

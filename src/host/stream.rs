@@ -28,6 +28,8 @@ pub(super) struct Sorted<'a> {
     pub(super) compared: Vec<&'a Object>,
     /// Secrets and ConfigMaps, compared where a compared object refers to them.
     pub(super) referable: Vec<&'a Object>,
+    /// Objects of groups that nobody knows, compared where a compared object refers to them; counted in `rest` too.
+    pub(super) foreign: Vec<&'a Object>,
     /// Hooks of compared kinds, and of kinds whose deletion takes other objects with it.
     pub(super) hooks: Vec<&'a Object>,
     /// Hooks that are Secrets or ConfigMaps.
@@ -51,18 +53,24 @@ pub(super) fn sort(stream: &Inventory, host: Option<HostKind>) -> Result<Sorted<
     for object in stream.objects() {
         let compared = kinds::is_compared(&object.key);
         let referable = kinds::is_compared_when_referred(&object.key);
-        if !compared && !referable && !kinds::may_take_others(&object.key) {
+        let foreign = kinds::is_foreign(&object.key);
+        if !compared && !referable && !foreign && !kinds::may_take_others(&object.key) {
             sorted.rest += 1;
             continue;
         }
         if is_hook(object, host)? {
             sorted.rest += 1;
-            if referable { &mut sorted.referable_hooks } else { &mut sorted.hooks }.push(object);
+            if !foreign {
+                if referable { &mut sorted.referable_hooks } else { &mut sorted.hooks }.push(object);
+            }
             continue;
         }
         sorted.written.insert(&object.key);
         if !compared && !referable {
             sorted.rest += 1;
+            if foreign {
+                sorted.foreign.push(object);
+            }
             continue;
         }
         let list = if compared { &mut sorted.compared } else { &mut sorted.referable };
