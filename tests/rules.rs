@@ -108,8 +108,11 @@ fn every_rule_takes_its_case_and_leaves_the_near_one() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Major and minor.
+type Minor = (u64, u64);
+
 /// Projects that sources name, with the first and the last minor version that is known of each.
-const KNOWN: &[(&str, (u64, u64), (u64, u64))] = &[
+const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api", (1, 5), (1, 14)),
     ("cluster-api-provider-rke2", (0, 2), (0, 25)),
     ("cluster-api-provider-openstack", (0, 8), (0, 15)),
