@@ -191,16 +191,11 @@ fn updated(
     let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
     let used_by = used_by(stage, pair);
     let subject = Subject {
-        stage,
-        key: &pair.key,
-        api_version: &pair.api_version,
-        old: &old,
-        new: &new,
-        used_by: &used_by,
         assessment,
         refusals,
         dropped: &admission.dropped,
         same: admission.same,
+        ..Subject::of(stage, pair, (&old, &new), &used_by)
     };
     let mut answers = judge::changes(&subject, pair);
     if let Some(refusal) = refusals.first() {
@@ -304,18 +299,7 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
     let from = pair.renamed_from.clone().unwrap_or_default();
     let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();
     let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
-    let subject = Subject {
-        stage,
-        key: &pair.key,
-        api_version: &pair.api_version,
-        old: &old,
-        new: &new,
-        used_by: &used_by,
-        assessment: None,
-        refusals: &[],
-        dropped: &[],
-        same: false,
-    };
+    let subject = Subject::of(stage, pair, (&old, &new), &used_by);
     let answer = |change| subject.heard(change, templates::renamed(stage, pair, &from, moved, change));
     let answers: Vec<Answer> = pair.changes.iter().map(answer).collect();
     let referrers = stage.referrers(&pair.key);

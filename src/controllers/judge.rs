@@ -40,6 +40,20 @@ pub(super) struct Subject<'a> {
     pub(super) dropped: &'a [Path],
 }
 
+impl<'a> Subject<'a> {
+    /// A pair that no mirror and no webhook looks at, with both sides in the superset form.
+    pub(super) fn of(
+        stage: &'a Stage<'a>,
+        pair: &'a Pair,
+        (old, new): (&'a Value, &'a Value),
+        used_by: &'a [String],
+    ) -> Self {
+        let (key, api_version) = (&pair.key, pair.api_version.as_str());
+        let (assessment, refusals, same, dropped) = (None, &[][..], false, &[][..]);
+        Self { stage, key, api_version, old, new, used_by, assessment, refusals, same, dropped }
+    }
+}
+
 impl Subject<'_> {
     /// The answer about a change.
     #[must_use]

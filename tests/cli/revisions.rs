@@ -2,22 +2,9 @@
 
 use std::process::Command;
 
-use super::{Program, Ran, ran};
+use super::{MACHINE_DEPLOYMENT, Program, Ran, ran};
 
-const CHART: &str = "apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: md, namespace: ns}
-spec:
-  clusterName: c
-  replicas: 2
-  template:
-    spec:
-      clusterName: c
-      version: VERSION
-      bootstrap: {dataSecretName: x}
-      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
-";
-const RENDER: &str = "sed s/VERSION/$(cat version)/ chart.yaml";
+const RENDER: &str = "sed s/v1.31.0/$(cat version)/ chart.yaml";
 
 fn git(program: &Program, args: &[&str]) {
     let set = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
@@ -31,7 +18,7 @@ fn git(program: &Program, args: &[&str]) {
 fn repository() -> Program {
     let program = Program::new();
     git(&program, &["init", "--quiet", "--initial-branch", "main"]);
-    program.file("chart.yaml", CHART);
+    program.file("chart.yaml", MACHINE_DEPLOYMENT);
     program.file("version", "v1.31.0");
     program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n");
     git(&program, &["add", "."]);

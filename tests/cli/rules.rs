@@ -1,21 +1,6 @@
 //! Rules of a user: in the policy, in a pack beside it, looked through, explained.
 
-use super::Program;
-
-const LIVE: &str = "apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: md, namespace: ns}
-spec:
-  clusterName: c
-  replicas: 2
-  template:
-    spec:
-      clusterName: c
-      version: v1.31.0
-      nodeDrainTimeout: 5m0s
-      bootstrap: {dataSecretName: x}
-      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
-";
+use super::{MACHINE_DEPLOYMENT, Program};
 
 const PACK: &str = "pack: ours
 provider: cluster-api
@@ -27,8 +12,8 @@ rules:
 
 fn program(pack: &str) -> Program {
     let program = Program::new();
-    program.file("live.yaml", LIVE);
-    program.file("new.yaml", &LIVE.replace("5m0s", "9m0s"));
+    program.file("live.yaml", MACHINE_DEPLOYMENT);
+    program.file("new.yaml", &MACHINE_DEPLOYMENT.replace("5m0s", "9m0s"));
     program.file("pack.yaml", pack);
     program
 }
