@@ -11,7 +11,7 @@ use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
 
 /// Both sides of an updated object as the API server keeps them, in the superset form.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Admission {
     /// Before the write.
     pub(super) old: Value,

@@ -26,7 +26,7 @@ const OLD_STYLE: Style =
 const IN_PLACE: &[&str] = &["clusterName", "providerID", "minReadySeconds", "readinessGates", "deletion", "taints"];
 
 /// A MachineSet with its Machines.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Set {
     /// Its name; empty where it is derived.
     pub name: String,
@@ -36,6 +36,14 @@ pub struct Set {
     pub machines: Vec<String>,
     /// How many Machines it has.
     pub count: u64,
+}
+
+impl std::fmt::Debug for Set {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, machines, count, .. } = self;
+        let mut shown = f.debug_struct("Set");
+        shown.field("name", name).field("machines", machines).field("count", count).finish_non_exhaustive()
+    }
 }
 
 /// The reasons why a MachineSet does not match its MachineDeployment (MachineTemplateUpToDate).
