@@ -30,7 +30,7 @@ struct Way {
 }
 
 /// Every way of writing; each gets as many releases.
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 9] = [
     Way { helm: "helm3", kind: HostKind::Helm3, method: WriteMethod::MergePatch, install: &[], upgrade: &[] },
     Way {
         helm: "helm4",
@@ -67,6 +67,14 @@ const WAYS: [Way; 7] = [
         method: WriteMethod::ServerSideApply,
         install: &["apply", "--server-side"],
         upgrade: &["apply", "--server-side", "--force-conflicts"],
+    },
+    Way { helm: "helm3", kind: HostKind::Helm3, method: WriteMethod::MergePatch, install: &[], upgrade: &["--force"] },
+    Way {
+        helm: "helm4",
+        kind: HostKind::Helm4,
+        method: WriteMethod::MergePatch,
+        install: &["--server-side=false"],
+        upgrade: &["--force-replace"],
     },
 ];
 
@@ -242,6 +250,7 @@ fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]) -> World 
                 way.method
             }),
             force: forced,
+            replace: way.upgrade.contains(&"--force") || way.upgrade.contains(&"--force-replace"),
             ..Host::default()
         },
         readings: Vec::new(),
