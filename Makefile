@@ -1,6 +1,7 @@
 # make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
 # make e2e     build them, then run the tests against a real management cluster on this machine
-# make forecasts  compare forecasts with what the controllers then do, change by change (long; not part of e2e)
+# make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
+#              (20 minutes; make e2e does the quick ones of the first)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
