@@ -199,8 +199,11 @@ fn write_rollouts(rollouts: &[Rollout], paint: Paint, out: &mut dyn Write) -> io
         let machines = rollout.machines.map_or_else(|| "?".to_owned(), |machines| machines.to_string());
         let replicas = rollout.replicas.map_or_else(|| "?".to_owned(), |replicas| replicas.to_string());
         let owner = &rollout.owner;
+        let fewer = rollout.machines.zip(rollout.replicas).is_some_and(|(machines, replicas)| machines > replicas);
         match rollout.effect {
             Effect::Delete => writeln!(out, "  {owner}: {machines} destroyed")?,
+            Effect::Scale => writeln!(out, "  {owner}: {machines} deleted, {replicas} stay")?,
+            _ if fewer => writeln!(out, "  {owner}: {machines} replaced by {replicas}")?,
             _ => writeln!(out, "  {owner}: {machines} of {replicas} replaced")?,
         }
         for name in &rollout.machine_names {
