@@ -85,7 +85,7 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
 }
 
 /// Names of the Machines of an owner, where they were read.
-fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
+pub(super) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
     match key.kind.as_str() {
         "Machine" => vec![key.name.clone()],
         "MachineDeployment" => super::machine_deployment::sets(stage.scene, key, &stage.versions)

@@ -6,6 +6,7 @@ use super::blueprint::class_of;
 use super::forecast::Fate;
 use super::values::list;
 use super::{classes_of, cluster_fates, clusters, inputs};
+use crate::controllers::deletions::machine_names;
 use crate::controllers::machines::{label, number, target, text};
 use crate::controllers::stage::Stage;
 use crate::effect::Effect;
@@ -76,7 +77,9 @@ fn entry(
     let live = stage.before(&owner);
     let told =
         live.as_ref().and_then(|owner| number(owner, "/status/replicas").or_else(|| number(owner, "/spec/replicas")));
-    let machines = told.or_else(|| wanted(cluster, word, name));
+    let names = if live.is_some() { machine_names(stage, &owner, &key.name) } else { Vec::new() };
+    let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
+    let machines = counted.or(told).or_else(|| wanted(cluster, word, name));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
     let step = match effect {
@@ -89,7 +92,7 @@ fn entry(
         effect,
         replicas: if effect == Effect::Delete { Some(0) } else { machines },
         machines,
-        machine_names: Vec::new(),
+        machine_names: names,
         max_surge: None,
         max_unavailable: None,
         steps: vec![step],
