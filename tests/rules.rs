@@ -30,6 +30,9 @@ struct Ask {
     after: Option<Value>,
     #[serde(default)]
     object: Option<Value>,
+    /// The object before the write, where it differs in more than the field.
+    #[serde(default)]
+    old: Option<Value>,
     #[serde(default)]
     used_by: Vec<String>,
     #[serde(default)]
@@ -62,7 +65,7 @@ fn found(ask: &Ask) -> Option<(String, String)> {
         path: &path,
         before: ask.before.as_ref(),
         after: ask.after.as_ref(),
-        old: &object,
+        old: ask.old.as_ref().unwrap_or(&object),
         new: &object,
         used_by: &ask.used_by,
         versions: &versions,

@@ -12,7 +12,11 @@ use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Stop, run};
+use crate::object::Stream;
 use crate::policy;
+
+/// Name of the file that the base is rendered to.
+const BASE: &str = "base.yaml";
 
 /// Which revisions, and how they are rendered.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +39,7 @@ pub(super) struct Revisions {
     base: String,
     /// The folder of the base revision that corresponds to the current one.
     folder: PathBuf,
-    /// The file that the base was rendered to.
+    /// The file that the base was rendered to; `none` where it renders to nothing.
     pub(super) live: PathBuf,
     /// What the judged revision renders to.
     pub(super) stream: Arc<[u8]>,
@@ -69,7 +73,7 @@ impl Revisions {
     /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
     pub(super) fn named(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root().display()), &format!("{}:", self.base))
-            .replace(&self.live.display().to_string(), &self.base)
+            .replace(&self.worktrees.folder.path().join(BASE).display().to_string(), &self.base)
     }
 
     fn root(&self) -> PathBuf {
@@ -82,9 +86,15 @@ fn rendered(base: &str, head: &str, command: &str) -> anyhow::Result<Revisions> 
     let worktrees = Worktrees::new()?;
     let (old, new) = (worktrees.add("base", base)?, worktrees.add("head", head)?);
     let (folder, head_folder) = (old.join(&prefix), new.join(&prefix));
-    let live = worktrees.folder.path().join("base.yaml");
-    let bytes = output(command, &folder, base)?;
-    std::fs::write(&live, bytes).with_context(|| format!("cannot write {}", live.display()))?;
+    let bytes: Arc<[u8]> = output(command, &folder, base)?.into();
+    let live = if Stream::load(&bytes).is_ok_and(|stream| stream.objects.is_empty()) {
+        // What is rendered is new in the judged revision.
+        PathBuf::from("none")
+    } else {
+        let live = worktrees.folder.path().join(BASE);
+        std::fs::write(&live, &bytes).with_context(|| format!("cannot write {}", live.display()))?;
+        live
+    };
     let stream = output(command, &head_folder, head)?.into();
     let mut warnings = Vec::new();
     if head == "HEAD" && !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
 
 use super::args::{Colour, CommonArgs};
@@ -19,6 +19,7 @@ use crate::pin::{FileStore, Pin};
 use crate::pipeline::Question;
 use crate::policy::{self, Loaded, Policy};
 use crate::report::{PolicyReport, human};
+use crate::rules;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
 use crate::world::{Base, BaseKind, LiveKind, Provider, SourceReading, Unread, World, files, snapshot};
 
@@ -126,6 +127,8 @@ fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
         .map(|text| {
             let (name, version) =
                 text.split_once('=').with_context(|| format!("--provider {text}: write NAME=VERSION"))?;
+            let names = || rules::NEWEST.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            ensure!(rules::is_known(name), "--provider {text}: nothing is known about {name}; known are {}", names());
             semver::Version::parse(version.trim_start_matches('v'))
                 .with_context(|| format!("--provider {text}: {version} is no version such as v1.11.3"))?;
             Ok((name.to_owned(), Provider { version: version.to_owned(), evidence: "told".to_owned() }))

@@ -76,7 +76,7 @@ impl Outcome {
 
 /// One outcome a pair.
 fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
-    let gates = |name: &str, default: bool| stage.gates().get(name).copied().unwrap_or(default);
+    let gates = |name: &str, default: bool| stage.gate(name, default);
     let mut admissions: BTreeMap<Key, Admission> = BTreeMap::new();
     let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Update | Action::Unchanged)) {

@@ -251,6 +251,13 @@ impl Subject<'_> {
                 "{template} is not there: the controller stops with an error and reconciles nothing until it is, and then every Machine is replaced"
             )));
         }
+        if assessment.mirror == Mirror::Kubeadm
+            && assessment.basis == Basis::Specs
+            && is(path, &["spec", "rollout", "before", "certificatesExpiryDays"])
+            && path.get(&assessment.new).is_some()
+        {
+            return Some(Answer::known(rules, Effect::Unknown, "kcp/rollout-before-unread"));
+        }
         if assessment.mirror == Mirror::Rke2
             && is(path, &["spec", "version"])
             && path.get(&assessment.new).is_none_or(|version| version == "")

@@ -1,6 +1,7 @@
 //! What every judgement of one run shares: versions, rules, clock, pauses, and who refers to what.
 //! References are collected only when something asks for them, because that parses every owner.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -84,10 +85,35 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Whether a feature gate of the controllers is on: as it was told, else as the objects that are there show, else as usual.
+    #[must_use]
+    pub(super) fn gate(&self, name: &str, usual: bool) -> bool {
+        let shown = || name == "KubeadmBootstrapFormatIgnition" && self.pairs.iter().any(uses_ignition);
+        self.gates().get(name).copied().unwrap_or_else(|| usual || shown())
+    }
+
     /// The feature gates that were told.
     #[must_use]
     pub(super) fn gates(&self) -> &'a BTreeMap<String, bool> {
         &self.scene.world.feature_gates
+    }
+
+    /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
+    fn there<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
+        let (live, rendered) = (&self.scene.world.live, self.scene.rendered);
+        if self.places.contains_key(key) || live.get(key).is_some() || rendered.get(key).is_some() {
+            return Cow::Borrowed(key);
+        }
+        let alike = |other: &&Key| {
+            (&other.group, &other.kind) == (&key.group, &key.kind)
+                && may_be_equal(other.namespace.as_ref(), key.namespace.as_ref())
+        };
+        let mut found = live.named(&key.name).chain(rendered.named(&key.name)).map(|object| &object.key).filter(alike);
+        match (found.next(), found.next()) {
+            (Some(one), None) => Cow::Owned(one.clone()),
+            (Some(one), Some(other)) if one == other && found.all(|more| more == one) => Cow::Owned(one.clone()),
+            _ => Cow::Borrowed(key),
+        }
     }
 
     /// What differs about an object.
@@ -98,6 +124,7 @@ impl<'a> Stage<'a> {
     /// The object after the write, in the superset form.
     #[must_use]
     pub(super) fn after(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
         if let Some(pair) = self.pair(key) {
             return pair
                 .predicted
@@ -111,6 +138,7 @@ impl<'a> Stage<'a> {
     /// The object before the write, in the superset form.
     #[must_use]
     pub(super) fn before(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
         if let Some(pair) = self.pair(key) {
             return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
@@ -120,6 +148,7 @@ impl<'a> Stage<'a> {
     /// The object after the write, as it is written.
     #[must_use]
     pub(super) fn written_after(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
         match self.pair(key) {
             Some(pair) => pair.predicted.clone(),
             None => self.scene.after(self.pairs, key).map(std::borrow::Cow::into_owned),
@@ -129,6 +158,7 @@ impl<'a> Stage<'a> {
     /// The object before the write, as it is written.
     #[must_use]
     pub(super) fn written_before(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
         match self.pair(key) {
             Some(pair) => pair.live.clone(),
             None => self.scene.before(key).map(std::borrow::Cow::into_owned),
@@ -280,6 +310,14 @@ impl<'a> Stage<'a> {
 fn owns_machines(key: &Key) -> bool {
     matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
         || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+}
+
+/// Whether the API server holds an object in the ignition format, which its webhook lets through only with the gate.
+fn uses_ignition(pair: &Pair) -> bool {
+    let places = ["/spec", "/spec/template/spec", "/spec/kubeadmConfigSpec", "/spec/template/spec/kubeadmConfigSpec"];
+    let spec =
+        |place: &&str| pair.live.as_ref().and_then(|live| live.pointer(place)).and_then(|spec| text(spec, "/format"));
+    places.iter().filter_map(|place| spec(&place)).any(|format| format == "ignition")
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

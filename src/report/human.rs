@@ -81,7 +81,16 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 #[must_use]
 pub fn summary(report: &Report) -> String {
     let count = |effect: Effect| -> (u64, bool) {
-        let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect);
+        // What a Cluster takes with it is in its own count.
+        let taken = |rollout: &&Rollout| {
+            rollout.owner.kind != "Cluster"
+                && report.rollouts.iter().any(|other| {
+                    other.effect == Effect::Delete
+                        && (other.owner.kind.as_str(), &other.owner.name) == ("Cluster", &rollout.cluster)
+                        && other.owner.namespace == rollout.owner.namespace
+                })
+        };
+        let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
         those.fold((0, true), |(sum, known), rollout| {
             (sum + rollout.machines.unwrap_or(0), known && rollout.machines.is_some())
         })

@@ -20,4 +20,4 @@ pub use pages::pages;
 pub use pattern::Pattern;
 pub use shapes::Shape;
 pub use user::UserFault;
-pub use versions::{NEWEST, Versions, parse as parse_version};
+pub use versions::{NEWEST, Versions, is_known, parse as parse_version};

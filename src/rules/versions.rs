@@ -171,8 +171,20 @@ fn canonical(name: &str) -> &str {
         "capm3" => "metal3",
         "capv" => "vsphere",
         "capd" => "docker",
-        _ => name.strip_prefix("infrastructure-").unwrap_or(name),
+        "cluster-api-provider-rke2" => "rke2",
+        _ => ["infrastructure-", "cluster-api-provider-"]
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix))
+            .unwrap_or(name),
     }
+}
+
+/// Whether anything is known here about a provider of this name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    let name = canonical(name);
+    NEWEST.iter().any(|(known, _)| *known == name)
+        || super::Rules::built_in().packs().iter().any(|pack| pack.provider == name)
 }
 
 /// A version with or without its `v`; parts that are missing are zero.

@@ -34,7 +34,9 @@ pub enum FileError {
         source: LoadError,
     },
     /// There is nothing to read.
-    #[error("{path} holds no manifest; give a file, or a folder with .yaml, .yml or .json files")]
+    #[error(
+        "{path} holds no object; give a file, or a folder with .yaml, .yml or .json files, or none where nothing is there yet"
+    )]
     Empty {
         /// Path.
         path: String,
@@ -96,7 +98,8 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
         Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
     }
-    if files.is_empty() {
+    // A render that failed leaves an empty file, beside which everything would look new.
+    if live.is_empty() {
         return Err(FileError::Empty { path: name });
     }
     Ok(Opened { world: world(live, name, host, now), key: None, redact: Vec::new() })
@@ -183,6 +186,14 @@ fn kind(live: &Inventory) -> LiveKind {
     if live.objects().iter().any(of_cluster) { LiveKind::Cluster } else { LiveKind::OldRender }
 }
 
+/// Labels that controllers put on the Machines that they make.
+const MADE: [&str; 4] = [
+    "cluster.x-k8s.io/control-plane",
+    "cluster.x-k8s.io/control-plane-name",
+    "cluster.x-k8s.io/deployment-name",
+    "cluster.x-k8s.io/set-name",
+];
+
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == super::needs::CORE && object.key.kind == "Machine";
@@ -194,7 +205,17 @@ fn of_cluster(object: &Object) -> bool {
         }
         Body::Value(_) => true,
     };
-    machine
+    // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
+    let made = || {
+        object.value().is_ok_and(|value| {
+            let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
+            value.pointer("/metadata/ownerReferences").is_some()
+                || value.get("status").is_some()
+                || value.pointer("/spec/infrastructureRef").is_none()
+                || labels.is_some_and(|labels| MADE.iter().any(|name| labels.contains_key(*name)))
+        })
+    };
+    machine && made()
         || possible
             && object.value().is_ok_and(|value| {
                 let text =

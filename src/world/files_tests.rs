@@ -19,6 +19,10 @@ fn marks_of_a_cluster_decide() {
     let cluster =
         |metadata: Value| json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": metadata});
     let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "m"}});
+    let rendered = |metadata: Value| {
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": metadata,
+            "spec": {"infrastructureRef": {"name": "m"}}})
+    };
     let table = [
         (cluster(json!({"name": "a"})), LiveKind::OldRender),
         (cluster(json!({"name": "a", "uid": ""})), LiveKind::OldRender),
@@ -26,6 +30,9 @@ fn marks_of_a_cluster_decide() {
         (cluster(json!({"name": "a", "uid": "1"})), LiveKind::Cluster),
         (cluster(json!({"name": "a", "managedFields": [{"manager": "helm"}]})), LiveKind::Cluster),
         (machine, LiveKind::Cluster),
+        (rendered(json!({"name": "m"})), LiveKind::OldRender),
+        (rendered(json!({"name": "m", "labels": {"cluster.x-k8s.io/set-name": "s"}})), LiveKind::Cluster),
+        (rendered(json!({"name": "m", "ownerReferences": []})), LiveKind::Cluster),
     ];
     let root = tempfile::tempdir().expect("a folder");
     for (value, kind) in table {

@@ -85,3 +85,11 @@ fn a_revision_that_is_not_there_and_a_broken_policy_are_named() {
     let ran = plan(&program, &["--base-ref", "change", "--head-ref", "main", "--render", RENDER]);
     assert!(ran.code == Some(2) && ran.stderr.contains("change:rollgate.yaml:1:1"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_the_base_does_not_render_is_new() {
+    let program = repository();
+    let ran = plan(&program, &["--base-ref", "main", "--render", "grep -q v1.31 version || cat chart.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("MachineDeployment ns/md is new and makes 2 Machines"), "{}", ran.stdout);
+}

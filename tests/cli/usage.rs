@@ -51,3 +51,18 @@ fn debug_yaml_names_file_line_and_column() {
     assert!(ran.stdout.is_empty());
     assert!(ran.stderr.contains("bad.yaml:4:1: "), "{}", ran.stderr);
 }
+
+#[test]
+fn an_old_render_without_an_object_is_refused() {
+    let program = Program::new();
+    program.file("old.yaml", "# helm: error\n");
+    program.file("new.yaml", super::MACHINE_DEPLOYMENT);
+    let ran = program.run(&["plan", "new.yaml", "--live", "old.yaml", "--policy", "none"], b"");
+    assert!(ran.code == Some(2) && ran.stderr.contains("old.yaml holds no object"), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_provider_that_nobody_knows_is_refused() {
+    let ran = Program::new().run(&["plan", "--live", "none", "--provider", "cluster-api-provider-foo=v1.2.3"], b"");
+    assert!(ran.code == Some(2) && ran.stderr.contains("known are cluster-api, rke2"), "{}", ran.stderr);
+}
