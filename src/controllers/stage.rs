@@ -317,7 +317,7 @@ fn uses_ignition(pair: &Pair) -> bool {
     let places = ["/spec", "/spec/template/spec", "/spec/kubeadmConfigSpec", "/spec/template/spec/kubeadmConfigSpec"];
     let spec =
         |place: &&str| pair.live.as_ref().and_then(|live| live.pointer(place)).and_then(|spec| text(spec, "/format"));
-    places.iter().filter_map(|place| spec(&place)).any(|format| format == "ignition")
+    places.iter().filter_map(spec).any(|format| format == "ignition")
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.
