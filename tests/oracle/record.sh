@@ -3,6 +3,7 @@
 # Needs Go and the module proxy; GOTOOLCHAIN stays local and module checksums are verified.
 set -eu
 cd "$(dirname "$0")"
+here="$(pwd -P)"
 target="$(cd ../.. && pwd)/testdata/oracle"
 export GOTOOLCHAIN=local CGO_ENABLED=0
 binary="$(mktemp -d)/oracle"
@@ -11,13 +12,10 @@ mkdir -p "$target"
 [ $# -gt 0 ] || set -- *-[0-9]*
 for module; do
     module="${module%/}"
-    case "$module" in
-        cluster-api-*) sources="walker,walker/capi,$module" ;;
-        caprke2-*) sources="walker,walker/capi,walker/rke2,$module" ;;
-        *) sources="walker,walker/infra,$module" ;;
-    esac
-    echo "$module"
-    (cd "$module" && go build -buildvcs=false -o "$binary" . && "$binary" \
-        -sources "$sources" \
-        -out "$target/${module%-*}@v${module##*-}.jsonl.gz")
+    cd "$here/$module"
+    # The folders below this one whose sources are in the program: its packages and their modules.
+    sources="$(go list -deps -f '{{.Dir}}{{with .Module}}{{"\n"}}{{.Dir}}{{end}}' . | sed -n "s|^$here/||p" | sort -u | paste -sd, -)"
+    echo "$module ($sources)"
+    go build -buildvcs=false -o "$binary" .
+    "$binary" -sources "$sources" -out "$target/${module%-*}@v${module##*-}.jsonl.gz"
 done

@@ -7,6 +7,7 @@ require (
 	k8s.io/api v0.32.3
 	k8s.io/apiextensions-apiserver v0.32.3
 	k8s.io/apimachinery v0.32.3
+	github.com/rancher/cluster-api-provider-rke2/controlplane/recorder v0.0.0
 	rollgate.dev/oracle/walker v0.0.0
 	sigs.k8s.io/cluster-api v1.10.5
 	sigs.k8s.io/controller-runtime v0.20.4
@@ -104,4 +105,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace rollgate.dev/oracle/walker => ../walker
+replace (
+	github.com/rancher/cluster-api-provider-rke2/controlplane/recorder => ../rke2
+	rollgate.dev/oracle/walker => ../walker
+)

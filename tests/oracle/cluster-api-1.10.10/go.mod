@@ -8,6 +8,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.32.3
 	k8s.io/apimachinery v0.32.3
 	rollgate.dev/oracle/walker v0.0.0
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder v0.0.0
 	sigs.k8s.io/cluster-api v1.10.10
 	sigs.k8s.io/controller-runtime v0.20.4
 )
@@ -118,4 +119,7 @@ require (
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
-replace rollgate.dev/oracle/walker => ../walker
+replace (
+	rollgate.dev/oracle/walker => ../walker
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder => ../kubeadm
+)

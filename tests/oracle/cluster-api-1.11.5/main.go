@@ -3,129 +3,148 @@
 package main
 
 import (
-	"path/filepath"
-	"time"
+	"context"
+	_ "unsafe" // for go:linkname
 
+	"github.com/blang/semver/v4"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1beta1 "sigs.k8s.io/cluster-api/api/addons/v1beta1"
-	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
-	bootstrapv1beta1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta1"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1beta1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta1"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	bootstrapadmission "sigs.k8s.io/cluster-api/bootstrap/kubeadm/webhooks"
+	"sigs.k8s.io/cluster-api/controllers/external"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal/controllers"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder/v1beta2"
 	controlplaneadmission "sigs.k8s.io/cluster-api/controlplane/kubeadm/webhooks"
 	expadmission "sigs.k8s.io/cluster-api/exp/webhooks"
-	"sigs.k8s.io/cluster-api/feature"
+	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment"
+	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment/mdutil"
+	"sigs.k8s.io/cluster-api/internal/controllers/machineset"
 	coreadmission "sigs.k8s.io/cluster-api/webhooks"
-
-	"rollgate.dev/oracle/walker"
-	"rollgate.dev/oracle/walker/capi"
 )
 
-const (
-	module = "sigs.k8s.io/cluster-api"
-	gates  = "ClusterTopology=true"
-)
+func main() { v1beta2.Main(calls()) }
 
-// contracts are the labels of providers' CRDs: infrastructure still serves v1beta1 only, so that a
-// reference written in v1beta1 comes back as it was written.
-func contracts(group string) map[string]string {
-	if group == capi.InfraGroup {
-		return map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1"}
+func calls() v1beta2.Calls {
+	return v1beta2.Calls{
+		Webhooks: webhooks,
+		ControlPlaneMachine: func(c client.Client, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, failureDomain string, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
+			return computeDesiredControlPlaneMachine(&controllers.KubeadmControlPlaneReconciler{Client: c}, kcp, cluster, failureDomain, existing)
+		},
+		Config: config, InfraMachine: infraMachine, ControlPlaneMetadata: controlPlaneMetadata,
+		MachineSet: func(c client.Client, md *clusterv1.MachineDeployment, existing *clusterv1.MachineSet) (*clusterv1.MachineSet, error) {
+			return computeDesiredMachineSet(&machinedeployment.Reconciler{Client: c}, context.Background(), md, existing, nil)
+		},
+		Machine: func(c client.Client, set *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
+			return computeDesiredMachine(&machineset.Reconciler{Client: c}, set, existing)
+		},
+		Metadata: func(set *clusterv1.MachineSet) (labels, annotations map[string]string) {
+			return machineLabelsFromMachineSet(set), machineAnnotationsFromMachineSet(set)
+		},
+		UpToDate: upToDate, Found: found,
 	}
-	return map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
 }
 
-func main() { walker.Main(build) }
-
-func build() (*walker.Provider, error) {
-	if err := feature.MutableGates.Set(gates); err != nil {
-		return nil, err
+// config is what the control plane controller makes for a new Machine (scale.go), and what the bootstrap controller
+// writes first into the configuration of one that joins (joinControlplane).
+func config(kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, join bool, name string) (*bootstrapv1.KubeadmConfig, error) {
+	plane := &internal.ControlPlane{KCP: kcp}
+	spec := plane.InitialControlPlaneConfig()
+	if join {
+		spec = plane.JoinControlPlaneConfig()
 	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, apiextensionsv1.AddToScheme, metav1.AddMetaToScheme, clusterv1.AddToScheme, clusterv1beta1.AddToScheme,
-		addonsv1.AddToScheme, addonsv1beta1.AddToScheme, bootstrapv1.AddToScheme, bootstrapv1beta1.AddToScheme,
-		controlplanev1.AddToScheme, controlplanev1beta1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "default", UID: "uid-cluster"}}
-	cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "10.0.0.100", Port: 6443}
-	c := walker.NewClient(scheme, contracts, cluster)
-	mgr, handlers, err := walker.NewManager(scheme, c)
+	version, err := semver.ParseTolerant(kcp.Spec.Version)
 	if err != nil {
 		return nil, err
 	}
-	if err := setup(mgr, c); err != nil {
-		return nil, err
+	internal.DefaultFeatureGates(spec, version)
+	if join && spec.JoinConfiguration.ControlPlane == nil {
+		spec.JoinConfiguration.ControlPlane = &bootstrapv1.JoinControlPlane{}
 	}
-	dir, err := walker.ModuleDir(module)
-	if err != nil {
-		return nil, err
-	}
-	var crdDirs, manifests []string
-	for _, part := range []string{"", "bootstrap/kubeadm", "controlplane/kubeadm"} {
-		crdDirs = append(crdDirs, filepath.Join(dir, part, "config/crd/bases"))
-		manifests = append(manifests, filepath.Join(dir, part, "config/webhook/manifests.yaml"))
-	}
-	crds, digest, err := walker.LoadCRDs(crdDirs...)
-	if err != nil {
-		return nil, err
-	}
-	server, err := walker.NewServer(crds, manifests, handlers)
-	if err != nil {
-		return nil, err
-	}
-	version, err := walker.ModuleVersion(module)
-	if err != nil {
-		return nil, err
-	}
-	now, err := time.Parse(time.RFC3339, capi.Now)
-	if err != nil {
-		return nil, err
-	}
-	watch := &reconcilers{client: c, server: server, cluster: cluster, now: metav1.NewTime(now)}
-	controlPlane, deployment := capi.ControlPlane(), capi.Deployment()
-	controlPlane.Observe, deployment.Observe = watch.controlPlane, watch.deployment
-	kinds := append([]walker.Kind{controlPlane, deployment}, capi.Templates()...)
-	kinds = append(append(kinds, capi.Judged()...), capi.More()...)
-	return &walker.Provider{
-		Name: "cluster-api", Module: module, Version: version, Gates: gates, Now: capi.Now, CRDs: digest,
-		Server: server, Hints: capi.Hints, Kinds: kinds,
+	labels, annotations := controlPlaneMetadata(kcp, cluster.Name)
+	return &bootstrapv1.KubeadmConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: kcp.Namespace, Labels: labels, Annotations: annotations, OwnerReferences: []metav1.OwnerReference{owner(kcp)}},
+		Spec:       *spec,
 	}, nil
 }
 
-type webhook interface {
-	SetupWebhookWithManager(mgr ctrl.Manager) error
+func owner(kcp *controlplanev1.KubeadmControlPlane) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane", Name: kcp.Name, UID: kcp.UID}
 }
 
-func setup(mgr ctrl.Manager, c client.Client) error {
+func controlPlaneMetadata(kcp *controlplanev1.KubeadmControlPlane, cluster string) (labels, annotations map[string]string) {
+	return internal.ControlPlaneMachineLabelsForCluster(kcp, cluster), kcp.Spec.MachineTemplate.ObjectMeta.Annotations
+}
+
+func infraMachine(c client.Client, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, name string) (*unstructured.Unstructured, error) {
+	ref := kcp.Spec.MachineTemplate.Spec.InfrastructureRef
+	template := &unstructured.Unstructured{}
+	template.SetAPIVersion(ref.APIGroup + "/v1beta1")
+	template.SetKind(ref.Kind)
+	if err := c.Get(context.Background(), client.ObjectKey{Namespace: kcp.Namespace, Name: ref.Name}, template); err != nil {
+		return nil, err
+	}
+	templateRef := &corev1.ObjectReference{APIVersion: template.GetAPIVersion(), Kind: ref.Kind, Namespace: kcp.Namespace, Name: ref.Name}
+	labels, annotations := controlPlaneMetadata(kcp, cluster.Name)
+	ownerRef := owner(kcp)
+	return external.GenerateTemplate(&external.GenerateTemplateInput{
+		Template: template, TemplateRef: templateRef, Namespace: kcp.Namespace, Name: name, ClusterName: cluster.Name, OwnerRef: &ownerRef,
+		Labels: labels, Annotations: annotations,
+	})
+}
+
+func webhooks(c client.Client) []recorder.Webhook {
 	getter := func(gk schema.GroupKind) (string, error) { return gk.Group + "/v1beta1", nil }
 	clusterv1beta1.SetAPIVersionGetter(getter)
 	controlplanev1beta1.SetAPIVersionGetter(getter)
-	for _, hook := range []webhook{
+	return []recorder.Webhook{
 		&coreadmission.ClusterClass{Client: c}, &coreadmission.Cluster{Client: c}, &coreadmission.Machine{},
 		&coreadmission.MachineSet{}, &coreadmission.MachineDeployment{}, &coreadmission.MachineDrainRule{},
 		&expadmission.MachinePool{}, &coreadmission.ClusterResourceSet{}, &coreadmission.MachineHealthCheck{},
 		&bootstrapadmission.KubeadmConfig{}, &bootstrapadmission.KubeadmConfigTemplate{},
 		&controlplaneadmission.KubeadmControlPlane{}, &controlplaneadmission.KubeadmControlPlaneTemplate{},
-	} {
-		if err := hook.SetupWebhookWithManager(mgr); err != nil {
-			return err
-		}
 	}
-	return nil
 }
+
+func upToDate(_ client.Client, _ *clusterv1.Cluster, machine *clusterv1.Machine, kcp *controlplanev1.KubeadmControlPlane, now *metav1.Time, infra map[string]*unstructured.Unstructured, configs map[string]*bootstrapv1.KubeadmConfig) (bool, []string, error) {
+	ok, _, messages, err := internal.UpToDate(machine, kcp, now, infra, configs)
+	return ok, messages, err
+}
+
+func found(md *clusterv1.MachineDeployment, set *clusterv1.MachineSet, now *metav1.Time) (bool, []string, error) {
+	current, reason, err := mdutil.FindNewMachineSet(md, []*clusterv1.MachineSet{set}, now)
+	if current != nil || err != nil {
+		return current != nil, nil, err
+	}
+	_, _, messages := mdutil.MachineTemplateUpToDate(&set.Spec.Template, &md.Spec.Template)
+	if len(messages) == 0 {
+		messages = []string{reason}
+	}
+	return false, messages, nil
+}
+
+// The controllers' own functions that their packages do not export.
+
+//go:linkname computeDesiredControlPlaneMachine sigs.k8s.io/cluster-api/controlplane/kubeadm/internal/controllers.(*KubeadmControlPlaneReconciler).computeDesiredMachine
+func computeDesiredControlPlaneMachine(r *controllers.KubeadmControlPlaneReconciler, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, failureDomain string, existing *clusterv1.Machine) (*clusterv1.Machine, error)
+
+//go:linkname computeDesiredMachineSet sigs.k8s.io/cluster-api/internal/controllers/machinedeployment.(*Reconciler).computeDesiredMachineSet
+func computeDesiredMachineSet(r *machinedeployment.Reconciler, ctx context.Context, md *clusterv1.MachineDeployment, existing *clusterv1.MachineSet, old []*clusterv1.MachineSet) (*clusterv1.MachineSet, error)
+
+//go:linkname computeDesiredMachine sigs.k8s.io/cluster-api/internal/controllers/machineset.(*Reconciler).computeDesiredMachine
+func computeDesiredMachine(r *machineset.Reconciler, ms *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error)
+
+//go:linkname machineLabelsFromMachineSet sigs.k8s.io/cluster-api/internal/controllers/machineset.machineLabelsFromMachineSet
+func machineLabelsFromMachineSet(ms *clusterv1.MachineSet) map[string]string
+
+//go:linkname machineAnnotationsFromMachineSet sigs.k8s.io/cluster-api/internal/controllers/machineset.machineAnnotationsFromMachineSet
+func machineAnnotationsFromMachineSet(ms *clusterv1.MachineSet) map[string]string

@@ -7,6 +7,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.36.3
 	k8s.io/apimachinery v0.36.3
 	rollgate.dev/oracle/walker v0.0.0
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder v0.0.0
 	sigs.k8s.io/cluster-api v1.14.2
 	sigs.k8s.io/cluster-api/api v1.14.2
 	sigs.k8s.io/controller-runtime v0.24.1
@@ -120,4 +121,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace rollgate.dev/oracle/walker => ../walker
+replace (
+	rollgate.dev/oracle/walker => ../walker
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder => ../kubeadm
+)

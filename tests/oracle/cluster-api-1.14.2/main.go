@@ -4,134 +4,102 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"time"
+	_ "unsafe" // for go:linkname
 
-	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1beta1 "sigs.k8s.io/cluster-api/api/addons/v1beta1"
-	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
-	bootstrapv1beta1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta1"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
-	controlplanev1beta1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta1"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
-	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	bootstrapadmission "sigs.k8s.io/cluster-api/bootstrap/kubeadm/webhooks/admission"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/pkg"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/pkg/desiredstate"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder/v1beta2"
 	controlplaneadmission "sigs.k8s.io/cluster-api/controlplane/kubeadm/webhooks/admission"
 	controlplaneconversion "sigs.k8s.io/cluster-api/controlplane/kubeadm/webhooks/conversion"
+	_ "sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment" // for computeDesiredMachineSet
+	"sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment/mdutil"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machineset"
 	coreadmission "sigs.k8s.io/cluster-api/core/webhooks/admission"
 	coreconversion "sigs.k8s.io/cluster-api/core/webhooks/conversion"
-	"sigs.k8s.io/cluster-api/feature"
-
-	"rollgate.dev/oracle/walker"
-	"rollgate.dev/oracle/walker/capi"
 )
 
-const (
-	module = "sigs.k8s.io/cluster-api"
-	gates  = "ClusterTopology=true"
-)
+func main() { v1beta2.Main(calls()) }
 
-// contracts are the labels of providers' CRDs: infrastructure still serves v1beta1 only, so that a
-// reference written in v1beta1 comes back as it was written.
-func contracts(group string) map[string]string {
-	if group == capi.InfraGroup {
-		return map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1"}
+func calls() v1beta2.Calls {
+	return v1beta2.Calls{
+		Core: "core", Webhooks: webhooks,
+		ControlPlaneMachine: func(_ client.Client, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, failureDomain string, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
+			return desiredstate.ComputeDesiredMachine(kcp, cluster, failureDomain, existing)
+		},
+		Config: func(kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, join bool, name string) (*bootstrapv1.KubeadmConfig, error) {
+			return desiredstate.ComputeDesiredKubeadmConfig(kcp, cluster, join, name, nil)
+		},
+		InfraMachine: func(c client.Client, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, name string) (*unstructured.Unstructured, error) {
+			return desiredstate.ComputeDesiredInfraMachine(context.Background(), c, kcp, cluster, name, nil)
+		},
+		ControlPlaneMetadata: func(kcp *controlplanev1.KubeadmControlPlane, cluster string) (labels, annotations map[string]string) {
+			return desiredstate.ControlPlaneMachineLabels(kcp, cluster), desiredstate.ControlPlaneMachineAnnotations(kcp)
+		},
+		MachineSet: func(_ client.Client, md *clusterv1.MachineDeployment, existing *clusterv1.MachineSet) (*clusterv1.MachineSet, error) {
+			return computeDesiredMachineSet(context.Background(), md, existing)
+		},
+		Machine: func(c client.Client, set *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
+			return computeDesiredMachine(&machineset.Reconciler{Client: c}, set, existing)
+		},
+		Metadata: func(set *clusterv1.MachineSet) (labels, annotations map[string]string) {
+			return machineLabelsFromMachineSet(set), machineAnnotationsFromMachineSet(set)
+		},
+		UpToDate: upToDate, Found: found,
 	}
-	return map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
 }
 
-func main() { walker.Main(build) }
-
-func build() (*walker.Provider, error) {
-	if err := feature.MutableGates.Set(gates); err != nil {
-		return nil, err
-	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, apiextensionsv1.AddToScheme, metav1.AddMetaToScheme, clusterv1.AddToScheme, clusterv1beta1.AddToScheme,
-		addonsv1.AddToScheme, addonsv1beta1.AddToScheme, bootstrapv1.AddToScheme, bootstrapv1beta1.AddToScheme,
-		controlplanev1.AddToScheme, controlplanev1beta1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "default", UID: "uid-cluster"}}
-	cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "10.0.0.100", Port: 6443}
-	c := walker.NewClient(scheme, contracts, cluster)
-	mgr, handlers, err := walker.NewManager(scheme, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := setup(mgr, c); err != nil {
-		return nil, err
-	}
-	dir, err := walker.ModuleDir(module)
-	if err != nil {
-		return nil, err
-	}
-	var crdDirs, manifests []string
-	for _, part := range []string{"core", "bootstrap/kubeadm", "controlplane/kubeadm"} {
-		crdDirs = append(crdDirs, filepath.Join(dir, part, "config/crd/bases"))
-		manifests = append(manifests, filepath.Join(dir, part, "config/webhook/manifests.yaml"))
-	}
-	crds, digest, err := walker.LoadCRDs(crdDirs...)
-	if err != nil {
-		return nil, err
-	}
-	server, err := walker.NewServer(crds, manifests, handlers)
-	if err != nil {
-		return nil, err
-	}
-	version, err := walker.ModuleVersion(module)
-	if err != nil {
-		return nil, err
-	}
-	now, err := time.Parse(time.RFC3339, capi.Now)
-	if err != nil {
-		return nil, err
-	}
-	watch := &controllers{client: c, server: server, cluster: cluster, now: metav1.NewTime(now)}
-	controlPlane, deployment := capi.ControlPlane(), capi.Deployment()
-	controlPlane.Observe, deployment.Observe = watch.controlPlane, watch.deployment
-	kinds := append([]walker.Kind{controlPlane, deployment}, capi.Templates()...)
-	kinds = append(append(kinds, capi.Judged()...), capi.More()...)
-	return &walker.Provider{
-		Name: "cluster-api", Module: module, Version: version, Gates: gates, Now: capi.Now, CRDs: digest,
-		Server: server, Hints: capi.Hints, Kinds: kinds,
-	}, nil
-}
-
-type webhook interface {
-	SetupWebhookWithManager(mgr ctrl.Manager) error
-}
-
-func setup(mgr ctrl.Manager, c client.Client) error {
-	version := func(context.Context, schema.GroupKind) (string, error) { return "v1beta1", nil }
-	getter := func(ctx context.Context, gk schema.GroupKind) (string, error) {
-		v, err := version(ctx, gk)
-		return gk.Group + "/" + v, err
-	}
+func webhooks(c client.Client) []recorder.Webhook {
+	getter := func(_ context.Context, gk schema.GroupKind) (string, error) { return gk.Group + "/v1beta1", nil }
 	coreconversion.SetAPIVersionGetter(getter)
 	controlplaneconversion.SetAPIVersionGetter(getter)
-	for _, hook := range []webhook{
+	return []recorder.Webhook{
 		&coreadmission.ClusterClass{Client: c}, &coreadmission.Cluster{Client: c}, &coreadmission.Machine{},
 		&coreadmission.MachineSet{}, &coreadmission.MachineDeployment{}, &coreadmission.MachineDrainRule{},
 		&coreadmission.MachinePool{}, &coreadmission.ClusterResourceSet{}, &coreadmission.MachineHealthCheck{},
 		&bootstrapadmission.KubeadmConfig{}, &bootstrapadmission.KubeadmConfigTemplate{},
 		&controlplaneadmission.KubeadmControlPlane{}, &controlplaneadmission.KubeadmControlPlaneTemplate{},
-	} {
-		if err := hook.SetupWebhookWithManager(mgr); err != nil {
-			return err
-		}
 	}
-	return nil
 }
+
+func upToDate(c client.Client, cluster *clusterv1.Cluster, machine *clusterv1.Machine, kcp *controlplanev1.KubeadmControlPlane, now *metav1.Time, infra map[string]*unstructured.Unstructured, configs map[string]*bootstrapv1.KubeadmConfig) (bool, []string, error) {
+	ok, result, err := pkg.UpToDate(context.Background(), c, cluster, machine, kcp, now, infra, configs)
+	if result == nil {
+		return ok, nil, err
+	}
+	return ok, result.ConditionMessages, err
+}
+
+func found(md *clusterv1.MachineDeployment, set *clusterv1.MachineSet, now *metav1.Time) (bool, []string, error) {
+	current, _, results, reason := mdutil.FindNewAndOldMachineSets(md, []*clusterv1.MachineSet{set}, *now)
+	if current != nil {
+		return true, nil, nil
+	}
+	if messages := results[set.Name].ConditionMessages; len(messages) > 0 {
+		return false, messages, nil
+	}
+	return false, []string{reason}, nil
+}
+
+// The controllers' own functions that their packages do not export.
+
+//go:linkname computeDesiredMachineSet sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment.computeDesiredMS
+func computeDesiredMachineSet(ctx context.Context, md *clusterv1.MachineDeployment, current *clusterv1.MachineSet) (*clusterv1.MachineSet, error)
+
+//go:linkname computeDesiredMachine sigs.k8s.io/cluster-api/core/reconcilers/machineset.(*Reconciler).computeDesiredMachine
+func computeDesiredMachine(r *machineset.Reconciler, ms *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error)
+
+//go:linkname machineLabelsFromMachineSet sigs.k8s.io/cluster-api/core/reconcilers/machineset.machineLabelsFromMachineSet
+func machineLabelsFromMachineSet(ms *clusterv1.MachineSet) map[string]string
+
+//go:linkname machineAnnotationsFromMachineSet sigs.k8s.io/cluster-api/core/reconcilers/machineset.machineAnnotationsFromMachineSet
+func machineAnnotationsFromMachineSet(ms *clusterv1.MachineSet) map[string]string

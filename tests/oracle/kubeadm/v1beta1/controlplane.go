@@ -1,12 +1,9 @@
-package main
+package v1beta1
 
 import (
 	"context"
 	"fmt"
-	"sort"
-	"time"
 
-	"github.com/blang/semver/v4"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,33 +15,10 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/external"
 	controlplanev1 "sigs.k8s.io/cluster-api/controlplane/kubeadm/api/v1beta1"
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal"
-	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal/controllers"
-	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment"
-	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment/mdutil"
-	"sigs.k8s.io/cluster-api/internal/controllers/machineset"
 
 	"rollgate.dev/oracle/walker"
 	"rollgate.dev/oracle/walker/capi"
 )
-
-// kubeadmAPI is the version that the bootstrap controller writes into configurations it completes.
-const kubeadmAPI = "kubeadm.k8s.io/v1beta4"
-
-// reconcilers make what the controllers would have made for an object, and ask them.
-type reconcilers struct {
-	client  client.Client
-	server  *walker.Server
-	cluster *clusterv1.Cluster
-	now     metav1.Time
-}
-
-func moment(text string) metav1.Time {
-	parsed, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(err)
-	}
-	return metav1.NewTime(parsed)
-}
 
 type controlPlane struct {
 	*reconcilers
@@ -82,13 +56,13 @@ func (c *reconcilers) controlPlane(_ string, stored map[string]any) (walker.Obse
 
 func (o *controlPlane) make(kcp *controlplanev1.KubeadmControlPlane, name string, join bool) error {
 	failureDomain := "fd-a"
-	machine, err := computeDesiredControlPlaneMachine(&controllers.KubeadmControlPlaneReconciler{Client: o.client}, kcp, o.cluster, &failureDomain, nil)
+	machine, err := o.calls.ControlPlaneMachine(o.client, kcp, o.cluster, &failureDomain, nil)
 	if err != nil {
 		return err
 	}
 	owner := metav1.OwnerReference{APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane", Name: kcp.Name, UID: kcp.UID}
 	labels, annotations := internal.ControlPlaneMachineLabelsForCluster(kcp, o.cluster.Name), kcp.Spec.MachineTemplate.ObjectMeta.Annotations
-	spec, err := bootstrapSpec(kcp, join)
+	spec, err := o.bootstrapSpec(kcp, join)
 	if err != nil {
 		return err
 	}
@@ -121,18 +95,16 @@ func (o *controlPlane) make(kcp *controlplanev1.KubeadmControlPlane, name string
 }
 
 // bootstrapSpec is what the control plane controller takes for a new Machine (scale.go).
-func bootstrapSpec(kcp *controlplanev1.KubeadmControlPlane, join bool) (*bootstrapv1.KubeadmConfigSpec, error) {
+func (o *controlPlane) bootstrapSpec(kcp *controlplanev1.KubeadmControlPlane, join bool) (*bootstrapv1.KubeadmConfigSpec, error) {
 	owner := &internal.ControlPlane{KCP: kcp}
 	spec := owner.InitialControlPlaneConfig()
 	if join {
 		spec = owner.JoinControlPlaneConfig()
 	}
-	version, err := semver.ParseTolerant(kcp.Spec.Version)
-	if err != nil {
-		return nil, err
+	if o.calls.Default == nil {
+		return spec, nil
 	}
-	internal.DefaultFeatureGates(spec, version)
-	return spec, nil
+	return spec, o.calls.Default(spec, kcp.Spec.Version)
 }
 
 func (o *controlPlane) infraMachine(kcp *controlplanev1.KubeadmControlPlane, name string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
@@ -160,10 +132,10 @@ func (o *controlPlane) complete(config *bootstrapv1.KubeadmConfig, version strin
 	spec := &config.Spec
 	if !join {
 		if spec.InitConfiguration == nil {
-			spec.InitConfiguration = &bootstrapv1.InitConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: kubeadmAPI, Kind: "InitConfiguration"}}
+			spec.InitConfiguration = &bootstrapv1.InitConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: o.calls.Kubeadm, Kind: "InitConfiguration"}}
 		}
 		if spec.ClusterConfiguration == nil {
-			spec.ClusterConfiguration = &bootstrapv1.ClusterConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: kubeadmAPI, Kind: "ClusterConfiguration"}}
+			spec.ClusterConfiguration = &bootstrapv1.ClusterConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: o.calls.Kubeadm, Kind: "ClusterConfiguration"}}
 		}
 		settings := spec.ClusterConfiguration
 		if settings.ControlPlaneEndpoint == "" {
@@ -203,7 +175,7 @@ func (o *controlPlane) complete(config *bootstrapv1.KubeadmConfig, version strin
 
 // desired is what syncMachines would apply to a Machine and to the objects beside it.
 func (o *controlPlane) desired(kcp *controlplanev1.KubeadmControlPlane, name string) (map[string]any, error) {
-	machine, err := computeDesiredControlPlaneMachine(&controllers.KubeadmControlPlaneReconciler{Client: o.client}, kcp, o.cluster, o.machines[name].Spec.FailureDomain, o.machines[name])
+	machine, err := o.calls.ControlPlaneMachine(o.client, kcp, o.cluster, o.machines[name].Spec.FailureDomain, o.machines[name])
 	if err != nil {
 		return nil, err
 	}
@@ -226,12 +198,6 @@ func (o *controlPlane) Objects() walker.Objects {
 		})
 	}
 	return objects
-}
-
-func clusterMap(cluster *clusterv1.Cluster) map[string]any {
-	cluster = cluster.DeepCopy()
-	cluster.TypeMeta = metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster"}
-	return walker.ToMap(cluster)
 }
 
 func (o *controlPlane) Observe(stored map[string]any) walker.Observation {
@@ -271,118 +237,5 @@ func (o *controlPlane) upToDate(kcp *controlplanev1.KubeadmControlPlane, name st
 	for key, config := range o.configs {
 		configs[key] = config.DeepCopy()
 	}
-	ok, _, messages, err = internal.UpToDate(o.machines[name].DeepCopy(), kcp.DeepCopy(), &o.now, o.infra, configs)
-	return ok, messages, err
-}
-
-type deployment struct {
-	*reconcilers
-	set     *clusterv1.MachineSet
-	machine *clusterv1.Machine
-	before  map[string]any
-}
-
-// deployment makes one MachineSet and one of its Machines.
-func (c *reconcilers) deployment(_ string, stored map[string]any) (walker.Observer, error) {
-	md := &clusterv1.MachineDeployment{}
-	if err := walker.FromMap(stored, md); err != nil {
-		return nil, err
-	}
-	set, err := c.machineSet(md, nil)
-	if err != nil {
-		return nil, err
-	}
-	set.TypeMeta = metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet"}
-	set.Name, set.UID, set.CreationTimestamp, set.Spec.Replicas = "demo-set", "uid-set", moment(capi.Machines), md.Spec.Replicas
-	unique := set.Labels[clusterv1.MachineDeploymentUniqueLabel]
-	for _, labels := range []map[string]string{set.Labels, set.Spec.Selector.MatchLabels, set.Spec.Template.Labels} {
-		if labels[clusterv1.MachineDeploymentUniqueLabel] == unique {
-			labels[clusterv1.MachineDeploymentUniqueLabel] = "unique"
-		}
-	}
-	madeSet, made := &clusterv1.MachineSet{}, &clusterv1.Machine{}
-	if err := c.server.Made(set, madeSet); err != nil {
-		return nil, err
-	}
-	machine, err := c.machineOf(madeSet, nil)
-	if err != nil {
-		return nil, err
-	}
-	machine.TypeMeta = metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"}
-	machine.Name, machine.UID, machine.CreationTimestamp = "demo-worker", "uid-worker", moment(capi.Machines)
-	machine.Spec.Bootstrap.DataSecretName = md.Spec.Template.Spec.Bootstrap.DataSecretName
-	if md.Spec.Template.Spec.Bootstrap.ConfigRef != nil {
-		machine.Spec.Bootstrap.ConfigRef = &corev1.ObjectReference{APIVersion: bootstrapv1.GroupVersion.String(), Kind: "KubeadmConfig", Namespace: md.Namespace, Name: machine.Name}
-	}
-	machine.Spec.InfrastructureRef = corev1.ObjectReference{APIVersion: capi.InfraGroup + "/v1beta1", Kind: "DockerMachine", Namespace: md.Namespace, Name: machine.Name}
-	if err := c.server.Made(machine, made); err != nil {
-		return nil, err
-	}
-	o := &deployment{reconcilers: c, set: madeSet, machine: made}
-	o.before, err = o.desired(md)
-	return o, err
-}
-
-func (c *reconcilers) machineSet(md *clusterv1.MachineDeployment, existing *clusterv1.MachineSet) (*clusterv1.MachineSet, error) {
-	return computeDesiredMachineSet(&machinedeployment.Reconciler{Client: c.client}, context.Background(), md, existing, nil)
-}
-
-func (c *reconcilers) machineOf(set *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
-	return computeDesiredMachine(&machineset.Reconciler{Client: c.client}, set, existing)
-}
-
-// desired is what the MachineDeployment would apply to its MachineSet, and that to its Machine.
-func (o *deployment) desired(md *clusterv1.MachineDeployment) (map[string]any, error) {
-	set, err := o.machineSet(md, o.set)
-	if err != nil {
-		return nil, err
-	}
-	machine, err := o.machineOf(set, o.machine)
-	if err != nil {
-		return nil, err
-	}
-	metadata := map[string]any{"labels": machineLabelsFromMachineSet(set), "annotations": machineAnnotationsFromMachineSet(set)}
-	return walker.ToMap(map[string]any{
-		"machine":         machine,
-		"bootstrapConfig": map[string]any{"metadata": metadata},
-		"infraMachine":    map[string]any{"metadata": metadata},
-		"machineSet":      map[string]any{"spec": set.Spec, "labels": set.Labels, "annotations": set.Annotations},
-	}), nil
-}
-
-func (o *deployment) Objects() walker.Objects {
-	return walker.Objects{
-		Cluster:     clusterMap(o.cluster),
-		MachineSets: []map[string]any{walker.ToMap(o.set)},
-		Machines:    []walker.MachineObjects{{Machine: walker.ToMap(o.machine)}},
-	}
-}
-
-func (o *deployment) Observe(stored map[string]any) walker.Observation {
-	md := &clusterv1.MachineDeployment{}
-	if err := walker.FromMap(stored, md); err != nil {
-		return walker.Observation{Error: err.Error()}
-	}
-	answer := walker.Observation{}
-	current, reason, err := mdutil.FindNewMachineSet(md, []*clusterv1.MachineSet{o.set.DeepCopy()}, &o.now)
-	if err != nil {
-		return walker.Observation{Error: err.Error()}
-	}
-	if current == nil {
-		_, _, messages := mdutil.MachineTemplateUpToDate(&o.set.Spec.Template, &md.Spec.Template)
-		if len(messages) == 0 {
-			messages = []string{reason}
-		}
-		answer.Outdated = []string{o.machine.Name}
-		answer.Why = map[string][]string{o.machine.Name: messages}
-	}
-	desired, err := o.desired(md)
-	if err != nil {
-		return walker.Observation{Error: err.Error()}
-	}
-	for _, path := range walker.Differences(o.before, desired) {
-		answer.Propagated = append(answer.Propagated, o.machine.Name+": "+path)
-	}
-	sort.Strings(answer.Propagated)
-	return answer
+	return o.calls.UpToDate(o.machines[name].DeepCopy(), kcp.DeepCopy(), &o.now, o.infra, configs)
 }
