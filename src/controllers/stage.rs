@@ -34,6 +34,8 @@ pub(super) struct Stage<'a> {
     owners: OnceCell<HashMap<String, Vec<Key>>>,
     /// Clusters by the name of their class.
     members: OnceCell<HashMap<String, Vec<Key>>>,
+    /// Whether an object that is there uses the ignition format.
+    ignition: OnceCell<bool>,
     /// Answers about whole objects that many leaves ask for.
     remembered: RefCell<HashMap<(Key, &'static str), Option<Answer>>>,
 }
@@ -81,6 +83,7 @@ impl<'a> Stage<'a> {
             clusters: OnceCell::new(),
             owners: OnceCell::new(),
             members: OnceCell::new(),
+            ignition: OnceCell::new(),
             remembered: RefCell::new(HashMap::new()),
         }
     }
@@ -88,7 +91,8 @@ impl<'a> Stage<'a> {
     /// Whether a feature gate of the controllers is on: as it was told, else as the objects that are there show, else as usual.
     #[must_use]
     pub(super) fn gate(&self, name: &str, usual: bool) -> bool {
-        let shown = || name == "KubeadmBootstrapFormatIgnition" && self.pairs.iter().any(uses_ignition);
+        let ignition = || *self.ignition.get_or_init(|| self.pairs.iter().any(uses_ignition));
+        let shown = || name == "KubeadmBootstrapFormatIgnition" && ignition();
         self.gates().get(name).copied().unwrap_or_else(|| usual || shown())
     }
 
