@@ -18,6 +18,16 @@ pub(crate) struct Bench {
     process: Child,
 }
 
+/// An API server that was started again; it ends with this.
+pub(crate) struct Restarted(Child);
+
+impl Drop for Restarted {
+    fn drop(&mut self) {
+        self.0.kill().expect("it can be killed");
+        self.0.wait().expect("it ends");
+    }
+}
+
 /// The namespace that everything is in.
 pub(crate) const NAMESPACE: &str = "telco";
 /// The release.
@@ -90,14 +100,39 @@ fn start(bin: PathBuf, name: &str) -> Bench {
 }
 
 impl Bench {
-    /// Sends a signal to the API server itself.
-    pub(crate) fn signal(&self, signal: &str) {
+    /// The process of the API server itself.
+    fn server(&self) -> String {
         let children = format!("/proc/{0}/task/{0}/children", self.process.id());
         let children = fs::read_to_string(children).expect("the starter runs");
         let name = |pid: &&str| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let server = children.split_whitespace().find(|pid| name(pid).starts_with("kube-apiserver"));
-        let status = Command::new("kill").args([signal, server.expect("an API server")]).status().expect("kill runs");
+        children
+            .split_whitespace()
+            .find(|pid| name(pid).starts_with("kube-apiserver"))
+            .expect("an API server")
+            .to_owned()
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.server()]).status().expect("kill runs");
         assert!(status.success());
+    }
+
+    /// Kills it and starts it again, as it was.
+    pub(crate) fn restart(&self) -> Restarted {
+        let place = format!("/proc/{}", self.server());
+        let read = |name: &str| fs::read_to_string(format!("{place}/{name}")).expect("a living process");
+        let (line, environment) = (read("cmdline"), read("environ"));
+        let mut words = line.split_terminator('\0');
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).envs(environment.split_terminator('\0').filter_map(|pair| pair.split_once('=')));
+        self.signal("-KILL");
+        // Its port is free when it is gone, or nothing but an exit code (a zombie).
+        while fs::read_to_string(format!("{place}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let log = fs::File::create(self.out.join("restarted.log")).expect("a log");
+        Restarted(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts again"))
     }
 
     /// Runs one of its programs and gives what it prints.

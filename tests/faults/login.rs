@@ -23,13 +23,14 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// The administrator's kubeconfig as a tree.
-fn kubeconfig(bench: &Bench) -> Value {
+pub(crate) fn kubeconfig(bench: &Bench) -> Value {
     let bytes = std::fs::read(&bench.kubeconfig).expect("a kubeconfig");
     let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
     rollgate::yaml::read_json(&bytes, span).expect("YAML")
 }
 
-fn write(bench: &Bench, name: &str, config: &Value) -> PathBuf {
+/// Writes a kubeconfig.
+pub(crate) fn write(bench: &Bench, name: &str, config: &Value) -> PathBuf {
     let path = bench.out.join(format!("{name}.json"));
     std::fs::write(&path, config.to_string()).expect("a file");
     path

@@ -13,3 +13,4 @@ mod look;
 mod matrix;
 mod proxy;
 mod rights;
+mod tokens;

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use tokio::time::Instant;
 
@@ -43,6 +46,14 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
     drop(rustls::crypto::ring::default_provider().install_default());
     let (mut config, name) = config(reach, env).await?;
     overrides(&mut config, reach)?;
+    if let Some(end) = ended(&config.auth_info, Timestamp::now()) {
+        return Err(NoWay::new(
+            format!(
+                "the OIDC login of the kubeconfig ended at {end}; it is not renewed here, because that would use up its refresh token"
+            ),
+            "run kubectl get ns once, which renews it in the kubeconfig, or log in again",
+        ));
+    }
     // Retries are ours: they must end at the deadline, and the default goes on for minutes.
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(5));
@@ -109,6 +120,15 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
     Ok((config, name))
 }
 
+/// When an OIDC id-token ended, if it has. kubectl renews such a token and writes the new refresh token into the kubeconfig
+/// (client-go `plugin/pkg/client/auth/oidc/oidc.go`, v1.33); a reader that may not write there would lose the login.
+fn ended(user: &AuthInfo, now: Timestamp) -> Option<Timestamp> {
+    let token = user.auth_provider.as_ref().filter(|provider| provider.name == "oidc")?.config.get("id-token")?;
+    let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?.trim_end_matches('=')).ok()?;
+    let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
+    Timestamp::from_second(claims.get("exp")?.as_i64()?).ok().filter(|end| *end <= now)
+}
+
 /// What Helm was told beside the kubeconfig.
 fn overrides(config: &mut Config, reach: &Reach) -> Result<(), NoWay> {
     if let Some(server) = &reach.server {
@@ -156,7 +176,7 @@ fn refused(error: &kube::Error) -> NoWay {
         ),
         kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => NoWay::new(
             format!("token file {} cannot be read: {error}", path.display()),
-            "mend tokenFile in the kubeconfig",
+            "mend tokenFile in the kubeconfig; in a pod, let its service account token be mounted",
         ),
         kube::Error::Auth(_) => NoWay::new(
             "the credentials of the kubeconfig cannot be used",
