@@ -5,6 +5,7 @@ mod budget;
 mod doubt;
 mod effects;
 mod health;
+mod hosts;
 mod release;
 mod window;
 
@@ -31,8 +32,15 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 6] =
-    [doubt::reasons, release::reasons, effects::reasons, budget::reasons, window::reasons, health::reasons];
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 7] = [
+    doubt::reasons,
+    release::reasons,
+    effects::reasons,
+    budget::reasons,
+    window::reasons,
+    health::reasons,
+    hosts::reasons,
+];
 
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]

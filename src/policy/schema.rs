@@ -243,9 +243,9 @@ pub struct HealthGates {
     pub machines: Answer,
     /// A remediation is under way.
     pub remediation: Answer,
-    /// The virtual IP could be lost.
+    /// The virtual IP could be lost. Read, but not judged yet: no answer depends on it.
     pub vip: Answer,
-    /// There are not enough hosts.
+    /// Metal3: there are fewer free hosts than a rollout needs before the first old Machine goes.
     pub hosts: Answer,
 }
 
