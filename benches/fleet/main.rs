@@ -10,6 +10,8 @@
 mod cost;
 mod objects;
 mod online;
+#[path = "../../tests/bench/starter.rs"]
+mod starter;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

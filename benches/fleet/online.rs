@@ -1,8 +1,6 @@
 //! The same fleets on a real API server (the bench's, without controllers), beside `kubectl diff`.
 
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kube::Client;
@@ -10,26 +8,22 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
 use crate::cost::cost;
-use crate::{ADDRESSES, Fleet, Smaller, rollgate, sizes};
+use crate::{ADDRESSES, Fleet, Smaller, rollgate, sizes, starter};
 
 /// So many objects are made at one time.
 const AT_ONCE: usize = 24;
 
-/// An API server of its own for one fleet; it ends with its process' stdin.
-struct Server {
-    bin: PathBuf,
-    kubeconfig: PathBuf,
-    process: Child,
-    _folder: tempfile::TempDir,
-}
-
 /// Fills an API server with the fleet and plans against it. Says so where the bench is not built.
 pub(crate) fn measure(fleet: &Fleet, smaller: &mut Smaller) {
-    let Some(bin) = bin_dir() else {
-        println!("skipped: online, because the bench is not built (make bench)");
-        return;
+    let bin = match starter::find(&["kubectl"]) {
+        Ok(bin) => bin,
+        Err(missing) => {
+            println!("skipped: online, because {missing} (make bench)");
+            return;
+        }
     };
-    let server = start(bin);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut server = starter::start(&bin, folder.path(), &["--api-only"]);
     fill(&server.kubeconfig, fleet);
     let (new, old) = (fleet.new.display().to_string(), fleet.old.display().to_string());
     let args = ["plan", &new, "--base", &old, "--policy", "none", "-o", "json", "--host", "helm3"];
@@ -38,50 +32,11 @@ pub(crate) fn measure(fleet: &Fleet, smaller: &mut Smaller) {
     smaller.row("plan online", fleet, plan, None);
     let most = sizes("ROLLGATE_FLEET_DIFF", &[100]).into_iter().max().unwrap_or_default();
     if fleet.clusters <= most {
-        let peer = cost(1, &server.bin.join("kubectl"), &["diff", "-f", &new], None, &cluster);
+        let peer = cost(1, &bin.join("kubectl"), &["diff", "-f", &new], None, &cluster);
         smaller.row("kubectl diff", fleet, peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
     }
-    server.stop();
-}
-
-fn bin_dir() -> Option<PathBuf> {
-    let bin = match std::env::var_os("ROLLGATE_BENCH_BIN") {
-        Some(bin) => PathBuf::from(bin),
-        None => {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/build.sh");
-            let output = Command::new(script).arg("--bin-dir").output().ok()?;
-            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
-        }
-    };
-    let built = ["bench", "etcd", "kube-apiserver", "kubectl"].iter().all(|name| bin.join(name).exists());
-    built.then_some(bin)
-}
-
-fn start(bin: PathBuf) -> Server {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let log = std::fs::File::create(folder.path().join("bench.log")).expect("a log");
-    let mut process = Command::new(bin.join("bench"))
-        .args(["up", "--api-only", "--bin-dir"])
-        .arg(&bin)
-        .arg("--out")
-        .arg(folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .expect("the bench starts");
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let ready: Value = serde_json::from_str(&line).expect("the bench says that it is ready");
-    let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("a path"));
-    Server { bin, kubeconfig, process, _folder: folder }
-}
-
-impl Server {
-    fn stop(mut self) {
-        drop(self.process.stdin.take());
-        self.process.wait().expect("the bench ends");
-    }
+    drop(server.process.stdin.take());
+    server.process.wait().expect("the bench ends");
 }
 
 /// Makes every object of the fleet, and its status.

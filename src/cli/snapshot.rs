@@ -1,5 +1,6 @@
 //! `rollgate snapshot`: reads what a plan would read and saves it, for people, tickets and tests. Judges nothing.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -24,12 +25,15 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
     let unread = seen.world.unread.clone();
     let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
-    let mut bytes = serde_json::to_vec(&saved).map_err(Stop::internal)?;
-    bytes.push(b'\n');
+    // The World of a fleet is tens of megabytes: it goes out as it is written.
+    let write = |mut out: &mut dyn Write| {
+        serde_json::to_writer(&mut out, &saved)?;
+        out.write_all(b"\n")
+    };
     match file.as_deref().filter(|file| *file != "-") {
         // The file holds everything about the clusters but their secrets, so only its owner may read it.
-        Some(file) => say::write_report(Path::new(file), &bytes).with_context(|| format!("cannot write {file}")),
-        None => outside.out.write_all(&bytes).context("cannot write to standard output"),
+        Some(file) => say::write_private(Path::new(file), write).with_context(|| format!("cannot write {file}")),
+        None => write(&mut *outside.out).context("cannot write to standard output"),
     }
     .map_err(Stop::internal)?;
     for unread in &unread {

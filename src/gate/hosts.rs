@@ -9,7 +9,7 @@ use super::{Judged, decision};
 use crate::compare::references;
 use crate::effect::{Decision, Effect};
 use crate::impact::Rollout;
-use crate::object::Object;
+use crate::object::{Key, Object};
 use crate::report::{Reason, plural};
 use crate::world::LiveKind;
 
@@ -31,35 +31,43 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow || (hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster) {
         return Vec::new();
     }
-    let mut wanted: BTreeMap<(Option<String>, String), Vec<(&Rollout, Value)>> = BTreeMap::new();
+    let mut crowds: BTreeMap<String, Crowd<'_>> = BTreeMap::new();
     for rollout in judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout) {
         if let Some(selector) = selector(judged, rollout) {
-            let choice = (rollout.owner.namespace.clone(), selector.to_string());
-            wanted.entry(choice).or_default().push((rollout, selector));
+            let choice = format!("{:?} {selector}", rollout.owner.namespace);
+            let crowd = crowds.entry(choice).or_insert(Crowd { first: &rollout.owner, selector, needed: 0 });
+            crowd.needed += rollout.max_surge.unwrap_or(1);
         }
     }
-    let short = |((namespace, _), rollouts): (_, Vec<(&Rollout, Value)>)| {
-        let needed: u64 = rollouts.iter().map(|(rollout, _)| rollout.max_surge.unwrap_or(1)).sum();
-        let (first, selector) = rollouts.first()?;
+    crowds.values().filter_map(|crowd| crowd.short_of(&hosts, answer)).collect()
+}
+
+/// Owners whose new Machines choose from the same hosts at one time.
+struct Crowd<'a> {
+    first: &'a Key,
+    selector: Value,
+    /// Hosts that are wanted before the first old Machine goes.
+    needed: u64,
+}
+
+impl Crowd<'_> {
+    fn short_of(&self, hosts: &[(&Object, Value)], answer: Decision) -> Option<Reason> {
+        let Self { first, selector, needed } = self;
         let fits = |(host, value): &&(&Object, Value)| {
-            host.key.namespace == namespace && is_free(value, &first.owner.name) && chooses(selector, value)
+            host.key.namespace == first.namespace && is_free(value, &first.name) && chooses(selector, value)
         };
         let free = hosts.iter().filter(fits).count() as u64;
-        (free < needed).then(|| Reason {
+        let place = first.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+        (free < *needed).then(|| Reason {
             gate: "health.hosts".to_owned(),
             decision: answer,
             message: format!(
-                "{}: {} free, {needed} needed before the first old Machine goes; the rollout would stand still",
-                first.owner,
+                "{first}: {} free, {needed} needed before the first old Machine goes; the rollout would stand still",
                 plural(free, "host")
             ),
-            next: Some(format!(
-                "kubectl get baremetalhosts{}",
-                namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"))
-            )),
+            next: Some(format!("kubectl get baremetalhosts{place}")),
         })
-    };
-    wanted.into_iter().filter_map(short).collect()
+    }
 }
 
 /// The hosts that the owner's new Machines choose from; `None` where they are not of Metal3.
@@ -73,7 +81,7 @@ fn selector(judged: &Judged<'_>, rollout: &Rollout) -> Option<Value> {
 }
 
 /// An object as it will be, else as it is.
-fn object(judged: &Judged<'_>, is: impl Fn(&crate::object::Key) -> bool) -> Option<Value> {
+fn object(judged: &Judged<'_>, is: impl Fn(&Key) -> bool) -> Option<Value> {
     let predicted = judged.pairs.iter().find(|pair| is(&pair.key)).map(|pair| pair.predicted.clone());
     predicted.unwrap_or_else(|| {
         let live = judged.world.live.objects().iter().find(|object| is(&object.key))?;
@@ -84,13 +92,13 @@ fn object(judged: &Judged<'_>, is: impl Fn(&crate::object::Key) -> bool) -> Opti
 /// Whether the owner's next Machine may take a host (same file, chooseHost and hostIsAvailable).
 fn is_free(host: &Value, owner: &str) -> bool {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let annotation = |name: &&str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(*name).is_some());
+    let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
     let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
     host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
         && host.pointer("/metadata/deletionTimestamp").is_none()
         && text("/status/errorMessage").is_empty()
         && matches!(text("/status/provisioning/state"), "available" | "ready")
-        && !SHUT.iter().any(|name| annotation(&name))
+        && !SHUT.iter().any(|name| annotation(name))
         && reuse.is_none_or(|name| name == owner)
 }
 

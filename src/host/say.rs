@@ -27,6 +27,14 @@ pub fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 /// # Errors
 /// When the folder cannot be made or the file cannot be written; an older report is then left as it was.
 pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_private(path, |out| out.write_all(bytes))
+}
+
+/// The same for what is written piece by piece, because it need not be in memory whole.
+///
+/// # Errors
+/// As [`write_report`], and what `write` returns.
+pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_private_folder(folder)?;
     let name = path.file_name().ok_or_else(|| io::Error::other("the report needs a file name"))?;
@@ -34,7 +42,11 @@ pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
     draft.push(format!(".{}.draft", std::process::id()));
     let draft = folder.join(draft);
     // Readers see the old report or the new one; that it outlives a power failure is worth no wait.
-    let written = private_file(&draft).and_then(|mut file| file.write_all(bytes));
+    let written = private_file(&draft).and_then(|file| {
+        let mut out = io::BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    });
     let moved = written.and_then(|()| fs::rename(&draft, path));
     if moved.is_err() {
         // The draft is ours alone; that it cannot be taken away changes nothing about the first error.

@@ -1,16 +1,15 @@
 //! Starts the bench once for the whole test binary and gives each test a namespace of its own.
-//!
-//! The bench ends when its stdin closes, which the kernel does when this process ends, however it ends.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
 use crate::api::Api;
+use crate::starter::{self, Started};
 
 /// A running management cluster.
 pub(crate) struct Bench {
@@ -54,19 +53,7 @@ pub(crate) fn api_only() -> Option<Bench> {
 }
 
 fn find_bin() -> Result<PathBuf, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/build.sh");
-    let bin = match std::env::var_os("ROLLGATE_BENCH_BIN").filter(|bin| !bin.is_empty()) {
-        Some(bin) => PathBuf::from(bin),
-        None => {
-            let output =
-                Command::new(script).arg("--bin-dir").output().map_err(|e| format!("build.sh does not run: {e}"))?;
-            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
-        }
-    };
-    let needed = [
-        "bench",
-        "etcd",
-        "kube-apiserver",
+    starter::find(&[
         "core",
         "bootstrap",
         "controlplane",
@@ -76,39 +63,15 @@ fn find_bin() -> Result<PathBuf, String> {
         "helm-controller",
         "helm3",
         "helm4",
-    ];
-    match needed.iter().find(|name| !bin.join(name).exists()) {
-        Some(name) => Err(format!("the bench is not built ({} has no {name})", bin.display())),
-        None => Ok(bin),
-    }
+    ])
 }
 
 fn start(bin: PathBuf, name: &str, options: &[&str]) -> Bench {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     remove_older_runs(&out);
-    fs::create_dir_all(&out).expect("the folder of the run can be made");
-    let log = fs::File::create(out.join("bench.log")).expect("the log can be made");
-    let mut child = Command::new(bin.join("bench"))
-        .arg("up")
-        .args(options)
-        .arg("--bin-dir")
-        .arg(&bin)
-        .arg("--out")
-        .arg(&out)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .expect("the starter runs");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("stdout is a pipe")).read_line(&mut line).expect("stdout can be read");
-    let Ok(ready) = serde_json::from_str::<Value>(&line) else {
-        panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default());
-    };
-    say(&format!("bench: ready after {} s, logs in {}", ready["seconds"], out.join("logs").display()));
-    let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("the line names the kubeconfig"));
+    let Started { kubeconfig, process } = starter::start(&bin, &out, options);
     let api = Api::connect(&kubeconfig);
-    Bench { kubeconfig, bin, out, api, _starter: child }
+    Bench { kubeconfig, bin, out, api, _starter: process }
 }
 
 /// Removes what earlier runs left, except those that still run.

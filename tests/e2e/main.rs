@@ -14,5 +14,7 @@ mod predict;
 #[cfg(feature = "forecasts")]
 mod predict_objects;
 mod readme;
+#[path = "../bench/starter.rs"]
+mod starter;
 mod story;
 mod template;

@@ -1,20 +1,19 @@
 //! One API server with the CRDs for the whole test binary, a chart installed by Helm, and Machines as controllers make them.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
+
+use crate::starter::{self, Started};
 
 /// A running API server, closed to the world.
 pub(crate) struct Bench {
     pub(crate) kubeconfig: PathBuf,
     pub(crate) bin: PathBuf,
     pub(crate) out: PathBuf,
-    /// The bench ends when this closes, which the kernel does when this process ends.
-    _stdin: ChildStdin,
     process: Child,
 }
 
@@ -30,6 +29,8 @@ impl Drop for Restarted {
 
 /// The namespace that everything is in.
 pub(crate) const NAMESPACE: &str = "telco";
+/// Its programs beside the API server.
+const NEEDED: &[&str] = &["helm3", "kubectl"];
 /// The release.
 pub(crate) const RELEASE: &str = "demo";
 
@@ -37,18 +38,15 @@ pub(crate) const RELEASE: &str = "demo";
 pub(crate) fn bench() -> Option<&'static Bench> {
     static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
     BENCH
-        .get_or_init(|| match bin_dir() {
-            Some(bin) => {
+        .get_or_init(|| match starter::find(NEEDED) {
+            Ok(bin) => {
                 let bench = start(bin, "faults");
                 bench.fill();
                 Some(bench)
             }
-            None => {
-                assert!(
-                    std::env::var("CI").as_deref() != Ok("true"),
-                    "the bench is not built; in CI that is a failure"
-                );
-                eprintln!("skipped: the bench is not built (make bench)");
+            Err(missing) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}; in CI that is a failure");
+                eprintln!("skipped: {missing} (make bench)");
                 None
             }
         })
@@ -57,46 +55,15 @@ pub(crate) fn bench() -> Option<&'static Bench> {
 
 /// A bench of its own, for a test that breaks it; `None` where it is not built.
 pub(crate) fn own(name: &str) -> Option<Bench> {
-    let bench = start(bin_dir()?, name);
+    let bench = start(starter::find(NEEDED).ok()?, name);
     bench.fill();
     Some(bench)
 }
 
-fn bin_dir() -> Option<PathBuf> {
-    let bin = match std::env::var_os("ROLLGATE_BENCH_BIN") {
-        Some(bin) => PathBuf::from(bin),
-        None => {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/build.sh");
-            let output = Command::new(script).arg("--bin-dir").output().ok()?;
-            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
-        }
-    };
-    let built = ["bench", "etcd", "kube-apiserver", "helm3", "kubectl"].iter().all(|name| bin.join(name).exists());
-    built.then_some(bin)
-}
-
 fn start(bin: PathBuf, name: &str) -> Bench {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    fs::create_dir_all(&out).expect("a folder");
-    let log = fs::File::create(out.join("bench.log")).expect("a log");
-    let mut child = Command::new(bin.join("bench"))
-        .args(["up", "--api-only", "--bin-dir"])
-        .arg(&bin)
-        .arg("--out")
-        .arg(&out)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .expect("the bench starts");
-    let stdin = child.stdin.take().expect("a pipe");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
-        panic!("the bench does not start: {}", fs::read_to_string(out.join("bench.log")).unwrap_or_default())
-    });
-    let kubeconfig = PathBuf::from(ready["kubeconfig"].as_str().expect("a path"));
-    Bench { kubeconfig, bin, out, _stdin: stdin, process: child }
+    let Started { kubeconfig, process } = starter::start(&bin, &out, &["--api-only"]);
+    Bench { kubeconfig, bin, out, process }
 }
 
 impl Bench {

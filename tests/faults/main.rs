@@ -13,4 +13,6 @@ mod look;
 mod matrix;
 mod proxy;
 mod rights;
+#[path = "../bench/starter.rs"]
+mod starter;
 mod tokens;
