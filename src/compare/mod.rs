@@ -14,4 +14,4 @@ pub use diff::{changes, part_changes};
 pub use noise::without_identity;
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use refs::{Reference, references};
-pub(crate) use semantic::nanoseconds;
+pub(crate) use semantic::go_seconds;

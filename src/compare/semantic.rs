@@ -176,7 +176,7 @@ fn amount(text: &str) -> Option<i128> {
 }
 
 /// A length of time as Go reads it (`time.ParseDuration`), in nanoseconds; `None` where it is none.
-pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
+fn nanoseconds(text: &str) -> Option<i128> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -216,6 +216,13 @@ pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
     Some(sign * total)
 }
 
+/// A length of time as Go reads it, in whole seconds; what is below a second is cut off, as the conversion does.
+pub(crate) fn go_seconds(text: &str) -> Option<i64> {
+    // More than this is no `time.Duration`.
+    let nanoseconds = i64::try_from(nanoseconds(text)?).ok()?;
+    Some(nanoseconds / 1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -238,6 +245,15 @@ mod tests {
         assert!(!super::same_amount("1G", "1Gi") && !super::same_amount("1", "x"));
         assert_eq!(super::nanoseconds("1h30m0.5s"), Some(5_400_500_000_000));
         assert_eq!(super::nanoseconds("5"), None);
+        for (text, seconds) in
+            [("5m0s", 300), ("1h", 3600), ("1h30m", 5400), ("1500ms", 1), ("0s", 0), ("0", 0), ("-1.5s", -1)]
+        {
+            assert_eq!(super::go_seconds(text), Some(seconds), "{text}");
+        }
+        assert_eq!(
+            (super::go_seconds("x"), super::go_seconds("300000h"), super::go_seconds("3000000h")),
+            (None, Some(1_080_000_000), None)
+        );
     }
 
     #[test]

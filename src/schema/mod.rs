@@ -5,7 +5,7 @@
 mod builtin;
 mod defaults;
 mod moved;
-mod moves;
+pub(crate) mod moves;
 mod shape;
 
 pub use builtin::{builtin, is_cluster_wide};

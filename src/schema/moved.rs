@@ -28,8 +28,9 @@ pub fn reshape(object: &mut Value, wanted: &Value) -> bool {
             forward(object, &join(prefix, one.from), &join(prefix, one.to), one);
         }
     } else {
-        let all: Vec<_> = all.collect();
-        for (prefix, one) in all.into_iter().rev() {
+        // Of a map whose parts go elsewhere the rest comes last in either direction.
+        let (rest, parts): (Vec<_>, Vec<_>) = all.partition(|(_, one)| one.how == How::Rest);
+        for (prefix, one) in parts.into_iter().rev().chain(rest) {
             back(object, &join(prefix, one.from), &join(prefix, one.to), one, wanted);
         }
     }
@@ -76,10 +77,10 @@ fn join(prefix: &str, place: &str) -> String {
 
 /// Moves one place from v1beta1 to v1beta2.
 fn forward(object: &mut Value, from: &str, to: &str, one: &Move) {
-    each(object, from, to, &mut |object, from, to| {
+    each(object, None, (from, to), &mut |object, _, (from, to)| {
         let Some(value) = take(object, from) else { return };
         let value = match one.how {
-            How::Same => value,
+            How::Same | How::Rest => value,
             How::Seconds => seconds(&value).unwrap_or(value),
             How::Reference => modern(value),
             How::Arguments => listed(value),
@@ -98,30 +99,44 @@ fn back(object: &mut Value, from: &str, to: &str, one: &Move, wanted: &Value) {
     if one.how == How::Gone {
         return;
     }
-    let model = get(wanted, from).cloned();
-    each(object, to, from, &mut |object, to, from| {
+    each(object, Some(wanted), (to, from), &mut |object, wanted, (to, from)| {
         let Some(value) = take(object, to) else { return };
+        let model = wanted.and_then(|wanted| get(wanted, from));
         let value = match one.how {
             How::Seconds => value.as_i64().map_or(value, |seconds| Value::from(format!("{seconds}s"))),
-            How::Reference => dated(value, model.as_ref()),
+            How::Reference => dated(value, model),
             How::Arguments => mapped(value),
-            How::Template => in_namespace(value, model.as_ref()),
+            How::Template => in_namespace(value, model),
             How::New => return,
-            How::Same | How::Plain | How::Named | How::Gone => value,
+            How::Same | How::Rest | How::Plain | How::Named | How::Gone => value,
         };
         put(object, from, value);
     });
 }
 
-/// Runs `visit` for each list item that `[*]` in both places means, with what follows it.
-fn each(value: &mut Value, from: &str, to: &str, visit: &mut dyn FnMut(&mut Value, &str, &str)) {
+/// What is done with one value, the same value of the other object, and the places that follow the last list.
+type Visit<'v> = dyn FnMut(&mut Value, Option<&Value>, (&str, &str)) + 'v;
+
+/// Runs `visit` for each list item that `[*]` in both places means; `model` has the lists where the second place says.
+fn each(value: &mut Value, model: Option<&Value>, (from, to): (&str, &str), visit: &mut Visit<'_>) {
     let Some((list, rest)) = from.split_once("[*].") else {
-        return visit(value, from, to);
+        return visit(value, model, (from, to));
     };
-    let Some((_, other)) = to.split_once("[*].") else { return };
+    let Some((other_list, other)) = to.split_once("[*].") else { return };
     let Some(items) = get_mut(value, list).and_then(Value::as_array_mut) else { return };
-    for item in items {
-        each(item, rest, other, visit);
+    let models = model.and_then(|model| get(model, other_list)).and_then(Value::as_array);
+    for (place, item) in items.iter_mut().enumerate() {
+        let model = models.and_then(|models| counterpart(item, place, models));
+        each(item, model, (rest, other), visit);
+    }
+}
+
+/// The same item in another list: by the name of its class or its own, else by its place.
+fn counterpart<'m>(item: &Value, place: usize, models: &'m [Value]) -> Option<&'m Value> {
+    let named = ["name", "class"].into_iter().find_map(|key| Some((key, item.get(key)?)));
+    match named {
+        Some((key, name)) => models.iter().find(|model| model.get(key) == Some(name)),
+        None => models.get(place),
     }
 }
 
@@ -176,8 +191,7 @@ fn fill(at: &mut Value, new: Value) {
 
 /// A Go duration as whole seconds.
 fn seconds(value: &Value) -> Option<Value> {
-    let nanoseconds = crate::compare::nanoseconds(value.as_str()?)?;
-    i64::try_from(nanoseconds / 1_000_000_000).ok().map(Value::from)
+    crate::compare::go_seconds(value.as_str()?).map(Value::from)
 }
 
 /// A reference without its version and what only old references have.
@@ -305,6 +319,46 @@ mod tests {
         );
         reshape(&mut live, &wanted);
         assert_eq!(live, wanted);
+    }
+
+    #[test]
+    fn references_in_lists_keep_the_namespace_that_the_chart_says() {
+        let class = |version: &str, workers: Value| json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "ClusterClass", "spec": {"workers": workers}});
+        let template =
+            |name: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "T", "name": name});
+        let old = |names: &[&str]| -> Value {
+            let worker = |name: &&str| {
+                let mut reference = template(name);
+                reference["namespace"] = format!("of-{name}").into();
+                json!({"class": name, "template": {"infrastructure": {"ref": reference}}})
+            };
+            json!({"machineDeployments": names.iter().map(worker).collect::<Vec<_>>()})
+        };
+        let new = |names: &[&str]| -> Value {
+            let worker = |name: &&str| json!({"class": name, "infrastructure": {"templateRef": template(name)}});
+            json!({"machineDeployments": names.iter().map(worker).collect::<Vec<_>>()})
+        };
+        let mut live = class("v1beta2", new(&["a", "b"]));
+        assert!(reshape(&mut live, &class("v1beta1", old(&["b", "a", "c"]))));
+        assert_eq!(live, class("v1beta1", old(&["a", "b"])));
+    }
+
+    #[test]
+    fn what_is_left_of_a_map_follows_its_parts_in_both_directions() {
+        let kcp = |version: &str, spec: Value| json!({"apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"), "kind": "KubeadmControlPlane", "spec": spec});
+        let old = kcp(
+            "v1beta1",
+            json!({"remediationStrategy": {"maxRetry": 3, "retryPeriod": "20s", "minHealthyPeriod": "1h0m0s"}}),
+        );
+        let new = kcp(
+            "v1beta2",
+            json!({"remediation": {"maxRetry": 3, "retryPeriodSeconds": 20, "minHealthyPeriodSeconds": 3600}}),
+        );
+        let mut live = old.clone();
+        assert!(reshape(&mut live, &new));
+        assert_eq!(live, new);
+        assert!(reshape(&mut live, &old));
+        assert!(crate::compare::changes(&live, &old).is_empty(), "{live}");
     }
 
     /// A value with something at every place of a schema.

@@ -1,11 +1,14 @@
-//! The table of what stands elsewhere in v1beta2, kind by kind, in the order in which it is moved there; on the way back the
-//! order is the other way round.
+//! The one table of what stands elsewhere in v1beta2, kind by kind, in the order in which it is moved there; on the way back
+//! the order is the other way round. Live objects are brought into the rendered version by it, and the mirrors bring both
+//! sides into one superset form.
 
 /// How a value changes while it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     /// Not at all.
     Same,
+    /// Not at all, and it is what is left of a map when its parts have moved.
+    Rest,
     /// A Go duration becomes whole seconds.
     Seconds,
     /// A reference says a group instead of a version.
@@ -26,13 +29,16 @@ pub(super) enum How {
 
 /// One place of v1beta1 and where it stands in v1beta2.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Move {
-    pub(super) from: &'static str,
-    pub(super) to: &'static str,
-    pub(super) how: How,
+pub(crate) struct Move {
+    /// Place in v1beta1; dotted, `[*]` is every item of a list.
+    pub(crate) from: &'static str,
+    /// Place in v1beta2.
+    pub(crate) to: &'static str,
+    /// What becomes of the value.
+    pub(crate) how: How,
 }
 
-/// A move; both places are dotted, `[*]` is every item of a list.
+/// A move.
 const fn moved(from: &'static str, to: &'static str, how: How) -> Move {
     Move { from, to, how }
 }
@@ -42,12 +48,13 @@ const fn reformed(place: &'static str, how: How) -> Move {
     moved(place, place, how)
 }
 
-use How::{Arguments, Gone, Named, New, Plain, Reference, Same, Seconds, Template};
+use How::{Arguments, Gone, Named, New, Plain, Reference, Rest, Same, Seconds, Template};
 
-/// Timeouts and references of a Machine's spec.
-const MACHINE: &[Move] = &[
-    reformed("bootstrap.configRef", Reference),
-    reformed("infrastructureRef", Reference),
+/// References of a Machine's spec.
+const MACHINE: &[Move] = &[reformed("bootstrap.configRef", Reference), reformed("infrastructureRef", Reference)];
+
+/// Timeouts of a Machine's spec, and of a part of a class or of a topology.
+const TIMEOUTS: &[Move] = &[
     moved("nodeDrainTimeout", "deletion.nodeDrainTimeoutSeconds", Seconds),
     moved("nodeVolumeDetachTimeout", "deletion.nodeVolumeDetachTimeoutSeconds", Seconds),
     moved("nodeDeletionTimeout", "deletion.nodeDeletionTimeoutSeconds", Seconds),
@@ -76,11 +83,9 @@ const KUBEADM: &[Move] = &[
     reformed("joinConfiguration.kind", Gone),
 ];
 
-/// What a KubeadmControlPlane has around its config.
-const KUBEADM_CONTROL_PLANE: &[Move] = &[
+/// The template of the Machines of a control plane.
+const MACHINE_TEMPLATE: &[Move] = &[
     moved("machineTemplate.infrastructureRef", "machineTemplate.spec.infrastructureRef", Reference),
-    moved("machineTemplate.readinessGates", "machineTemplate.spec.readinessGates", Same),
-    moved("machineTemplate.taints", "machineTemplate.spec.taints", Same),
     moved("machineTemplate.nodeDrainTimeout", "machineTemplate.spec.deletion.nodeDrainTimeoutSeconds", Seconds),
     moved(
         "machineTemplate.nodeVolumeDetachTimeout",
@@ -88,12 +93,18 @@ const KUBEADM_CONTROL_PLANE: &[Move] = &[
         Seconds,
     ),
     moved("machineTemplate.nodeDeletionTimeout", "machineTemplate.spec.deletion.nodeDeletionTimeoutSeconds", Seconds),
+];
+
+/// What a KubeadmControlPlane has around its config and that template.
+const KUBEADM_CONTROL_PLANE: &[Move] = &[
+    moved("machineTemplate.readinessGates", "machineTemplate.spec.readinessGates", Same),
+    moved("machineTemplate.taints", "machineTemplate.spec.taints", Same),
     moved("rolloutBefore", "rollout.before", Same),
     moved("rolloutAfter", "rollout.after", Same),
     moved("rolloutStrategy", "rollout.strategy", Same),
     moved("remediationStrategy.retryPeriod", "remediation.retryPeriodSeconds", Seconds),
     moved("remediationStrategy.minHealthyPeriod", "remediation.minHealthyPeriodSeconds", Seconds),
-    moved("remediationStrategy.maxRetry", "remediation.maxRetry", Same),
+    moved("remediationStrategy", "remediation", Rest),
     moved("machineNamingStrategy", "machineNaming", Same),
 ];
 
@@ -122,47 +133,50 @@ const POOL: &[Move] = &[moved("minReadySeconds", "template.spec.minReadySeconds"
 /// What only a Machine of its own has.
 const LONE_MACHINE: &[Move] = &[reformed("minReadySeconds", New)];
 
+/// The checks of a MachineHealthCheck, below what holds them in v1beta1 and in v1beta2.
+macro_rules! health_check {
+    ($from:literal, $to:literal) => {
+        &[
+            moved(
+                concat!($from, "unhealthyConditions[*].timeout"),
+                concat!($from, "unhealthyConditions[*].timeoutSeconds"),
+                Seconds,
+            ),
+            moved(
+                concat!($from, "unhealthyMachineConditions[*].timeout"),
+                concat!($from, "unhealthyMachineConditions[*].timeoutSeconds"),
+                Seconds,
+            ),
+            moved(concat!($from, "unhealthyConditions"), concat!($to, "checks.unhealthyNodeConditions"), Same),
+            moved(
+                concat!($from, "unhealthyMachineConditions"),
+                concat!($to, "checks.unhealthyMachineConditions"),
+                Same,
+            ),
+            moved(concat!($from, "nodeStartupTimeout"), concat!($to, "checks.nodeStartupTimeoutSeconds"), Seconds),
+            moved(
+                concat!($from, "maxUnhealthy"),
+                concat!($to, "remediation.triggerIf.unhealthyLessThanOrEqualTo"),
+                Same,
+            ),
+            moved(concat!($from, "unhealthyRange"), concat!($to, "remediation.triggerIf.unhealthyInRange"), Same),
+            moved(concat!($from, "remediationTemplate"), concat!($to, "remediation.templateRef"), Template),
+        ]
+    };
+}
+
 /// A MachineHealthCheck.
-const HEALTH_CHECK: &[Move] = &[
-    moved("unhealthyConditions[*].timeout", "unhealthyConditions[*].timeoutSeconds", Seconds),
-    moved("unhealthyMachineConditions[*].timeout", "unhealthyMachineConditions[*].timeoutSeconds", Seconds),
-    moved("unhealthyConditions", "checks.unhealthyNodeConditions", Same),
-    moved("unhealthyMachineConditions", "checks.unhealthyMachineConditions", Same),
-    moved("nodeStartupTimeout", "checks.nodeStartupTimeoutSeconds", Seconds),
-    moved("maxUnhealthy", "remediation.triggerIf.unhealthyLessThanOrEqualTo", Same),
-    moved("unhealthyRange", "remediation.triggerIf.unhealthyInRange", Same),
-    moved("remediationTemplate", "remediation.templateRef", Template),
-];
+const HEALTH_CHECK: &[Move] = health_check!("", "");
 
-/// The health check of a class or of a topology, below what holds it.
-const INNER_HEALTH_CHECK: &[Move] = &[
-    moved(
-        "machineHealthCheck.unhealthyConditions[*].timeout",
-        "machineHealthCheck.unhealthyConditions[*].timeoutSeconds",
-        Seconds,
-    ),
-    moved(
-        "machineHealthCheck.unhealthyMachineConditions[*].timeout",
-        "machineHealthCheck.unhealthyMachineConditions[*].timeoutSeconds",
-        Seconds,
-    ),
-    moved("machineHealthCheck.unhealthyConditions", "healthCheck.checks.unhealthyNodeConditions", Same),
-    moved("machineHealthCheck.unhealthyMachineConditions", "healthCheck.checks.unhealthyMachineConditions", Same),
-    moved("machineHealthCheck.nodeStartupTimeout", "healthCheck.checks.nodeStartupTimeoutSeconds", Seconds),
-    moved("machineHealthCheck.maxUnhealthy", "healthCheck.remediation.triggerIf.unhealthyLessThanOrEqualTo", Same),
-    moved("machineHealthCheck.unhealthyRange", "healthCheck.remediation.triggerIf.unhealthyInRange", Same),
-    moved("machineHealthCheck.remediationTemplate", "healthCheck.remediation.templateRef", Template),
-    moved("machineHealthCheck.enable", "healthCheck.enabled", Same),
-];
+/// The health check of a class or of a topology.
+const INNER_HEALTH_CHECK: &[Move] = health_check!("machineHealthCheck.", "healthCheck.");
 
-/// Timeouts and names of a part of a class or of a topology.
-const PART: &[Move] = &[
-    moved("nodeDrainTimeout", "deletion.nodeDrainTimeoutSeconds", Seconds),
-    moved("nodeVolumeDetachTimeout", "deletion.nodeVolumeDetachTimeoutSeconds", Seconds),
-    moved("nodeDeletionTimeout", "deletion.nodeDeletionTimeoutSeconds", Seconds),
-    moved("namingStrategy", "naming", Same),
-    reformed("variables.overrides[*].definitionFrom", Gone),
-];
+/// What only that of a topology has.
+const INNER_SWITCH: &[Move] = &[moved("machineHealthCheck.enable", "healthCheck.enabled", Same)];
+
+/// Names of a part of a class or of a topology, beside its timeouts.
+const PART: &[Move] =
+    &[moved("namingStrategy", "naming", Same), reformed("variables.overrides[*].definitionFrom", Gone)];
 
 /// How workers of a class or of a topology are replaced.
 const STRATEGY: &[Move] = &[
@@ -199,18 +213,6 @@ const CLUSTER: &[Move] = &[
     reformed("topology.variables[*].definitionFrom", Gone),
 ];
 
-/// An RKE2ControlPlane.
-const RKE2_CONTROL_PLANE: &[Move] = &[
-    moved("machineTemplate.infrastructureRef", "machineTemplate.spec.infrastructureRef", Reference),
-    moved("machineTemplate.nodeDrainTimeout", "machineTemplate.spec.deletion.nodeDrainTimeoutSeconds", Seconds),
-    moved(
-        "machineTemplate.nodeVolumeDetachTimeout",
-        "machineTemplate.spec.deletion.nodeVolumeDetachTimeoutSeconds",
-        Seconds,
-    ),
-    moved("machineTemplate.nodeDeletionTimeout", "machineTemplate.spec.deletion.nodeDeletionTimeoutSeconds", Seconds),
-];
-
 /// What an RKE2ControlPlane has no more.
 const RKE2_GONE: &[Move] = &[reformed("infrastructureRef", Gone), reformed("nodeDrainTimeout", Gone)];
 
@@ -239,42 +241,56 @@ const DEPLOYMENTS_OF_TOPOLOGY: &str = "spec.topology.workers.machineDeployments[
 const POOLS_OF_TOPOLOGY: &str = "spec.topology.workers.machinePools[*]";
 
 /// The moves of a kind, as pairs of a prefix and what moves below it; nothing where the kind is not known.
-pub(super) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] {
+pub(crate) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] {
     match kind {
-        "KubeadmControlPlane" => &[("spec", KUBEADM_CONTROL_PLANE), ("spec.kubeadmConfigSpec", KUBEADM)],
-        "KubeadmControlPlaneTemplate" => {
-            &[("spec.template.spec", KUBEADM_CONTROL_PLANE), ("spec.template.spec.kubeadmConfigSpec", KUBEADM)]
+        "KubeadmControlPlane" => {
+            &[("spec", MACHINE_TEMPLATE), ("spec", KUBEADM_CONTROL_PLANE), ("spec.kubeadmConfigSpec", KUBEADM)]
         }
+        "KubeadmControlPlaneTemplate" => &[
+            ("spec.template.spec", MACHINE_TEMPLATE),
+            ("spec.template.spec", KUBEADM_CONTROL_PLANE),
+            ("spec.template.spec.kubeadmConfigSpec", KUBEADM),
+        ],
         "KubeadmConfig" => &[("spec", KUBEADM)],
         "KubeadmConfigTemplate" => &[("spec.template.spec", KUBEADM)],
-        "MachineDeployment" => &[("spec.template.spec", MACHINE), ("spec", DEPLOYMENT)],
-        "MachineSet" => &[("spec.template.spec", MACHINE), ("spec", SET)],
-        "MachinePool" => &[("spec.template.spec", MACHINE), ("spec", POOL)],
-        "Machine" => &[("spec", MACHINE), ("spec", LONE_MACHINE)],
+        "MachineDeployment" => {
+            &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", DEPLOYMENT)]
+        }
+        "MachineSet" => &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", SET)],
+        "MachinePool" => &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", POOL)],
+        "Machine" => &[("spec", MACHINE), ("spec", TIMEOUTS), ("spec", LONE_MACHINE)],
         "MachineHealthCheck" => &[("spec", HEALTH_CHECK)],
         "Cluster" => &[
             ("spec", CLUSTER),
             ("spec.topology.controlPlane", INNER_HEALTH_CHECK),
+            ("spec.topology.controlPlane", INNER_SWITCH),
+            ("spec.topology.controlPlane", TIMEOUTS),
             ("spec.topology.controlPlane", PART),
             (DEPLOYMENTS_OF_TOPOLOGY, INNER_HEALTH_CHECK),
+            (DEPLOYMENTS_OF_TOPOLOGY, INNER_SWITCH),
+            (DEPLOYMENTS_OF_TOPOLOGY, TIMEOUTS),
             (DEPLOYMENTS_OF_TOPOLOGY, PART),
             (DEPLOYMENTS_OF_TOPOLOGY, STRATEGY),
+            (POOLS_OF_TOPOLOGY, TIMEOUTS),
             (POOLS_OF_TOPOLOGY, PART),
         ],
         "ClusterClass" => &[
             ("spec", CLUSTER_CLASS),
             ("spec.controlPlane", INNER_HEALTH_CHECK),
+            ("spec.controlPlane", TIMEOUTS),
             ("spec.controlPlane", PART),
             (DEPLOYMENTS_OF_CLASS, CLASS_WORKER),
             (DEPLOYMENTS_OF_CLASS, INNER_HEALTH_CHECK),
+            (DEPLOYMENTS_OF_CLASS, TIMEOUTS),
             (DEPLOYMENTS_OF_CLASS, PART),
             (DEPLOYMENTS_OF_CLASS, STRATEGY),
             (POOLS_OF_CLASS, CLASS_WORKER),
+            (POOLS_OF_CLASS, TIMEOUTS),
             (POOLS_OF_CLASS, PART),
         ],
-        "RKE2ControlPlane" => &[("spec", RKE2_CONTROL_PLANE), ("spec", RKE2_GONE)],
+        "RKE2ControlPlane" => &[("spec", MACHINE_TEMPLATE), ("spec", RKE2_GONE)],
         "RKE2ControlPlaneTemplate" => &[
-            ("spec.template.spec", RKE2_CONTROL_PLANE),
+            ("spec.template.spec", MACHINE_TEMPLATE),
             ("spec.template.spec", RKE2_GONE),
             ("spec.template.spec", RKE2_TEMPLATE_GONE),
         ],

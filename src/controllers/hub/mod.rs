@@ -1,57 +1,52 @@
 //! One superset form for every API version of a kind: v1beta2 names, plus what only v1beta1 has.
 //! The same table moves values into that form and paths along with them, so a rule is never written twice.
 
-mod core;
-mod duration;
-mod kubeadm;
 mod moves;
-mod rke2;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
-pub(super) use self::duration::go_seconds;
-use self::moves::{How, Move, carry, carry_path, steps};
+use self::moves::{carry, carry_path, steps};
 use super::convert;
+pub(super) use crate::compare::go_seconds;
 use crate::object::{ApiVersion, Path, Segment};
 use crate::rules::Versions;
-
-/// The table of a kind, as pairs of a prefix and the moves below it.
-fn tables(kind: &str) -> &'static [(&'static str, &'static [Move])] {
-    match kind {
-        "KubeadmControlPlane" => &[("", kubeadm::CONTROL_PLANE), ("spec.kubeadmConfigSpec", kubeadm::CONFIG)],
-        "KubeadmControlPlaneTemplate" => {
-            &[("spec.template", kubeadm::CONTROL_PLANE), ("spec.template.spec.kubeadmConfigSpec", kubeadm::CONFIG)]
-        }
-        "KubeadmConfig" => &[("spec", kubeadm::CONFIG)],
-        "KubeadmConfigTemplate" => &[("spec.template.spec", kubeadm::CONFIG)],
-        "MachineDeployment" | "MachineSet" | "MachinePool" => {
-            &[("", core::WORKERS), ("spec.template.spec", core::MACHINE)]
-        }
-        "Machine" => &[("spec", core::MACHINE)],
-        "MachineHealthCheck" => &[("", core::HEALTH_CHECK)],
-        "Cluster" => &[("", core::CLUSTER)],
-        "RKE2ControlPlane" => &[("", rke2::CONTROL_PLANE), ("spec", rke2::DURATIONS)],
-        "RKE2ControlPlaneTemplate" => {
-            &[("spec.template", rke2::CONTROL_PLANE), ("spec.template.spec", rke2::DURATIONS)]
-        }
-        _ => &[],
-    }
-}
+use crate::schema::moves::{How, of_kind};
 
 /// A move, read: where from, where to, and how.
 type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
 
 /// The moves of each kind, read once.
-static COMPILED: LazyLock<HashMap<&'static str, Vec<Compiled>>> = LazyLock::new(|| {
-    let compile = |kind: &'static str| {
-        let moves = tables(kind).iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, *one)));
-        (kind, moves.map(|(prefix, Move(from, to, how))| (steps(prefix, from), steps(prefix, to), how)).collect())
+static COMPILED: LazyLock<HashMap<&'static str, Vec<Compiled>>> =
+    LazyLock::new(|| KINDS.iter().map(|kind| (*kind, compile(kind))).collect());
+
+/// The shared table as far as the superset form follows it: what only one version has stays where it is, and so does what
+/// only the conversion since Cluster API 1.11 moves.
+fn compile(kind: &'static str) -> Vec<Compiled> {
+    let all = of_kind(kind).iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one)));
+    let shared = all
+        .filter(|(_, one)| !matches!(one.how, How::Plain | How::Gone | How::New | How::Named))
+        .filter(|(_, one)| TIMEOUTS.iter().all(|(from, _)| *from != one.from))
+        // A topology is judged in the names of its version.
+        .filter(|(prefix, _)| kind != "Cluster" || *prefix == "spec")
+        .map(|(prefix, one)| (steps(prefix, one.from), steps(prefix, one.to), one.how));
+    let place = config_place(kind).map(|place| place.trim_start_matches('/').replace('/', "."));
+    let timeouts = place.iter().flat_map(|prefix| TIMEOUTS.map(|(from, _)| steps(prefix, from)));
+    let durations = match kind {
+        "RKE2ControlPlane" => Some("spec"),
+        "RKE2ControlPlaneTemplate" => Some("spec.template.spec"),
+        _ => None,
     };
-    KINDS.iter().copied().map(compile).collect()
-});
+    let durations = durations.into_iter().flat_map(|prefix| RKE2_DURATIONS.map(|place| steps(prefix, place)));
+    let in_place = timeouts.chain(durations).map(|place| (place.clone(), place, How::Seconds));
+    shared.chain(in_place).collect()
+}
+
+/// Durations of an RKE2ControlPlane that stay where they are.
+const RKE2_DURATIONS: [&str; 3] =
+    ["nodeDrainTimeout", "remediationStrategy.retryPeriod", "remediationStrategy.minHealthyPeriod"];
 
 /// The kinds that have a table.
 const KINDS: &[&str] = &[

@@ -2,25 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::duration::go_seconds;
+use crate::compare::go_seconds;
 use crate::object::{ApiVersion, Path, Segment};
-
-/// How a value changes while it moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    /// Not at all.
-    Same,
-    /// A Go duration becomes whole seconds.
-    Seconds,
-    /// An object reference loses its version and everything that only an old reference had.
-    Ref,
-    /// A map of arguments becomes a list sorted by name, as the conversion of Cluster API sorts it.
-    Args,
-}
-
-/// One field that stands elsewhere in the superset form.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Move(pub(super) &'static str, pub(super) &'static str, pub(super) How);
+use crate::schema::moves::How;
 
 /// A pattern's steps under a prefix; `None` is any list place.
 pub(super) fn steps(prefix: &str, pattern: &str) -> Vec<Option<Segment>> {
@@ -49,7 +33,7 @@ pub(super) fn carry_path(path: &Path, from: &[Option<Segment>], to: &[Option<Seg
     let mut places = places.into_iter();
     let mut out: Vec<Segment> = to.iter().filter_map(|step| step.clone().or_else(|| places.next())).collect();
     match (how, below) {
-        (How::Ref, [Segment::Key(key), rest @ ..]) if key == "apiVersion" => {
+        (How::Reference, [Segment::Key(key), rest @ ..]) if key == "apiVersion" => {
             out.push(Segment::Key("apiGroup".to_owned()));
             out.extend_from_slice(rest);
         }
@@ -114,10 +98,10 @@ fn put(object: &mut Value, target: &[&str], value: Value) {
 /// The value as it stands in the superset form.
 fn changed(value: Value, how: How) -> Value {
     match how {
-        How::Same => value,
         How::Seconds => value.as_str().and_then(go_seconds).map_or(value, Value::from),
-        How::Ref => reference(value),
-        How::Args => arguments(value),
+        How::Reference => reference(value),
+        How::Arguments => arguments(value),
+        _ => value,
     }
 }
 
