@@ -37,7 +37,7 @@ pub struct Asked<'a> {
     pub host: &'a Detected,
     /// Whether the base is given as a file, so that no release record is needed.
     pub base_given: bool,
-    /// Namespace where Flux keeps the record, where it was told.
+    /// Namespace where Flux keeps the record, or Argo CD the Application, where it was told.
     pub storage_namespace: Option<&'a str>,
 }
 
@@ -61,6 +61,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     referenced(asked.rendered, &references, home, &mut plan);
     late_sources(asked, home, &mut plan);
     pins(asked.policy, home, &mut plan);
+    application(asked, &mut plan);
     plan.release = release(asked, plan.kinds.is_empty());
     plan.providers = !plan.kinds.is_empty();
     plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
@@ -255,6 +256,22 @@ fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
             used: Use::Pins,
         });
     }
+}
+
+/// Where Applications of Argo CD are, unless something else is told.
+const ARGOCD: &str = "argocd";
+
+/// Asks for the Application that writes: its sync options say how, its `ignoreDifferences` what stays as it is.
+fn application(asked: &Asked<'_>, plan: &mut ReadPlan) {
+    let host = &asked.host.host;
+    let (Some(HostKind::Argocd), Some(name), false) = (host.kind, &host.release, plan.kinds.is_empty()) else { return };
+    plan.objects.push(ObjectRead {
+        kind: GroupKind::new("argoproj.io", "Application"),
+        version: None,
+        namespace: Some(asked.storage_namespace.unwrap_or(ARGOCD).to_owned()),
+        name: name.clone(),
+        used: Use::Application,
+    });
 }
 
 /// Asks for the release record, where the host keeps one and its content matters.

@@ -177,3 +177,16 @@ fn every_line_of_a_plan_says_what_for() {
     }
     assert!(plan.release.expect("a release").known.is_some());
 }
+
+#[test]
+fn the_application_of_argo_cd_is_read_where_its_name_is_known() {
+    let of = |kind, release: Option<&str>| {
+        let host = Host { kind: Some(kind), release: release.map(str::to_owned), ..Host::default() };
+        let owner = object("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("telco"), "md");
+        let lines = plan(vec![owner], &Policy::default(), &[], host).lines();
+        lines.into_iter().filter(|line| line.contains("Application")).collect::<Vec<_>>()
+    };
+    let line = "get Application.argoproj.io argocd/demo: how Argo CD writes, and what it leaves alone";
+    assert_eq!(of(HostKind::Argocd, Some("demo")), [line]);
+    assert!(of(HostKind::Argocd, None).is_empty() && of(HostKind::Helm3, Some("demo")).is_empty());
+}

@@ -88,6 +88,8 @@ pub enum Use {
     Referenced,
     /// A live object points at it.
     Pointed,
+    /// It is the Application of Argo CD that writes.
+    Application,
 }
 
 /// One object that is read by its name.
@@ -177,6 +179,7 @@ fn object_line(read: &ObjectRead) -> String {
         Use::Pins => "the pins".to_owned(),
         Use::Referenced => "rendered, and CAPI objects refer to it".to_owned(),
         Use::Pointed => "a live object points at it".to_owned(),
+        Use::Application => "how Argo CD writes, and what it leaves alone".to_owned(),
     };
     format!("get {} {place}{}: {reason}", read.kind, read.name)
 }

@@ -233,15 +233,17 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
             outcome.sources.push(SourceObject { value: value.clone(), place: *place, source: text, answer });
         }
         (Use::Pins, answer) => outcome.pins = Some(answer),
-        (Use::Referenced | Use::Pointed, Answer::Found(value)) => match Object::from_value(*value, 0) {
-            Ok(object) => outcome.world.live.push(object),
-            Err(_) => outcome.world.unread.push(Unread {
-                what: text,
-                why: "the answer is not an object".to_owned(),
-                remedy: "try again".to_owned(),
-                keys: Vec::new(),
-            }),
-        },
+        (Use::Referenced | Use::Pointed | Use::Application, Answer::Found(value)) => {
+            match Object::from_value(*value, 0) {
+                Ok(object) => outcome.world.live.push(object),
+                Err(_) => outcome.world.unread.push(Unread {
+                    what: text,
+                    why: "the answer is not an object".to_owned(),
+                    remedy: "try again".to_owned(),
+                    keys: Vec::new(),
+                }),
+            }
+        }
         (_, Answer::Absent) => outcome.world.absent.push(Absent { what: text }),
         (_, Answer::Unread(unread)) => outcome.world.unread.push(unread),
     }
