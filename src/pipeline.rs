@@ -16,9 +16,13 @@ use crate::late;
 use crate::object::{LoadError, Stream};
 use crate::pin::Pin;
 use crate::policy::Policy;
-use crate::report::{self, Parts, PolicyReport, Report};
+use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
 use crate::world::World;
+
+/// What is said where the API server's answer is what the verdict comes from.
+const SERVER_IS_WORSE: &str =
+    "the API server's own answer is worse than what was predicted, so it counts (see the dry run below)";
 
 /// What is asked: may this stream be written under this policy?
 #[derive(Clone)]
@@ -81,6 +85,34 @@ pub enum Fault {
 /// When the stream cannot be read, or a rule of the user.
 pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     let rules = rules(&question.policy).map_err(Fault::Rules)?;
+    let Filled { stream, rendered, resolution } = filled(question, world)?;
+    let prediction = host::predict(&rendered.objects, world)?;
+    let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
+    let report = case.judge(prediction);
+    Ok(Judgement { report, stream, pins: resolution.pins })
+}
+
+/// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
+///
+/// # Errors
+/// When the stream cannot be read.
+pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
+    let filled = filled(question, world)?;
+    Ok(host::writes(&filled.rendered.objects, world)?)
+}
+
+/// A stream with its late values filled in.
+struct Filled<'a> {
+    /// Its bytes.
+    stream: Arc<[u8]>,
+    /// What they say.
+    rendered: Stream,
+    /// What became of the late values.
+    resolution: late::Resolution<'a>,
+}
+
+/// Fills in the late values.
+fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
     let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
     let (stream, rendered) = match &resolution.bytes {
@@ -94,10 +126,7 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
             (bytes, after)
         }
     };
-    let prediction = host::predict(&rendered.objects, world)?;
-    let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let report = case.judge(prediction);
-    Ok(Judgement { report, stream, pins: resolution.pins })
+    Ok(Filled { stream, rendered, resolution })
 }
 
 /// The rules in force: those that are built in, and those of the policy.
@@ -122,23 +151,35 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Judges a prediction; where there are two because the host is not known, the worse one counts.
+    /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
+    /// one counts.
     fn judge(&self, mut prediction: Prediction) -> Report {
-        let other = prediction.other.take();
-        let report = self.judge_one(prediction);
-        let Some(other) = other else { return report };
-        let mut second = self.judge_one(*other);
-        if severity(&second) > severity(&report) {
-            second.warnings.extend(report.warnings);
-            second.warnings.dedup();
-            return second;
+        let others = std::mem::take(&mut prediction.others);
+        let mut worst = self.judge_one(prediction);
+        let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
+        for other in others {
+            let by_server = !other.answered.is_empty();
+            let mut second = self.judge_one(other);
+            if let Some(more) = second.server_dry_run.take() {
+                answers.get_or_insert_default().extend(more);
+            }
+            if severity(&second) > severity(&worst) {
+                second.warnings.append(&mut worst.warnings);
+                if by_server {
+                    second.warnings.push(SERVER_IS_WORSE.to_owned());
+                }
+                second.warnings.dedup();
+                worst = second;
+            }
         }
-        report
+        worst.server_dry_run = answers;
+        worst
     }
 
     fn judge_one(&self, prediction: Prediction) -> Report {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
+        let answered = prediction.answered;
         let scene = Scene { world, rendered: &rendered.objects };
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
         let digest = report::digest(&pairs);
@@ -147,6 +188,7 @@ impl Case<'_> {
             .with_patterns(question.policy.redact.iter().map(String::as_str));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
         redactor.pairs(&mut pairs);
+        let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let judged = Judged {
             pairs: &pairs,
@@ -177,6 +219,7 @@ impl Case<'_> {
             world,
             counts: (prediction.compared, prediction.not_compared + rendered.nameless),
         });
+        report.server_dry_run = answers;
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         report

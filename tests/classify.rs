@@ -65,6 +65,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        answers: None,
     }
 }
 

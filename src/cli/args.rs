@@ -88,6 +88,10 @@ pub struct PlanArgs {
     /// Two Git revisions instead of a stream and a cluster.
     #[command(flatten)]
     pub revisions: super::revisions::RevisionArgs,
+    /// Also ask the API server what it would hold after the same writes (dryRun=All), and show where its answer is not what
+    /// was predicted; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
+    #[arg(long, conflicts_with = "base_ref")]
+    pub dry_run_server: bool,
     /// Print what is read from the cluster, for what, and how much that was; judge nothing.
     #[arg(long)]
     pub explain_reads: bool,
@@ -147,7 +151,8 @@ pub struct CommonArgs {
     /// Namespace of the release.
     #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
     pub namespace: Option<String>,
-    /// Namespace of the release record, where it is not that of the release (`storageNamespace` of a Flux HelmRelease).
+    /// Namespace of the release record, where it is not that of the release (`storageNamespace` of a Flux HelmRelease), or
+    /// of the Application of Argo CD, where it is not argocd.
     #[arg(long, env = "ROLLGATE_STORAGE_NAMESPACE", value_name = "NAMESPACE")]
     pub storage_namespace: Option<String>,
     /// Context of the kubeconfig.

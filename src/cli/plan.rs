@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use super::args::{Colour, PlanArgs};
 use super::output::Output;
@@ -35,6 +35,11 @@ fn judge(
     (name, stream): (&str, Arc<[u8]>),
     revisions: Option<&Revisions>,
 ) -> Result<Exit, Stop> {
+    if args.dry_run_server && args.common.live != "cluster" {
+        return Err(Stop::usage(anyhow!(
+            "--dry-run-server asks the API server; leave --live out, or say --live cluster"
+        )));
+    }
     let mut setup = Setup::new(&args.common, Untold::Look)?;
     if let Some(revisions) = revisions {
         setup.policy_report.source = revisions.named(&setup.policy_report.source);
@@ -52,6 +57,10 @@ fn judge(
         let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
         outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
         return Ok(Exit::Allow);
+    }
+    if args.dry_run_server {
+        let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
+        seen.ask(writes, &setup)?;
     }
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
     judgement.report.warnings.extend(seen.warnings);

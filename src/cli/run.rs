@@ -161,6 +161,18 @@ pub(super) struct Seen {
     recorded: bool,
 }
 
+impl Seen {
+    /// Asks the API server about the writes of the host, and puts its answers into the World.
+    pub(super) fn ask(&mut self, writes: Vec<host::Write>, setup: &Setup) -> Result<(), Stop> {
+        // A cluster that was not reached is a doubt already.
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let (answers, unread) = runtime()?.block_on(cluster.dry_run(writes, setup.deadline));
+        self.world.answers = Some(answers);
+        self.world.unread.extend(unread);
+        Ok(())
+    }
+}
+
 /// Everything that one look needs.
 pub(super) struct Look<'a> {
     pub(super) setup: &'a Setup,

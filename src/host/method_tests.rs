@@ -115,7 +115,7 @@ fn argo_cd_is_predicted_both_ways_where_its_application_is_not_known() {
     world.host.kind = Some(HostKind::Argocd);
     let prediction = predicted(&[deployment(json!({"replicas": 1}))], &world);
     assert!(prediction.pairs.is_empty());
-    assert_eq!(paths(&prediction.other.expect("the other way").pairs[0]), ["spec.dropped"]);
+    assert_eq!(paths(&prediction.others[0].pairs[0]), ["spec.dropped"]);
     assert!(prediction.warnings.iter().any(|text| text.contains("Application")), "{:?}", prediction.warnings);
 }
 

@@ -1,8 +1,10 @@
 //! Who writes, and what the API server will hold after the write.
 //! Prediction is a pure function of the rendered objects and the World; what it cannot see is doubt, never silence.
 
+mod answered;
 mod apply;
 mod argo;
+mod ask;
 pub mod detect;
 mod fields;
 mod foreign;
@@ -29,10 +31,14 @@ mod method_tests;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
+mod release_tests;
+#[cfg(test)]
 mod removal_tests;
 #[cfg(test)]
 mod tests;
 
+pub use answered::{Agreement, Answered};
+pub use ask::{Request, Said, ServerAnswer, Verb, Write};
 pub use detect::{Detected, Driver, Reach, ReleaseName, Signs, Told, detect};
 pub use model::{Host, HostKind};
-pub use predict::{Prediction, predict};
+pub use predict::{Prediction, predict, writes};

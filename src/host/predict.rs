@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
+use super::answered::{Answered, Mode};
 use super::apply::Applier;
 use super::argo::Application;
+use super::ask::Write;
 use super::locate::{Located, Locator};
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
@@ -39,9 +41,11 @@ pub struct Prediction {
     pub not_compared: usize,
     /// How it was predicted that the host writes; `None` for an old render, where new simply takes the place of old.
     pub way: Option<WriteMethod>,
-    /// The same for the other way of writing, where it is not known which one it will be and the two differ.
-    /// The worse of the two counts.
-    pub other: Option<Box<Self>>,
+    /// The same for the other way of writing, where it is not known which one it will be and the two differ, and by the
+    /// answers of the API server, where it was asked. The worst of them all counts.
+    pub others: Vec<Self>,
+    /// The API server's answers beside what was predicted; empty unless this is the prediction by its word.
+    pub answered: Vec<Answered>,
 }
 
 /// Predicts what the host does with the rendered objects.
@@ -52,20 +56,45 @@ pub fn predict(rendered: &Inventory, world: &World) -> Result<Prediction, LoadEr
     if is_old_render(world) || world.source.kind == LiveKind::None {
         return Run::new(rendered, world, None)?.finish();
     }
-    let mut ways = method::ways(world).into_iter();
-    let mut prediction = Run::new(rendered, world, ways.next())?.finish()?;
-    if let Some(way) = ways.next() {
-        let other = Run::new(rendered, world, Some(way))?.finish()?;
+    let ways = method::ways(world);
+    let mut prediction = Run::new(rendered, world, ways.first().copied())?.finish()?;
+    if let Some(way) = ways.get(1) {
+        let other = Run::new(rendered, world, Some(*way))?.finish()?;
         if !alike(&prediction, &other) {
             prediction.warnings.push(
                 "it is not known how the host writes: both ways were predicted, and the worse one counts; say --host or \
                  --method to be exact"
                     .to_owned(),
             );
-            prediction.other = Some(Box::new(other));
+            prediction.others.push(other);
+        }
+    }
+    if world.answers.is_some() {
+        for way in ways {
+            let run = Run { mode: Mode::Answer, ..Run::new(rendered, world, Some(way))? };
+            prediction.others.push(run.finish()?);
         }
     }
     Ok(prediction)
+}
+
+/// What the host is about to send, so that the API server can be asked about it. Nothing where there is no cluster.
+///
+/// # Errors
+/// When a rendered object is not what Kubernetes reads.
+pub fn writes(rendered: &Inventory, world: &World) -> Result<Vec<Write>, LoadError> {
+    let mut all = Vec::new();
+    if is_old_render(world) || world.source.kind == LiveKind::None {
+        return Ok(all);
+    }
+    for way in method::ways(world) {
+        let mut run = Run { mode: Mode::Ask(Vec::new()), ..Run::new(rendered, world, Some(way))? };
+        run.look()?;
+        if let Mode::Ask(writes) = run.mode {
+            all.extend(writes);
+        }
+    }
+    Ok(all)
 }
 
 /// Whether the live side is an earlier render and its own base.
@@ -110,6 +139,8 @@ pub(super) struct Run<'a> {
     pub(super) homeless: Vec<Key>,
     /// How many live objects were brought into the rendered version.
     pub(super) reshaped: usize,
+    /// What becomes of each write.
+    pub(super) mode: Mode,
 }
 
 impl<'a> Run<'a> {
@@ -123,11 +154,18 @@ impl<'a> Run<'a> {
             (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
         });
         let (blind, homeless) = (Vec::new(), Vec::new());
-        Ok(Self { sorted, rendered, world, locator, way, out, argo, blind, homeless, reshaped: 0 })
+        let mode = Mode::default();
+        Ok(Self { sorted, rendered, world, locator, way, out, argo, blind, homeless, reshaped: 0, mode })
+    }
+
+    /// Looks at everything, and gives what came out.
+    fn finish(mut self) -> Result<Prediction, LoadError> {
+        self.look()?;
+        Ok(self.out)
     }
 
     /// Looks at everything.
-    fn finish(mut self) -> Result<Prediction, LoadError> {
+    fn look(&mut self) -> Result<(), LoadError> {
         for object in std::mem::take(&mut self.sorted.compared) {
             self.out.compared += 1;
             self.write(object)?;
@@ -135,11 +173,11 @@ impl<'a> Run<'a> {
         self.removals()?;
         self.hooks()?;
         self.out.not_compared = self.sorted.rest;
-        referred::add(&mut self)?;
-        foreign::add(&mut self)?;
+        referred::add(self)?;
+        foreign::add(self)?;
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
-        Ok(self.out)
+        Ok(())
     }
 
     /// Predicts one rendered object.
@@ -153,7 +191,7 @@ impl<'a> Run<'a> {
             }
         };
         let base = self.base_of(&object.key);
-        if self.is_untouched(object, live, base) {
+        if !self.looks_at_all() && self.is_untouched(object, live, base) {
             return Ok(());
         }
         let rendered = sent(reprint::value(object)?.into_owned(), &live.key);
@@ -169,6 +207,7 @@ impl<'a> Run<'a> {
                 let last = match (&last, self.world.base.kind) {
                     (Some(value), _) => Last::Known(value),
                     // A file may hold a part only; the record of a release holds everything.
+                    (None, BaseKind::FirstInstall) if self.world.host.take_ownership => Last::Taken,
                     (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
                     (None, _) => Last::Unknown,
                 };
@@ -184,7 +223,11 @@ impl<'a> Run<'a> {
                     return Ok(());
                 }
                 let before = Before { key: &live.key, live: &live_value, last };
+                if self.collect(object, way, &before, &rendered) {
+                    return Ok(());
+                }
                 let outcome = write(way, &before, &rendered, self.applier());
+                let outcome = self.by_server(object, &live.key, way, outcome, &live_value);
                 if matches!(outcome, Outcome::Recreated) {
                     self.recreate(live, live_value);
                     return Ok(());
@@ -261,7 +304,7 @@ impl<'a> Run<'a> {
     }
 
     /// With which name and power the host applies.
-    fn applier(&self) -> Applier<'static> {
+    pub(super) fn applier(&self) -> Applier<'static> {
         let patched_before =
             self.world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
         Applier {
@@ -299,9 +342,19 @@ impl<'a> Run<'a> {
     /// Adds the pair of a new object.
     fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
-        let predicted = sent(reprint::value(object)?.into_owned(), &key);
+        let rendered = sent(reprint::value(object)?.into_owned(), &key);
+        if self.collect_new(object, &key, &rendered) {
+            return Ok(());
+        }
+        let made = self.created_by_server(object, &key, rendered);
         let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
-        pair.predicted = Some(predicted);
+        pair.predicted = Some(match made {
+            Ok(predicted) => trimmed(predicted),
+            Err((rendered, because)) => {
+                self.reject(&mut pair, "host/server-refuses", because);
+                rendered
+            }
+        });
         self.out.pairs.push(pair);
         Ok(())
     }
@@ -327,16 +380,21 @@ impl<'a> Run<'a> {
         pair.live = Some(trimmed(before));
         pair.predicted = Some(trimmed(wanted));
         pair.changes = changes;
+        self.reject(&mut pair, rule, because);
+        self.out.pairs.push(pair);
+    }
+
+    /// Marks a pair as refused, and says so.
+    fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
         pair.effect = Effect::Rejected;
         rule.clone_into(&mut pair.rule);
         pair.because.clone_from(&because);
-        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: live.key.clone(), message: because });
-        self.out.pairs.push(pair);
+        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
     }
 }
 
 /// Why the API server refuses the object by its schema, as far as that shows.
-fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
+pub(super) fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
     let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
     let node = schema::builtin(text("apiVersion"), text("kind"))?;
     let places = schema::refused_empty(predicted.get("spec")?, live.get("spec"), node);

@@ -30,6 +30,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        answers: None,
     }
 }
 
@@ -182,9 +183,9 @@ fn an_unknown_host_is_predicted_both_ways() {
     let mut world = world(LiveKind::Cluster, BaseKind::File, &live, &last);
     let prediction = predicted(&last, &world);
     assert!(prediction.pairs.is_empty());
-    assert_eq!(told(prediction.other.as_deref().expect("the other way")), ["update MachineDeployment md"]);
+    assert_eq!(told(prediction.others.first().expect("the other way")), ["update MachineDeployment md"]);
     world.host.kind = Some(HostKind::Helm3);
-    assert!(predicted(&last, &world).other.is_none());
+    assert!(predicted(&last, &world).others.is_empty());
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) enum Last<'a> {
     Known(&'a Value),
     /// Nothing: the host writes this object for the first time.
     Nothing,
+    /// Nothing, and a first install of Helm takes ownership of it, which merges what is rendered with live.
+    Taken,
     /// Not known.
     Unknown,
 }
@@ -105,24 +107,49 @@ fn patch(before: &Before<'_>, rendered: &Value) -> Outcome {
             Outcome::sure(patched(before.live, merge::three_way(rendered, rendered, before.live)))
         }
         Last::Nothing => Outcome::Holds { predicted: before.live.clone(), blind: false, adopted: true },
+        // A first install that takes ownership does not compare with itself only (helm `pkg/action/install.go`,
+        // `performInstall`, since 3.18): what is rendered wins over live.
+        Last::Taken => Outcome::sure(patched(before.live, merge::three_way(rendered, rendered, before.live))),
         Last::Unknown => blind(before, rendered),
     }
 }
 
 /// `kubectl apply`: what it applied last is in the live object itself (kubectl `pkg/cmd/apply/patcher.go`).
 fn last_applied(before: &Before<'_>, rendered: &Value) -> Outcome {
+    Outcome::sure(patched(before.live, last_applied_patch(before, rendered)))
+}
+
+/// The patch of `kubectl apply`, without the annotation that it writes anew.
+pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {
     let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
     // Without the annotation nothing can be removed, and kubectl only warns about it.
     let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
     let last = if last.is_object() { last } else { Value::Object(Map::new()) };
-    Outcome::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
+    merge::three_way(&last, rendered, before.live)
+}
+
+/// What `kubectl apply` keeps of what it applies (kubectl `pkg/util/apply.go`, `GetModifiedConfiguration`).
+pub(super) fn last_applied_text(rendered: &Value) -> String {
+    let mut bare = rendered.clone();
+    if let Some(metadata) = bare.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.shift_remove(LAST_APPLIED);
+        }
+    }
+    format!("{bare}\n")
+}
+
+/// Adds that annotation to an object or a patch.
+pub(super) fn annotate(object: &mut Value, text: &str) {
+    super::ask::mark(object, "annotations", LAST_APPLIED, text);
 }
 
 /// Server-side apply. What Helm patched before counts as applied where it adopts an object. Where managed fields do not say it in this version, what was sent last time stands in for what is
 /// owned.
 fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
-    let adopts_updates = applier.adopts_updates || matches!(before.last, Last::Nothing);
+    let adopts_updates = applier.adopts_updates || matches!(before.last, Last::Nothing | Last::Taken);
     let applier = Applier { adopts_updates, ..applier };
     let entries = owners(before.live);
     let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
@@ -131,7 +158,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
     if entries.is_empty() || other_names && !version.is_empty() {
         return match before.last {
             Last::Known(last) => Outcome::sure(patched(before.live, merge::three_way(last, rendered, before.live))),
-            Last::Nothing => Outcome::sure(merge::overlay(before.live, rendered)),
+            Last::Nothing | Last::Taken => Outcome::sure(merge::overlay(before.live, rendered)),
             Last::Unknown => blind(before, rendered),
         };
     }

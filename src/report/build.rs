@@ -57,6 +57,7 @@ pub fn build(parts: Parts<'_>) -> Report {
         objects: parts.pairs.iter().filter(|pair| pair.action != Action::Unchanged).map(object).collect(),
         ignored: Vec::new(),
         rollouts: parts.classified.rollouts,
+        server_dry_run: None,
         late_values: parts.late_values,
         policy: parts.policy,
         host: HostReport {

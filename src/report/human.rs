@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::{ChangeReport, LateState, ObjectReport, Reason, Report, plural, sentence};
+use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
 use crate::effect::{Decision, Effect, Touches};
 use crate::impact::Rollout;
@@ -40,7 +40,7 @@ impl Paint {
         self.wrap(Style::new().fg_color(Some(colour.into())), effect.word())
     }
 
-    fn bold(self, text: &str) -> String {
+    pub(super) fn bold(self, text: &str) -> String {
         self.wrap(Style::new().bold(), text)
     }
 
@@ -48,11 +48,11 @@ impl Paint {
         self.wrap(Style::new().dimmed(), text)
     }
 
-    fn removed(self, text: &str) -> String {
+    pub(super) fn removed(self, text: &str) -> String {
         self.wrap(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
     }
 
-    fn added(self, text: &str) -> String {
+    pub(super) fn added(self, text: &str) -> String {
         self.wrap(Style::new().fg_color(Some(AnsiColor::Green.into())), text)
     }
 }
@@ -70,6 +70,9 @@ pub fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<(
         write_object(object, paint, out)?;
     }
     write_rollouts(&report.rollouts, paint, out)?;
+    if let Some(answers) = &report.server_dry_run {
+        dry_run::write(answers, paint, out)?;
+    }
     footer(report, paint, out)
 }
 
@@ -142,11 +145,7 @@ fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io:
 }
 
 fn write_change(change: &ChangeReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    let mut place = change.path.clone();
-    for within in &change.within {
-        place.push_str(" > ");
-        place.push_str(if within.path.is_empty() { &within.decode } else { &within.path });
-    }
+    let place = sentence::way(&change.path, &change.within);
     let touches = match change.touches {
         Some(Touches::Infrastructure) => ", touches infrastructure",
         None => "",

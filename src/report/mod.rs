@@ -1,12 +1,14 @@
 //! What a run says: one model, one file a format. Nothing here decides anything.
 
 mod build;
+mod dry_run;
 pub mod human;
 mod ignore;
 mod model;
 pub mod sentence;
 
 pub use build::{Parts, build, digest, hash};
+pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
     ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::DryRunReport;
 use crate::compare::{Action, Basis, Within};
 use crate::effect::{Decision, Effect, Touches};
 use crate::host::HostKind;
@@ -40,6 +41,9 @@ pub struct Report {
     pub ignored: Vec<IgnoredReport>,
     /// What happens to Machines, per owner.
     pub rollouts: Vec<Rollout>,
+    /// What the API server itself answered to the same writes, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_dry_run: Option<DryRunReport>,
     /// The late values of the policy and their state.
     pub late_values: Vec<LateValueReport>,
     /// Which policy was used.
@@ -249,6 +253,8 @@ impl Report {
             change(&mut object.because);
             object.changes.iter_mut().for_each(|one| change(&mut one.because));
         }
+        let answers = self.server_dry_run.iter_mut().flat_map(|answers| &mut answers.objects);
+        answers.for_each(|object| change(&mut object.because));
         self.rollouts.iter_mut().flat_map(|rollout| &mut rollout.steps).for_each(change);
     }
 }

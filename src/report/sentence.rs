@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plural;
-use crate::compare::{Change, Pair};
+use crate::compare::{Change, Pair, Within};
 use crate::effect::Effect;
 
 /// Longest text of a value in a sentence, in characters.
@@ -49,8 +49,14 @@ pub fn of_change(change: &Change) -> String {
 /// The path of a change with the way into strings that are documents.
 #[must_use]
 pub fn place(change: &Change) -> String {
-    let mut place = change.path.to_string();
-    for within in &change.within {
+    way(&change.path.to_string(), &change.within)
+}
+
+/// A path with the way into strings that are documents.
+#[must_use]
+pub fn way(path: &str, within: &[Within]) -> String {
+    let mut place = path.to_owned();
+    for within in within {
         place.push_str(" > ");
         place.push_str(if within.path.is_empty() { &within.decode } else { &within.path });
     }

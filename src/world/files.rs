@@ -178,6 +178,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        answers: None,
     }
 }
 

@@ -28,6 +28,18 @@ fn a_stream_that_kubernetes_refuses_is_exit_2_with_its_line() {
 }
 
 #[test]
+fn only_a_cluster_can_be_asked_for_a_dry_run() {
+    let program = Program::new();
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: b}\nspec: {}\n";
+    program.file("new.yaml", cluster);
+    let ran = program.run(&["plan", "new.yaml", "--live", "new.yaml", "--dry-run-server"], b"");
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("--dry-run-server asks the API server"), "{}", ran.stderr);
+    let ran = program.run(&["plan", "new.yaml", "--dry-run-server"], b"");
+    assert_eq!(ran.code, Some(4), "a cluster that is not reached is undecided: {}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn no_cluster_to_read_is_undecided() {
     let program = Program::new();
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: b}\nspec: {}\n";

@@ -98,6 +98,20 @@ impl Release<'_> {
         self.helm("install", values, false)
     }
 
+    /// Helm with nothing between it and the cluster, and with options of its own.
+    pub(crate) fn run_with(&self, verb: &str, values: &[&str], options: &[&str]) -> Run {
+        Run::of(self.command(verb, values).args(options).output().expect("helm runs"))
+    }
+
+    /// What rollgate and the API server expect of an upgrade, asked with the rights of a kubeconfig, and the exit code.
+    pub(crate) fn dry_run(&self, values: &[&str], kubeconfig: Option<&str>) -> (Option<i32>, Value) {
+        let stream = self.template(values).succeeded().stdout;
+        let own = self.space.bench.kubeconfig.to_string_lossy();
+        let env = ("KUBECONFIG", kubeconfig.unwrap_or(&own));
+        let run = self.rollgate_as("plan", &["--dry-run-server", "-o", "json"], &stream, env);
+        (run.code, report(&run))
+    }
+
     /// `helm template` with nothing behind it.
     pub(crate) fn template(&self, values: &[&str]) -> Run {
         self.helm("template", values, false)
@@ -149,6 +163,12 @@ impl Release<'_> {
 
     /// Runs rollgate on a stream.
     fn rollgate(&self, command: &str, more: &[&str], stream: &str) -> Run {
+        let own = self.space.bench.kubeconfig.to_string_lossy();
+        self.rollgate_as(command, more, stream, ("KUBECONFIG", &own))
+    }
+
+    /// Runs rollgate on a stream with one more variable.
+    fn rollgate_as(&self, command: &str, more: &[&str], stream: &str, (variable, text): (&str, &str)) -> Run {
         let mut child = Command::new(rollgate())
             .args([command, "-"])
             .args(more)
@@ -162,7 +182,7 @@ impl Release<'_> {
                 "--policy",
             ])
             .arg(&self.policy)
-            .env("KUBECONFIG", &self.space.bench.kubeconfig)
+            .env(variable, text)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

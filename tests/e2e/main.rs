@@ -5,6 +5,7 @@
 mod api;
 mod bench;
 mod cases;
+mod dry_run;
 mod flux;
 mod helm;
 mod matrix;

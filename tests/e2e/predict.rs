@@ -259,6 +259,7 @@ fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]) -> World 
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        answers: None,
     }
 }
 

@@ -338,6 +338,7 @@ impl Recording {
             feature_gates: self.gates.clone(),
             unread: Vec::new(),
             absent: Vec::new(),
+            answers: None,
         }
     }
 }

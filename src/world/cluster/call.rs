@@ -1,10 +1,11 @@
-//! One GET against the API server: bounded by the deadline, tried again where a later try can succeed, and never more
-//! certain than what was received. Nothing of a body reaches an error text, since a body may hold secrets.
+//! One request to the API server, which changes nothing there: bounded by the deadline, tried again where a later try can
+//! succeed, and never more certain than what was received. Nothing of a body reaches an error text, since a body may hold
+//! secrets.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Request, StatusCode, header};
+use http::{Method, Request, StatusCode, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use kube::Client;
@@ -37,6 +38,13 @@ pub(super) enum Fault {
     NotFound(String),
     /// 410: the list has to start anew.
     Gone,
+    /// 400, 409 or 422 in the API server's own words: it understood, and will not.
+    Refused {
+        /// The status.
+        code: u16,
+        /// The server's sentence.
+        message: String,
+    },
     /// The deadline passed; what went wrong last.
     Deadline(String),
     /// Anything else.
@@ -50,12 +58,26 @@ impl Fault {
             Self::Unauthorized => "the API server does not accept the credentials (401)".to_owned(),
             Self::Forbidden(message) => format!("forbidden: {message}"),
             Self::NotFound(_) => "not found (404), though the API server says that it has it".to_owned(),
+            Self::Refused { code, message } => format!("the server answers {code}: {message}"),
             Self::Gone => "the list expired while it was read (410), again and again".to_owned(),
             Self::Deadline(last) if last.is_empty() => "the deadline passed".to_owned(),
             Self::Deadline(last) => format!("the deadline passed; last: {last}"),
             Self::Other(why) => why.clone(),
         }
     }
+}
+
+/// What is asked.
+#[derive(Clone)]
+pub(super) struct Ask<'a> {
+    /// The verb.
+    pub(super) method: Method,
+    /// Path and query.
+    pub(super) path: &'a str,
+    /// Content type and content; `None` for a read.
+    pub(super) body: Option<(&'static str, Vec<u8>)>,
+    /// What the answer should be.
+    pub(super) accept: &'a str,
 }
 
 /// Makes requests, all under one deadline.
@@ -118,6 +140,11 @@ impl Caller {
         accept: &str,
         decode: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Result<T, Fault> {
+        self.send(&Ask { method: Method::GET, path, body: None, accept }, decode).await
+    }
+
+    /// The answer to any request, in the same way. What is sent must be safe to send twice.
+    pub(super) async fn send<T>(&self, ask: &Ask<'_>, decode: impl Fn(&[u8]) -> Result<T, String>) -> Result<T, Fault> {
         let mut pause = FIRST_PAUSE;
         let mut tries = 0_u32;
         let mut last = String::new();
@@ -127,7 +154,7 @@ impl Caller {
         loop {
             let third = (self.deadline - Instant::now()) / 3;
             let patience = self.deadline.min(Instant::now() + third.clamp(PATIENCE.0, PATIENCE.1));
-            let attempt = match tokio::time::timeout_at(patience, self.attempt(path, accept, &decode)).await {
+            let attempt = match tokio::time::timeout_at(patience, self.attempt(ask, &decode)).await {
                 Ok(attempt) => attempt,
                 Err(_) => Try::Again { why: "no answer in time".to_owned(), after: None, broken: false },
             };
@@ -155,10 +182,16 @@ impl Caller {
     }
 
     /// One try.
-    async fn attempt<T>(&self, path: &str, accept: &str, decode: impl Fn(&[u8]) -> Result<T, String>) -> Try<T> {
-        let request = match Request::get(path).header(header::ACCEPT, accept).body(Body::empty()) {
+    async fn attempt<T>(&self, ask: &Ask<'_>, decode: impl Fn(&[u8]) -> Result<T, String>) -> Try<T> {
+        let mut request = Request::builder().method(&ask.method).uri(ask.path).header(header::ACCEPT, ask.accept);
+        let mut body = Body::empty();
+        if let Some((content, bytes)) = &ask.body {
+            request = request.header(header::CONTENT_TYPE, *content);
+            body = Body::from(bytes.clone());
+        }
+        let request = match request.body(body) {
             Ok(request) => request,
-            Err(error) => return Try::Never(Fault::Other(format!("{path} is not a path: {error}"))),
+            Err(error) => return Try::Never(Fault::Other(format!("{} is not a path: {error}", ask.path))),
         };
         self.requests.fetch_add(1, Ordering::Relaxed);
         let response = match self.client.send(request).await {
@@ -174,7 +207,7 @@ impl Caller {
             return again("the connection broke inside an answer", true);
         };
         self.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
-        if status == StatusCode::OK {
+        if matches!(status, StatusCode::OK | StatusCode::CREATED) {
             if !kind.starts_with("application/json") {
                 return again(&format!("the answer is {}, not JSON", named(&kind)), true);
             }
@@ -203,7 +236,7 @@ fn named(kind: &str) -> String {
     if kind.is_empty() { "of no type".to_owned() } else { kind }
 }
 
-/// What a status other than 200 means.
+/// What a status other than 200 and 201 means.
 fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duration>) -> Try<T> {
     // Only a Status object is the API server's own word; anything else may come from something in between.
     let own: Option<Value> = kind
@@ -223,6 +256,9 @@ fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duratio
             None => again("not found (404), and not in the API server's own words", true),
         },
         410 => Try::Never(Fault::Gone),
+        code @ (400 | 409 | 422) if message.is_some() => {
+            Try::Never(Fault::Refused { code, message: message.unwrap_or_default() })
+        }
         408 | 429 | 503 | 504 => Try::Again {
             why: format!("the API server is busy ({})", status.as_u16()),
             after,

@@ -4,6 +4,7 @@
 mod call;
 mod connect;
 mod discover;
+mod dry_run;
 mod installed;
 mod list;
 mod prune;
@@ -12,7 +13,7 @@ mod record;
 mod second;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::{Base, LiveKind, LiveSource, Unread, World};
-use crate::host::Detected;
+use crate::host::{Detected, ServerAnswer, Write};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
 
@@ -144,6 +145,13 @@ impl Cluster {
         let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
         read::singles(&caller, reads).await
     }
+
+    /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
+    /// is unread.
+    pub async fn dry_run(&self, writes: Vec<Write>, deadline: Duration) -> (Vec<ServerAnswer>, Vec<Unread>) {
+        let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
+        dry_run::ask(&caller, writes).await
+    }
 }
 
 /// Finds the cluster without reading anything from it.
@@ -167,7 +175,7 @@ pub async fn connect(
 ///
 /// # Errors
 /// When a rendered CAPI object is not what Kubernetes reads. Whatever goes wrong with the cluster is an unread of the World.
-pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn Write + Send)>) -> Result<Outcome, LoadError> {
+pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write + Send)>) -> Result<Outcome, LoadError> {
     let end = Instant::now() + online.deadline;
     let way = connect::connect(&online.detected.reach, online.env, end).await;
     if let (Ok(way), true) = (&way, online.detected.namespace_of_context) {
@@ -239,6 +247,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         feature_gates: BTreeMap::new(),
         unread: online.detected.doubts.clone(),
         absent: Vec::new(),
+        answers: None,
     };
     Outcome {
         world,
@@ -256,7 +265,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
 
 /// A line on the terminal that shows how far the read is.
 struct Progress<'a> {
-    out: Option<&'a mut (dyn Write + Send)>,
+    out: Option<&'a mut (dyn io::Write + Send)>,
 }
 
 impl Progress<'_> {
