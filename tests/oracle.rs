@@ -101,8 +101,8 @@ fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
     }
     text.push_str(
         "\n## By reading\n\nNo function of the controllers answers for these, so their rules were read from the source that each of them names:\n\
-         topology and ClusterClass, what MachinePool providers do, what a MachineHealthCheck replaces, Cluster API 1.5 and the versions of\n\
-         providers that have no row above, OpenStack, Metal3 and vSphere objects, and what happens when an object is deleted.\n",
+         topology and ClusterClass, what MachinePool providers do, what a MachineHealthCheck replaces, Cluster API 1.5, the providers and the\n\
+         versions of them that have no row above, and what happens when an object is deleted.\n",
     );
     let place = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/accuracy.md");
     if write {

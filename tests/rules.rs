@@ -125,6 +125,7 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-provider-azure", (1, 26), (1, 26)),
     ("cluster-api-provider-gcp", (1, 12), (1, 12)),
     ("cluster-api-bootstrap-provider-talos", (0, 5), (0, 7)),
+    ("k0smotron", (1, 0), (2, 1)),
     ("Kubernetes", (1, 33), (1, 33)),
 ];
 

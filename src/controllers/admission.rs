@@ -4,9 +4,11 @@
 use serde_json::{Value, json};
 
 use super::kcp_admission::Refusal;
-use super::{checks_admission, defaulting, docker_admission, fixed_template, hub};
+use super::{
+    checks_admission, defaulting, docker_admission, fixed_template, hub, metal3_admission, openstack_admission,
+};
 use super::{kcp_admission, kubeadm_admission, rke2_admission, workers_admission};
-use crate::compare::Pair;
+use crate::compare::{Action, Pair};
 use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
 
@@ -25,16 +27,19 @@ pub(super) struct Admission {
     pub(super) same: bool,
 }
 
-/// Sends an update through the API server.
+/// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
+/// only what is refused about it alone is found.
 #[must_use]
 pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool) -> Option<Admission> {
-    let (mut old, mut new) = (pair.live.clone()?, pair.predicted.clone()?);
+    let is_new = pair.action == Action::Create;
+    let mut new = pair.predicted.clone()?;
+    let mut old = if is_new { new.clone() } else { pair.live.clone()? };
     let kind = pair.key.kind.as_str();
     let raw = new.clone();
     let at = Path::root().key("spec");
     let mut dropped = Vec::new();
     let mut refusals = Vec::new();
-    let shape = if pair.key.is_capi() { Shape::of(kind, &pair.api_version, versions) } else { None };
+    let shape = if has_shapes(&pair.key.group) { Shape::of(kind, &pair.api_version, versions) } else { None };
     if let Some(shape) = shape {
         for (side, keep) in [(&mut old, false), (&mut new, true)] {
             if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
@@ -54,7 +59,13 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
         let no_spec =
             matches!(kind, "KubeadmConfig" | "KubeadmConfigTemplate") && new.get("spec").is_none_or(Value::is_null);
         if !no_spec {
-            refusals.extend(by_schema(shape, kind, &pair.api_version, &old, &new, &raw, versions));
+            // What was there already is let through; of a new object nothing was.
+            let past = if is_new { None } else { Some(&old) };
+            refusals.extend(by_schema(shape, kind, &pair.api_version, past, &new, &raw, versions));
+        }
+    } else if kind == "Metal3Cluster" {
+        for side in [&mut old, &mut new] {
+            metal3_admission::default_cluster(side, versions);
         }
     }
     let old = hub::value(kind, &pair.api_version, &old, versions);
@@ -70,21 +81,32 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
     Some(Admission { old, new, dropped, refusals, same })
 }
 
+/// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
+fn has_shapes(group: &str) -> bool {
+    let head = group.strip_suffix("cluster.x-k8s.io");
+    matches!(head, Some("" | "addons." | "bootstrap." | "controlplane." | "infrastructure." | "ipam." | "runtime."))
+}
+
 /// What the schema refuses about the new side and not about the old one: what was there already is let through.
 fn by_schema(
     shape: Shape,
     kind: &str,
     api_version: &str,
-    old: &Value,
+    old: Option<&Value>,
     new: &Value,
     raw: &Value,
     versions: &Versions,
 ) -> Vec<Refusal> {
     let at = Path::root().key("spec");
     let empty = json!({});
-    let known = shape.faults(old.get("spec").unwrap_or(&empty), &at);
-    let mut found = shape.faults(new.get("spec").unwrap_or(&empty), &at);
-    found.extend(shape.moved(old.get("spec").unwrap_or(&empty), new.get("spec").unwrap_or(&empty), &at));
+    let wanted = new.get("spec").unwrap_or(&empty);
+    let mut known = Vec::new();
+    let mut found = shape.faults(wanted, &at);
+    if let Some(old) = old {
+        let old = old.get("spec").unwrap_or(&empty);
+        known = shape.faults(old, &at);
+        found.extend(shape.moved(old, wanted, &at));
+    }
     let mut out: Vec<Refusal> = found
         .into_iter()
         .filter(|fault| !known.contains(fault))
@@ -94,7 +116,9 @@ fn by_schema(
             path: hub::path(kind, api_version, &path, versions),
         })
         .collect();
-    if new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count < 0) {
+    // What the webhook of the RKE2 provider says about it is said there.
+    if !kind.starts_with("RKE2") && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count < 0)
+    {
         let message = "the API server refuses it: replicas cannot be negative".to_owned();
         out.push(Refusal { rule: "schema/refused", path: at.key("replicas"), message });
     }
@@ -148,13 +172,19 @@ fn by_webhook(
             if kind == "RKE2ControlPlane" {
                 super::rke2::default(&mut new, versions);
             }
-            rke2_admission::refusals(kind, old, &new)
+            rke2_admission::refusals(kind, old, &new, versions)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
             checks_admission::resource_set(&pair.api_version, old, new)
         }
         ("infrastructure.cluster.x-k8s.io", "DockerCluster" | "DevCluster" | "DockerMachine" | "DevMachine") => {
             docker_admission::refusals(&pair.key.kind, old, new)
+        }
+        ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("OpenStack") => {
+            openstack_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
+        }
+        ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("Metal3") => {
+            metal3_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
         }
         ("cluster.x-k8s.io", kind) => workers_admission::refusals(kind, old, new, versions, gates),
         _ => Vec::new(),

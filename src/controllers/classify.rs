@@ -12,7 +12,7 @@ use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{Classified, Scene, half_applied, hub, replicas, templates, topology};
+use super::{Classified, Scene, dangling, half_applied, hub, plain_owner, replicas, templates, topology};
 use crate::compare::{Action, Basis, Pair};
 use crate::effect::Effect;
 use crate::impact;
@@ -79,12 +79,12 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let gates = |name: &str, default: bool| stage.gate(name, default);
     let mut admissions: BTreeMap<Key, Admission> = BTreeMap::new();
     let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
-    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Update | Action::Unchanged)) {
+    for pair in stage.pairs.iter().filter(|pair| pair.action != Action::Delete) {
         let Some(mut admission) = admission::admit(pair, &stage.versions, &gates) else { continue };
         if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
             admission.refusals.extend(topology::refusals(stage, &pair.key, &admission.old, &admission.new));
         }
-        if let Some(mirror) = Mirror::of(&pair.key) {
+        if let Some(mirror) = Mirror::of(&pair.key).filter(|_| pair.action != Action::Create) {
             let (old, new) = (admission.old.clone(), admission.new.clone());
             assessments.insert(pair.key.clone(), Assessment::of(stage, &pair.key, mirror, old, new));
         }
@@ -97,16 +97,26 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
         let outcome = one(stage, pair, &assessments, &admissions, out);
         if let Some(assessment) = assessments.get(&pair.key) {
             moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
-            weigh(pair, assessment, out);
+            let is_refused = is_refused(pair, admissions.get(&pair.key));
+            weigh(pair, assessment, is_refused, out);
+        } else if pair.key.kind == "MachinePool" {
+            moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
         }
         outcomes[place] = Some(outcome);
     }
+    out.findings.extend(dangling::findings(stage));
     stage
         .pairs
         .iter()
         .zip(outcomes)
-        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out)))
+        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, admissions.get(&pair.key), out)))
         .collect()
+}
+
+/// Whether the write of an object is refused: by its admission, or as the host foresaw.
+fn is_refused(pair: &Pair, admission: Option<&Admission>) -> bool {
+    pair.effect == Effect::Rejected
+        || (pair.action != Action::Unchanged && admission.is_some_and(|admission| !admission.refusals.is_empty()))
 }
 
 /// One side of a pair in the superset form.
@@ -124,7 +134,7 @@ fn one(
 ) -> Outcome {
     match pair.action {
         Action::Delete => deleted(stage, pair, out),
-        Action::Create => created(stage, pair, out),
+        Action::Create => created(stage, pair, admissions.get(&pair.key), out),
         Action::Update | Action::Unchanged => {
             updated(stage, pair, assessments.get(&pair.key), admissions.get(&pair.key), out)
         }
@@ -150,7 +160,10 @@ fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
 }
 
 /// An object is new: nothing that exists is touched, and its Machines are named.
-fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
+fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &mut Classified) -> Outcome {
+    if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
+        return outcome;
+    }
     let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
     let makes_machines = matches!(pair.key.kind.as_str(), "MachineDeployment" | "MachineSet" | "MachinePool")
         || (pair.key.group == "controlplane.cluster.x-k8s.io" && !pair.key.kind.ends_with("Template"));
@@ -173,6 +186,37 @@ fn created(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
         finding: None,
     });
     Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
+}
+
+/// A new object that the API server refuses; one whose fields it only drops is noted.
+fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &mut Classified) -> Option<Outcome> {
+    let mut refused = admission.refusals.first().map(|refusal| {
+        Answer::known(stage.rules, Effect::Rejected, refusal.rule)
+            .saying(format!("{}: {}", refusal.path, refusal.message))
+    });
+    if !admission.dropped.is_empty() {
+        let places: Vec<String> = admission.dropped.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        if stage.is_strict() {
+            let answer = Answer::known(stage.rules, Effect::Rejected, "schema/unknown-field-refused");
+            let because = format!("{places}: {}", answer.because);
+            refused.get_or_insert(answer.saying(because));
+        } else {
+            let message = format!(
+                "{places}: {} has no such field in this version; the API server drops it without a word",
+                pair.key.kind
+            );
+            out.findings.push(Finding { id: "silent-no-op".to_owned(), object: pair.key.clone(), message });
+        }
+    }
+    let answer = refused?;
+    Some(Outcome {
+        answers: pair.changes.iter().map(|_| answer.clone()).collect(),
+        effect: answer.effect,
+        rule: answer.rule,
+        because: answer.because,
+        basis: None,
+    })
 }
 
 /// An object is changed.
@@ -219,6 +263,10 @@ fn updated(
     if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
         out.rollouts.extend(topology::rollouts(stage, &pair.key, &old, &new));
     }
+    if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, Some(admission)) {
+        out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (&old, &new), (&pair.changes, &answers)));
+    }
+
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // A refusal that no change carries still refuses the write.
     if let Some(refusal) = refusals.first()
@@ -295,7 +343,19 @@ fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
 }
 
 /// A template that takes the place of another one.
-fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
+fn renamed(
+    stage: &Stage<'_>,
+    pair: &Pair,
+    moved: &BTreeMap<Key, Effect>,
+    admission: Option<&Admission>,
+    out: &mut Classified,
+) -> Outcome {
+    if let Some(outcome) = admission
+        .filter(|_| pair.action == Action::Create)
+        .and_then(|admission| refused_as_new(stage, pair, admission, out))
+    {
+        return outcome;
+    }
     let from = pair.renamed_from.clone().unwrap_or_default();
     let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();
     let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
@@ -310,9 +370,13 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
 }
 
 /// The weight of an owner's change, and what else is due.
-fn weigh(pair: &Pair, assessment: &Assessment, out: &mut Classified) {
+///
+/// What is refused moves no Machine; what is due beside it is due all the same.
+fn weigh(pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
     let key = &pair.key;
-    out.rollouts.extend(impact::of(key, assessment));
+    if !is_refused {
+        out.rollouts.extend(impact::of(key, assessment));
+    }
     let count = |units: &mut dyn Iterator<Item = &super::owner::Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {
         out.findings.push(Finding { id: id.to_owned(), object: key.clone(), message });

@@ -36,6 +36,10 @@ pub(super) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
         ("controlplane.cluster.x-k8s.io", kind) if !kind.ends_with("Template") => {
             owner(stage, key, old, "delete/control-plane")
         }
+        ("cluster.x-k8s.io", "ClusterClass") => {
+            let users = super::topology::users_of_deleted(stage, key);
+            if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
+        }
         ("cluster.x-k8s.io", "MachineHealthCheck") => plain(
             Effect::None,
             "delete/health-check",
@@ -50,6 +54,17 @@ pub(super) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     }
 }
 
+/// The webhook lets no class go that a cluster has (`clusterclass.go` ValidateDelete). Helm 3 does not say so.
+fn class_in_use(key: &Key, users: &[String]) -> Deletion {
+    let because = format!(
+        "the webhook refuses to delete {key} while the clusters {} have it; it stays, and no release owns it any more",
+        users.join(", ")
+    );
+    let message = because.clone();
+    let finding = Finding { id: "removed-in-use".to_owned(), object: key.clone(), message };
+    Deletion { findings: vec![finding], ..plain(Effect::Rejected, "delete/class-in-use", &because) }
+}
+
 /// An answer without Machines.
 fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
     Deletion { effect, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
@@ -59,7 +74,13 @@ fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
 fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Deletion {
     let rollout = destroyed(stage, key, old);
     let count = rollout.machines.unwrap_or(0);
-    let because = format!("{key} is removed, and its {count} Machines are deleted with it; none takes their place");
+    let theirs = match (key.kind.as_str(), count) {
+        ("Machine", _) => "the host or server behind it is given back with it".to_owned(),
+        (_, 0) => "it has no Machines".to_owned(),
+        (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
+        (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
+    };
+    let because = format!("{key} is removed, and {theirs}");
     let effect = if key.kind == "MachineSet" && count == 0 { Effect::None } else { Effect::Delete };
     Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
 }
@@ -79,7 +100,10 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
         machine_names: names,
         max_surge: None,
         max_unavailable: None,
-        steps: vec![format!("drains and deletes all {machines} Machines at once; none takes their place")],
+        steps: vec![match machines {
+            1 => "drains and deletes the Machine; none takes its place".to_owned(),
+            count => format!("drains and deletes all {count} Machines at once; none takes their place"),
+        }],
         causes: vec![format!("{key} is removed")],
     }
 }

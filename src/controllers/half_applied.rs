@@ -14,7 +14,9 @@ const NAMED: usize = 5;
 /// The finding about a release that would stop half-way; `None` where nothing is refused or the host writes all or nothing.
 #[must_use]
 pub(super) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
-    let refused: Vec<&Pair> = pairs.iter().filter(|pair| pair.effect == Effect::Rejected).collect();
+    // A deletion that is refused does not stop the release.
+    let refused: Vec<&Pair> =
+        pairs.iter().filter(|pair| pair.effect == Effect::Rejected && pair.action != Action::Delete).collect();
     let first = refused.first()?;
     if !matches!(world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux)) {
         return None;

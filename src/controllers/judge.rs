@@ -11,10 +11,8 @@ use super::verdict::Answer;
 use super::{admission, diff, hub, topology};
 use crate::compare::{Basis, Change, Pair};
 use crate::effect::Effect;
-use crate::host::HostKind;
 use crate::object::{Key, Path, Segment};
 use crate::rules::Asked;
-use crate::world::WriteMethod;
 
 /// What is known about one updated object.
 pub(super) struct Subject<'a> {
@@ -127,10 +125,8 @@ impl Subject<'_> {
         if !admission::lies_in(rendered, self.dropped) {
             return None;
         }
-        let host = &self.stage.scene.world.host;
-        let strict = host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply);
         let rules = self.stage.rules;
-        Some(if strict {
+        Some(if self.stage.is_strict() {
             Answer::known(rules, Effect::Rejected, "schema/unknown-field-refused")
         } else {
             Answer {

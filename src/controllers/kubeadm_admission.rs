@@ -41,7 +41,7 @@ pub fn refusals(
     {
         refuse(&mut out, RULE, at, user, "at least one of authProvider and exec must be set");
     }
-    if both && versions.capi(9) {
+    if both {
         refuse(&mut out, RULE, at, user, "only one of authProvider and exec can be set");
     }
     if of_control_plane && versions.capi(11) {
@@ -137,7 +137,7 @@ fn ignition(spec: &Value, at: &Path, versions: &Versions, gates: &dyn Fn(&str, b
     } else {
         spec.get("ignition").is_some_and(Value::is_object)
     };
-    if !gates("KubeadmBootstrapFormatIgnition", false) {
+    if (is_ignition || has_block) && !gates("KubeadmBootstrapFormatIgnition", false) {
         let gate = "needs the feature gate KubeadmBootstrapFormatIgnition, which is off unless somebody turned it on";
         if is_ignition {
             refuse(out, RULE, at, "format", gate);

@@ -190,9 +190,7 @@ fn missing_template(stage: &Stage<'_>, key: &Key, mirror: Mirror, new: &Value) -
     }
     let reference = new.pointer("/spec/machineTemplate/spec/infrastructureRef")?;
     let target = machines::target(reference, key.namespace.as_deref())?;
-    let absent = |what: &str| what.contains(&target.kind) && what.ends_with(&target.name);
-    let known = stage.scene.world.absent.iter().any(|absent_thing| absent(&absent_thing.what));
-    (known && stage.after(&target).is_none()).then_some(target)
+    (stage.is_absent(&target) && stage.after(&target).is_none()).then_some(target)
 }
 
 /// What Machines made of `old` are out of date for when `new` is wanted.

@@ -43,8 +43,14 @@ pub(super) fn answer(rules: &Rules, family: &str, old: &Value, new: &Value) -> A
         return Answer::known(rules, Effect::None, &id).saying(format!("the number of Machines stays {before}{tail}"));
     }
     if after == 0 {
-        return Answer::known(rules, Effect::Delete, &id)
-            .saying(format!("all {before} Machines are deleted and none takes their place{tail}"));
+        return Answer::known(rules, Effect::Delete, &id).saying(format!(
+            "{} and none takes their place{tail}",
+            if before == 1 {
+                "the Machine is deleted".to_owned()
+            } else {
+                format!("all {before} Machines are deleted")
+            }
+        ));
     }
     let verb = if after > before { "made" } else { "deleted" };
     let count = before.abs_diff(after);

@@ -8,18 +8,19 @@ use super::admission::refuse;
 use super::kcp_admission::Refusal;
 use super::machines::text;
 use crate::object::Path;
+use crate::rules::Versions;
 
 /// Id of everything that is refused here.
 const RULE: &str = "rke2cp/rejected";
 
 /// What is refused about an update; both sides in the superset form, the new one with defaults.
 #[must_use]
-pub fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
+pub fn refusals(kind: &str, old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {
         "RKE2ControlPlane" => {
-            config(new.get("spec"), &spec, &mut out);
+            config(new.get("spec"), &spec, versions, &mut out);
             server(new.get("spec"), &spec, &mut out);
             if text(new, "/spec/machineTemplate/spec/infrastructureRef/name").is_none() {
                 let place = "machineTemplate.spec.infrastructureRef";
@@ -32,18 +33,21 @@ pub fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
                     refuse(&mut out, RULE, &spec, &place, "a timeout cannot be negative");
                 }
             }
-            if new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count <= 0) {
+            // Up to 0.17 nobody looked at the number.
+            if versions.at_least("rke2", 0, 18)
+                && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count <= 0)
+            {
                 refuse(&mut out, RULE, &spec, "replicas", "a control plane cannot have 0 replicas");
             }
             registration(old.get("spec"), new.get("spec"), &spec, &mut out);
         }
         "RKE2ControlPlaneTemplate" => {
             let at = spec.key("template").key("spec");
-            config(new.pointer("/spec/template/spec"), &at, &mut out);
+            config(new.pointer("/spec/template/spec"), &at, versions, &mut out);
             server(new.pointer("/spec/template/spec"), &at, &mut out);
             registration(old.pointer("/spec/template/spec"), new.pointer("/spec/template/spec"), &at, &mut out);
         }
-        "RKE2Config" => config(new.get("spec"), &spec, &mut out),
+        "RKE2Config" => config(new.get("spec"), &spec, versions, &mut out),
         _ => {}
     }
     out
@@ -68,7 +72,7 @@ fn server(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// Registries need credentials or TLS settings, and Ignition knows no gzip.
-fn config(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let spec = spec.unwrap_or(&Value::Null);
     let says = |block: Option<&Value>| {
         block.and_then(Value::as_object).is_some_and(|map| {
@@ -82,7 +86,8 @@ fn config(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
             refuse(out, RULE, &path, "", format!("the registry {name} has neither credentials nor TLS settings"));
         }
     }
-    if text(spec, "/agentConfig/format") == Some("ignition") {
+    // Up to 0.14 gzip was refused whatever the format.
+    if text(spec, "/agentConfig/format") == Some("ignition") || !versions.at_least("rke2", 0, 15) {
         for (place, file) in spec.get("files").and_then(Value::as_array).into_iter().flatten().enumerate() {
             if text(file, "/encoding").is_some_and(|encoding| encoding.starts_with("gzip")) {
                 for below in [format!("files[{place}].encoding"), "agentConfig.format".to_owned()] {

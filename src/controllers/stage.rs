@@ -11,9 +11,11 @@ use super::machines::{annotation, target, text};
 use super::verdict::Answer;
 use super::{Scene, hub};
 use crate::compare::{Action, Pair};
+use crate::host::HostKind;
 use crate::object::Key;
 use crate::rules::Rules;
 use crate::rules::Versions;
+use crate::world::WriteMethod;
 
 /// The shared part of one run.
 pub(super) struct Stage<'a> {
@@ -91,9 +93,23 @@ impl<'a> Stage<'a> {
     /// Whether a feature gate of the controllers is on: as it was told, else as the objects that are there show, else as usual.
     #[must_use]
     pub(super) fn gate(&self, name: &str, usual: bool) -> bool {
-        let ignition = || *self.ignition.get_or_init(|| self.pairs.iter().any(uses_ignition));
+        let ignition = || *self.ignition.get_or_init(|| self.has_ignition());
         let shown = || name == "KubeadmBootstrapFormatIgnition" && ignition();
         self.gates().get(name).copied().unwrap_or_else(|| usual || shown())
+    }
+
+    /// Whether a write with a field that its kind does not have is refused.
+    #[must_use]
+    pub(super) fn is_strict(&self) -> bool {
+        let host = &self.scene.world.host;
+        host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply)
+    }
+
+    /// Whether any object that is there uses the ignition format, which its webhook lets through only with the gate.
+    fn has_ignition(&self) -> bool {
+        let kinds = ["KubeadmControlPlane", "KubeadmConfigTemplate", "KubeadmConfig", "KubeadmControlPlaneTemplate"];
+        let live = kinds.iter().flat_map(|kind| self.scene.world.live.of_kind(kind));
+        live.filter_map(|object| object.value().ok()).any(|value| uses_ignition(&value))
     }
 
     /// The feature gates that were told.
@@ -167,6 +183,24 @@ impl<'a> Stage<'a> {
             Some(pair) => pair.live.clone(),
             None => self.scene.before(key).map(std::borrow::Cow::into_owned),
         }
+    }
+
+    /// Whether the API server holds an object before the write; one that another name stands for does not count.
+    #[must_use]
+    pub(super) fn is_live(&self, key: &Key) -> bool {
+        self.scene.world.live.get(&self.there(key)).is_some()
+    }
+
+    /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.
+    #[must_use]
+    pub(super) fn is_absent(&self, key: &Key) -> bool {
+        let world = self.scene.world;
+        let is_kind = |text: &str| text.split(['.', ' ']).next() == Some(key.kind.as_str());
+        let asked = world.absent.iter().any(|absent| match absent.what.strip_prefix("kind ") {
+            Some(kind) => is_kind(kind),
+            None => is_kind(&absent.what) && absent.what.rsplit([' ', '/']).next() == Some(key.name.as_str()),
+        });
+        (asked || world.source.resource_versions.keys().any(|listed| is_kind(listed))) && !self.is_live(key)
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.
@@ -316,12 +350,11 @@ fn owns_machines(key: &Key) -> bool {
         || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
 }
 
-/// Whether the API server holds an object in the ignition format, which its webhook lets through only with the gate.
-fn uses_ignition(pair: &Pair) -> bool {
+/// Whether an object has the ignition format.
+fn uses_ignition(object: &Value) -> bool {
     let places = ["/spec", "/spec/template/spec", "/spec/kubeadmConfigSpec", "/spec/template/spec/kubeadmConfigSpec"];
-    let spec =
-        |place: &&str| pair.live.as_ref().and_then(|live| live.pointer(place)).and_then(|spec| text(spec, "/format"));
-    places.iter().filter_map(spec).any(|format| format == "ignition")
+    let format = |place: &&str| object.pointer(place).and_then(|spec| text(spec, "/format"));
+    places.iter().filter_map(format).any(|format| format == "ignition")
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

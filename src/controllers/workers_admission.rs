@@ -9,7 +9,7 @@ use super::kcp_admission::Refusal;
 use super::machines::{annotation, label, text};
 use super::{checks_admission, labels, replicas};
 use crate::object::Path;
-use crate::rules::{Versions, parse_version};
+use crate::rules::Versions;
 
 /// Id of everything that is refused here.
 pub(super) const RULE: &str = "core/rejected";
@@ -35,7 +35,7 @@ pub fn refusals(
         "MachineDeployment" | "MachineSet" => {
             template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out, true);
             selected(new, &spec, &mut out);
-            preflight(new, gates, &mut out);
+            preflight(new, versions, gates, &mut out);
             naming(new, versions, &spec, &mut out);
             if kind == "MachineDeployment" {
                 strategy(new, versions, &spec, &mut out);
@@ -218,12 +218,15 @@ fn selected(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// Checks that are skipped must be known ones.
-fn preflight(new: &Value, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
+fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
     const KNOWN: [&str; 5] =
         ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
+    // The last one came with 1.10, and the gate is on since 1.9.
+    let known = if versions.capi(10) { &KNOWN[..] } else { &KNOWN[..4] };
     let name = "machineset.cluster.x-k8s.io/skip-preflight-checks";
     let Some(told) = annotation(new, name).filter(|told| !told.is_empty()) else { return };
-    if gates("MachineSetPreflightChecks", true) && told.split(',').any(|word| !KNOWN.contains(&word.trim())) {
+    if gates("MachineSetPreflightChecks", versions.capi(9)) && told.split(',').any(|word| !known.contains(&word.trim()))
+    {
         let at = Path::root().key("metadata").key("annotations").key(name);
         refuse(out, RULE, &at, "", format!("it names a preflight check that is not known: {told}"));
     }
@@ -317,24 +320,11 @@ fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut
     }
 }
 
-/// Versions of a topology go up, one minor at a time; a cluster that has none gets none.
+/// A cluster that has no topology gets none; its version is looked at beside its class.
 fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    if !defined(old.pointer("/spec/topology")) {
-        if annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none() {
-            refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
-        }
-        return;
-    }
-    let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
-    let (Some(before), Some(after)) = (version(old), version(new)) else { return };
-    let (Some(from), Some(to)) = (parse_version(&before), parse_version(&after)) else {
-        refuse(out, RULE, spec, "topology.version", format!("{after:?} is not a semantic version"));
-        return;
-    };
-    if annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-version-check").is_some() {
-        return;
-    }
-    if to < from {
-        refuse(out, RULE, spec, "topology.version", format!("the version cannot go down from {before} to {after}"));
+    if !defined(old.pointer("/spec/topology"))
+        && annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none()
+    {
+        refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
     }
 }

@@ -58,7 +58,10 @@ fn moves(owner: &Pair) -> Vec<Move> {
     let old = references(live);
     let new = references(predicted);
     let namespace = owner.key.namespace.clone();
-    let is_template = |reference: &&Reference| reference.kind.ends_with("Template") || reference.kind == "ClusterClass";
+    // A pool has no templates: its config and its infrastructure are named like them.
+    let is_template = |reference: &&Reference| {
+        reference.kind.ends_with("Template") || reference.kind == "ClusterClass" || owner.key.kind == "MachinePool"
+    };
     new.iter()
         .filter(is_template)
         .filter_map(|to| {

@@ -12,7 +12,12 @@ const LONGEST: usize = 60;
 /// What an object's changes of one effect come to, in one line.
 #[must_use]
 pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
-    let consequence = consequence(effect, machines);
+    let consequence = match (effect, pair.key.kind.as_str()) {
+        (Effect::Latent, "MachineHealthCheck") => {
+            "acts on unhealthy Machines at once, and on no healthy one".to_owned()
+        }
+        _ => consequence(effect, machines),
+    };
     let Some(first) = changes.first() else {
         let because = if pair.because.is_empty() { String::new() } else { format!(" ({})", pair.because) };
         return format!("{}: {consequence}{because}", pair.key);
@@ -33,7 +38,7 @@ fn consequence(effect: Effect, machines: Option<u64>) -> String {
         Effect::Scale => "changes the number of Machines".to_owned(),
         Effect::Latent => "lands with the next new Machine".to_owned(),
         Effect::Rollout => format!("replaces {count}"),
-        Effect::Rejected => "will be refused by the API server, after other objects were already written".to_owned(),
+        Effect::Rejected => "will be refused by the API server".to_owned(),
         Effect::Delete => format!("destroys {count}"),
         Effect::Unknown => "is not known to be safe".to_owned(),
     }

@@ -7,6 +7,7 @@ use crate::yaml;
 const TEXTS: &[(&str, &str)] = &[
     ("kubeadm-control-plane", include_str!("packs/kubeadm-control-plane.yaml")),
     ("rke2", include_str!("packs/rke2.yaml")),
+    ("k0smotron", include_str!("packs/k0smotron.yaml")),
     ("rke2-templates", include_str!("packs/rke2-templates.yaml")),
     ("workers", include_str!("packs/workers.yaml")),
     ("machine-set", include_str!("packs/machine-set.yaml")),
@@ -17,7 +18,9 @@ const TEXTS: &[(&str, &str)] = &[
     ("config-templates", include_str!("packs/config-templates.yaml")),
     ("bootstrap-configs", include_str!("packs/bootstrap-configs.yaml")),
     ("openstack", include_str!("packs/openstack.yaml")),
+    ("openstack-machines", include_str!("packs/openstack-machines.yaml")),
     ("metal3", include_str!("packs/metal3.yaml")),
+    ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
     ("vsphere", include_str!("packs/vsphere.yaml")),
     ("docker", include_str!("packs/docker.yaml")),
     ("docker-machines", include_str!("packs/docker-machines.yaml")),

@@ -171,11 +171,13 @@ fn copy_chart(to: &Path) {
     }
 }
 
-/// The effect that the controllers showed.
+/// The effect that the controllers showed; a Machine that nobody owns any more is what no effect but unknown tells.
 fn observed(run: &Run, seen: &Observation, objects: &Objects) -> String {
     let on_delete = objects.get("md").is_some_and(|md| md["spec"]["rollout"]["strategy"]["type"] == "OnDelete");
     let word = if run.code != Some(0) {
         "rejected"
+    } else if !seen.lost.is_empty() {
+        "unknown"
     } else if !seen.outdated.is_empty() && seen.created.is_empty() && on_delete {
         "latent"
     } else if !seen.outdated.is_empty() || (!seen.created.is_empty() && !seen.deleted.is_empty()) {

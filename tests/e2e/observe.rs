@@ -46,6 +46,8 @@ pub(crate) struct Observation {
     pub(crate) deleted: Vec<String>,
     /// What changed on Machines, bootstrap configs and infra Machines that stayed: `machines/NAME: PATH`.
     pub(crate) in_place: Vec<String>,
+    /// Names of Machines that stay and that nobody owns any more.
+    pub(crate) lost: Vec<String>,
     /// Machines that their owner calls outdated.
     pub(crate) outdated: Vec<String>,
     /// Owners whose spec changed: `resource/NAME` with the generation before and after.
@@ -143,6 +145,9 @@ impl Sight {
             } else if *resource == "machines" && going(after).is_some() {
                 seen.deleted.push(name(after));
             } else {
+                if *resource == "machines" && owner(before).is_some() && owner(after).is_none() {
+                    seen.lost.push(name(after));
+                }
                 let mut paths = Vec::new();
                 differences(&lasting(before), &lasting(after), String::new(), &mut paths);
                 seen.in_place.extend(paths.into_iter().map(|path| format!("{resource}/{}: {path}", name(after))));
@@ -218,6 +223,12 @@ pub(crate) fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Valu
         .filter_map(|place| object.pointer(place)?.as_array())
         .flatten()
         .find(|condition| condition["type"] == of_type)
+}
+
+/// Name of the MachineSet or control plane that owns a Machine.
+fn owner(machine: &Value) -> Option<&str> {
+    let owners = machine["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == true)?["name"].as_str()
 }
 
 fn going(object: &Value) -> Option<&str> {

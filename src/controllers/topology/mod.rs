@@ -2,18 +2,21 @@
 //! Read beside `core/reconcilers/topology/cluster` and `exp/topology/desiredstate/desired_state.go` of Cluster API 1.14;
 //! by reading, because no function of the controllers answers for it. What cannot be computed is unknown and says why.
 
+mod admission;
 mod blueprint;
+mod clock;
 mod forecast;
 mod patches;
+mod template;
 mod values;
 mod weight;
 
 use serde_json::Value;
 
+pub(super) use self::admission::{refusals, users_of_deleted};
 use self::blueprint::class_of;
 use self::forecast::{Fate, Side, forecast};
 pub(super) use self::weight::rollouts;
-use super::kcp_admission::Refusal;
 use super::machines::text;
 use super::stage::Stage;
 use super::verdict::Answer;
@@ -24,7 +27,9 @@ use crate::object::{Key, Path, Segment};
 #[must_use]
 pub(super) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
     class_of(key, old)?;
-    if let Some(answer) = group_comes_or_goes(stage, old, new, path) {
+    if let Some(answer) =
+        group_comes_or_goes(stage, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
+    {
         return Some(answer);
     }
     let keys: Vec<&str> = keys(path);
@@ -53,47 +58,6 @@ pub(super) fn of_class(stage: &Stage<'_>, key: &Key) -> Option<Answer> {
         let classes = classes_of(stage, key);
         (!classes.is_empty()).then(|| of_all(stage, &classes, &clusters(stage, &classes)))
     })
-}
-
-/// What the webhooks refuse because of other objects: a class of workers that goes while a cluster uses it, and a group of
-/// workers of a class that is not there (`clusterclass.go` and `cluster.go` in `core/webhooks/admission`).
-#[must_use]
-pub(super) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Refusal> {
-    let mut out = Vec::new();
-    for lists in ["machineDeployments", "machinePools"] {
-        let in_class = format!("/spec/workers/{lists}");
-        let in_cluster = format!("/spec/topology/workers/{lists}");
-        let has =
-            |class: &Value, name: &str| values::list(class, &in_class).any(|own| text(own, "/class") == Some(name));
-        let mut refuse = |at: &str, message: String| {
-            let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
-            out.push(Refusal { rule: "class/rejected", path, message: format!("the webhook refuses it: {message}") });
-        };
-        if key.kind == "Cluster" {
-            let class = class_of(key, new).and_then(|class| stage.written_after(&class));
-            for group in values::list(new, &in_cluster) {
-                let own = text(group, "/class").unwrap_or_default();
-                if class.as_ref().is_some_and(|class| !has(class, own)) {
-                    refuse(&in_cluster, format!("the class of the cluster has no workers of the class {own}"));
-                }
-            }
-            continue;
-        }
-        for gone in values::list(old, &in_class).filter_map(|own| text(own, "/class")).filter(|own| !has(new, own)) {
-            for cluster in stage.clusters_of_class(key) {
-                let used = stage.after(&cluster).is_some_and(|cluster| {
-                    values::list(&cluster, &in_cluster).any(|group| text(group, "/class") == Some(gone))
-                });
-                if used {
-                    refuse(
-                        &in_class,
-                        format!("the class of workers {gone} goes while the cluster {} uses it", cluster.name),
-                    );
-                }
-            }
-        }
-    }
-    out
 }
 
 /// The class itself, or the classes that a template belongs to after the write.

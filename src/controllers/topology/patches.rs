@@ -1,11 +1,12 @@
 //! The patches of a class: which template each is about, and what comes out of it.
-//! Read beside `core/reconcilers/topology/cluster/patches/inline/json_patch_generator.go` of Cluster API 1.14. What a Go
-//! template or an external patch makes is not computed: such a patch leaves a print of everything that it may read, and
-//! comes out the same where the print is the same.
+//! Read beside `core/reconcilers/topology/cluster/patches/inline/json_patch_generator.go` of Cluster API 1.14. What an
+//! external patch makes is not computed, nor what a Go template makes with functions that are not known here: such a patch
+//! leaves a print of everything that it may read, and comes out the same where the print is the same.
 
 use serde_json::{Map, Value, json};
 
 use super::blueprint::{Part, Role};
+use super::template::{self, Trouble};
 use super::values::{Values, list, look_up};
 use crate::controllers::machines::text;
 
@@ -28,33 +29,74 @@ pub(super) fn apply(template: &Value, part: &Part, class: &Value, values: &Value
     for patch in list(class, "/spec/patches") {
         let name = text(patch, "/name").unwrap_or("without a name").to_owned();
         if patch.get("external").is_some_and(|external| !external.is_null()) {
-            let print = json!([patch.get("external"), without_replicas(values), template.get("spec")]);
+            // An extension is handed everything, the number of Machines and labels included, and may read all of it.
+            let print = json!([patch.get("external"), values, template.get("spec")]);
             out.opaque.push((name, "is an external patch".to_owned(), print));
             continue;
         }
-        for definition in list(patch, "/definitions").filter(|definition| selects(definition, part)) {
-            if let Some(print) = print(patch, definition, values) {
-                let why = if text(patch, "/enabledIf").is_some() { "has an enabledIf" } else { "has a Go template" };
-                out.opaque.push((name.clone(), why.to_owned(), print));
-                continue;
+        let definitions: Vec<&Value> =
+            list(patch, "/definitions").filter(|definition| selects(definition, part)).collect();
+        if definitions.is_empty() {
+            continue;
+        }
+        match is_enabled(patch, values) {
+            Ok(false) => {}
+            Ok(true) => {
+                for definition in definitions {
+                    define(&mut object, &mut out, (&name, patch, definition), values);
+                }
             }
-            for operation in list(definition, "/jsonPatches") {
-                let failed = resolved(operation, values).and_then(|value| edit(&mut object, operation, value)).err();
-                match failed {
-                    // What an earlier patch that is not computed made may be what this one needs.
-                    Some(why) if !out.opaque.is_empty() => {
-                        out.opaque.push((name.clone(), why, json!([operation, resolved(operation, values).ok()])));
-                    }
-                    Some(why) => {
-                        out.broken.get_or_insert((name.clone(), why));
-                    }
-                    None => {}
+            Err(trouble) => {
+                for definition in definitions {
+                    out.take(trouble.clone(), (&name, patch, definition), values);
                 }
             }
         }
     }
     out.spec = object["spec"].take();
     out
+}
+
+/// Applies one definition of a patch; its values are all computed before the first one is used.
+fn define(object: &mut Value, out: &mut Outcome, about: (&str, &Value, &Value), values: &Values) {
+    let (name, _, definition) = about;
+    let computed: Result<Vec<_>, Trouble> =
+        list(definition, "/jsonPatches").map(|operation| Ok((operation, resolved(operation, values)?))).collect();
+    let operations = match computed {
+        Ok(operations) => operations,
+        Err(trouble) => return out.take(trouble, about, values),
+    };
+    for (operation, value) in operations {
+        let Err(why) = edit(object, operation, value.clone()) else { continue };
+        if out.opaque.is_empty() {
+            out.broken.get_or_insert((name.to_owned(), why));
+        } else {
+            // What an earlier patch that is not computed made may be what this one needs.
+            out.opaque.push((name.to_owned(), why, json!([operation, value])));
+        }
+    }
+}
+
+impl Outcome {
+    /// Notes a definition that has no outcome here.
+    fn take(&mut self, trouble: Trouble, (name, patch, definition): (&str, &Value, &Value), values: &Values) {
+        match trouble {
+            Trouble::NotComputed(what) => {
+                self.opaque.push((name.to_owned(), format!("uses {what}"), print(patch, definition, values)));
+            }
+            Trouble::Fails(why) => {
+                self.broken.get_or_insert((name.to_owned(), why));
+            }
+        }
+    }
+}
+
+/// Whether a patch is enabled (patchIsEnabled): its condition comes out as `true`.
+fn is_enabled(patch: &Value, values: &Values) -> Result<bool, Trouble> {
+    match text(patch, "/enabledIf") {
+        Some(condition) => Ok(template::render(condition, values)? == Value::Bool(true)),
+        None => Ok(true),
+    }
 }
 
 /// Whether a definition is about a template (matchesSelector).
@@ -84,14 +126,11 @@ fn matches(pattern: &str, class: &str) -> bool {
         || pattern.strip_suffix('*').is_some_and(|head| class.starts_with(head))
 }
 
-/// Everything that a definition with Go templates may read; `None` where it has none.
-fn print(patch: &Value, definition: &Value, values: &Values) -> Option<Value> {
+/// Everything that a definition with Go templates may read.
+fn print(patch: &Value, definition: &Value, values: &Values) -> Value {
     let mut templates: Vec<&str> =
         list(definition, "/jsonPatches").filter_map(|operation| text(operation, "/valueFrom/template")).collect();
     templates.extend(text(patch, "/enabledIf"));
-    if templates.is_empty() {
-        return None;
-    }
     let read: Map<String, Value> = values
         .iter()
         .filter(|(name, _)| *name != "builtin")
@@ -103,7 +142,7 @@ fn print(patch: &Value, definition: &Value, values: &Values) -> Option<Value> {
         .filter_map(|operation| text(operation, "/valueFrom/variable"))
         .map(|path| look_up(values, path).ok())
         .collect();
-    Some(json!([patch.get("enabledIf"), definition, read, builtin, named]))
+    json!([patch.get("enabledIf"), definition, read, builtin, named])
 }
 
 /// Whether a Go template may read a variable: it has its name, or takes all of them as a whole.
@@ -123,46 +162,33 @@ fn takes_all(template: &str) -> bool {
 
 /// The builtin values that a Go template names, or all of them where it takes all.
 fn builtins(template: &str, values: &Values) -> Vec<Value> {
-    let whole = || values.get("builtin").cloned().into_iter().collect();
     if takes_all(template) {
-        return whole();
+        return values.get("builtin").cloned().into_iter().collect();
     }
     let mut out = Vec::new();
     for (start, _) in template.match_indices("builtin") {
         let tail = &template[start..];
         let end = tail.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.').unwrap_or(tail.len());
-        match look_up(values, tail[..end].trim_end_matches('.')) {
-            Ok(value) => out.push(value),
-            Err(_) => return whole(),
-        }
+        // What is not there is read as nothing.
+        out.push(look_up(values, tail[..end].trim_end_matches('.')).unwrap_or_default());
     }
     out
 }
 
-/// The values without numbers of Machines and labels: an external patch that made templates of those would replace
-/// Machines whenever they are scaled or a chart's version is written into a label.
-fn without_replicas(values: &Values) -> Value {
-    let mut out: Value = values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into();
-    for group in out.get_mut("builtin").and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut()) {
-        if let Some(map) = group.as_object_mut() {
-            map.remove("replicas");
-            map.remove("metadata");
-        }
-    }
-    out
-}
-
-/// The value of an operation, where it needs one.
-fn resolved(operation: &Value, values: &Values) -> Result<Option<Value>, String> {
+/// The value of an operation, where it needs one (calculateValue).
+fn resolved(operation: &Value, values: &Values) -> Result<Option<Value>, Trouble> {
     if text(operation, "/op") == Some("remove") {
         return Ok(None);
     }
     if let Some(value) = operation.get("value") {
         return Ok(Some(value.clone()));
     }
-    match text(operation, "/valueFrom/variable") {
-        Some(path) => look_up(values, path).map(Some),
-        None => Err("an operation has neither a value nor a variable".to_owned()),
+    if let Some(path) = text(operation, "/valueFrom/variable") {
+        return look_up(values, path).map(Some).map_err(Trouble::Fails);
+    }
+    match text(operation, "/valueFrom/template") {
+        Some(template) => template::render(template, values).map(Some),
+        None => Err(Trouble::Fails("an operation has neither a value nor a variable".to_owned())),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::blueprint::class_of;
 use super::forecast::Fate;
 use super::values::list;
-use super::{classes_of, cluster_fates, clusters, inputs};
+use super::{classes_of, cluster_fates, clusters};
 use crate::controllers::deletions::machine_names;
 use crate::controllers::machines::{label, number, target, text};
 use crate::controllers::stage::Stage;
@@ -25,17 +25,35 @@ pub(in crate::controllers) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value
     }
     let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
     let mut out = if version(old) == version(new) {
-        of_fates(stage, key, old, &cluster_fates(stage, key, old, &inputs(old, new)))
+        of_fates(stage, key, old, &cluster_fates(stage, key, old, new))
     } else {
         let every = groups(new).into_iter();
         every
             .map(|(word, name)| entry(stage, key, old, word, &name, Effect::Rollout, "spec.topology.version"))
             .collect()
     };
+    for (word, name) in groups(new).into_iter().filter(|group| groups(old).contains(group)) {
+        let is_out = out.iter().any(|rollout| rollout.owner == owner(stage, key, old, word, &name));
+        if let Some(cause) = own_cause(stage, key, (old, new), word, &name).filter(|_| !is_out) {
+            out.push(entry(stage, key, old, word, &name, Effect::Rollout, &cause));
+        }
+    }
     for (word, name) in groups(old).into_iter().filter(|group| !groups(new).contains(group)) {
         out.push(entry(stage, key, old, word, &name, Effect::Delete, "spec.topology.workers"));
     }
     out
+}
+
+/// The field of a group that replaces its Machines by itself: a time, or a failure domain of workers.
+fn own_cause(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), word: &str, name: &str) -> Option<String> {
+    let group = |side| super::clock::group(side, word, name);
+    let text_of = |side, pointer| group(side).and_then(|group| text(group, pointer)).map(str::to_owned);
+    let after = text_of(new, "/rollout/after").filter(|after| Some(after) != text_of(old, "/rollout/after").as_ref());
+    if after.is_some_and(|after| super::clock::is_due(stage, key, old, (word, name), &after)) {
+        return Some(format!("rollout.after of {}", if name.is_empty() { "the control plane" } else { name }));
+    }
+    let moves = word == "machineDeployment" && text_of(old, "/failureDomain") != text_of(new, "/failureDomain");
+    moves.then(|| format!("failureDomain of {name}"))
 }
 
 /// The entries of the parts that replace Machines, one for each group.
@@ -82,9 +100,10 @@ fn entry(
     let machines = counted.or(told).or_else(|| wanted(cluster, word, name));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
+    let noun = if machines == Some(1) { "Machine" } else { "Machines" };
     let step = match effect {
-        Effect::Delete => format!("drains and deletes {count} Machines of {who}; none takes their place"),
-        _ => format!("replaces {count} Machines of {who}"),
+        Effect::Delete => format!("drains and deletes {count} {noun} of {who}; nothing takes their place"),
+        _ => format!("replaces {count} {noun} of {who}"),
     };
     Rollout {
         owner,
@@ -111,7 +130,7 @@ fn wanted(cluster: &Value, word: &str, name: &str) -> Option<u64> {
 }
 
 /// The object that owns the Machines of a group, as far as it can be found.
-fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, name: &str) -> Key {
+pub(super) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, name: &str) -> Key {
     let namespace = key.namespace.as_deref();
     if word == "controlPlane" || word == "cluster" {
         let found = cluster.pointer("/spec/controlPlaneRef").and_then(|reference| target(reference, namespace));

@@ -138,6 +138,9 @@ fn check_text(shape: &Node, text: &str, at: &Path, out: &mut Vec<(Path, String)>
             use base64::Engine as _;
             base64::engine::general_purpose::STANDARD.decode(text).is_err().then_some("must be base64")
         }
+        Some("uuid") => (!is_uuid(text)).then_some("must be a UUID"),
+        Some("ipv4") => text.parse::<std::net::Ipv4Addr>().is_err().then_some("must be an IPv4 address"),
+        Some("ipv6") => text.parse::<std::net::Ipv6Addr>().is_err().then_some("must be an IPv6 address"),
         _ => None,
     };
     out.extend(wrong.map(|fault| (at.clone(), fault.to_owned())));
@@ -152,6 +155,13 @@ fn check_text(shape: &Node, text: &str, at: &Path, out: &mut Vec<(Path, String)>
             _ => {}
         }
     }
+}
+
+/// Whether a text is a UUID as the API server reads one: its dashes may be left out.
+fn is_uuid(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
+    let dashes: Vec<usize> = text.match_indices('-').map(|(place, _)| place).collect();
+    digits == 32 && digits + dashes.len() == text.len() && (dashes.is_empty() || dashes == [8, 13, 18, 23])
 }
 
 /// Whether a text matches; a pattern that cannot be read refuses nothing.

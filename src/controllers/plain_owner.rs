@@ -1,0 +1,78 @@
+//! The weight of owners without a mirror: pools, whose Machines their infrastructure provider replaces, MachineSets that
+//! stand alone, which only count, and control planes that only a pack knows.
+
+use serde_json::Value;
+
+use super::machines::{self, number};
+use super::replicas;
+use super::stage::Stage;
+use super::verdict::Answer;
+use crate::compare::Change;
+use crate::effect::Effect;
+use crate::impact::Rollout;
+use crate::object::Key;
+
+/// Whether a key is that of an owner of Machines, where no mirror knows it.
+#[must_use]
+pub(super) fn is_one(key: &Key) -> bool {
+    matches!(key.kind.as_str(), "MachinePool" | "MachineSet")
+        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+}
+
+/// The entry of a changed owner; `None` where no Machine of it is replaced or deleted.
+#[must_use]
+pub(super) fn rollout(
+    stage: &Stage<'_>,
+    key: &Key,
+    (old, new): (&Value, &Value),
+    (changes, answers): (&[Change], &[Answer]),
+) -> Option<Rollout> {
+    let worst = |effect: Effect| -> Vec<String> {
+        let about = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == effect);
+        about.map(|(change, _)| change.path.to_string()).collect()
+    };
+    let names: Vec<String> = stage
+        .scene
+        .world
+        .live
+        .owned_by(&key.kind, &key.name)
+        .filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
+        .map(|object| object.key.name.clone())
+        .collect();
+    let (before, wanted) = (replicas::wanted(old, None), replicas::wanted(new, Some(old)));
+    let runs = number(old, "/status/replicas").unwrap_or(before);
+    let base = Rollout {
+        owner: key.clone(),
+        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
+        effect: Effect::Rollout,
+        replicas: Some(wanted),
+        machines: Some(runs),
+        machine_names: names,
+        max_surge: None,
+        max_unavailable: None,
+        steps: Vec::new(),
+        causes: worst(Effect::Rollout),
+    };
+    if !worst(Effect::Delete).is_empty() {
+        let steps = vec![format!("deletes all {before} Machines; none takes their place")];
+        return Some(Rollout {
+            effect: Effect::Delete,
+            machines: Some(before),
+            steps,
+            causes: worst(Effect::Delete),
+            ..base
+        });
+    }
+    if !base.causes.is_empty() {
+        let who = if key.kind == "MachinePool" { "the infrastructure provider" } else { "its controller" };
+        let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
+        let steps = vec![format!("{who} replaces {what} in its own order")];
+        return Some(Rollout { steps, ..base });
+    }
+    (wanted < before && !worst(Effect::Scale).is_empty()).then(|| {
+        let count = before - wanted;
+        let steps = vec![format!("deletes {count} of {before} Machines, drained one after another")];
+        let causes = vec!["spec.replicas".to_owned()];
+        Rollout { effect: Effect::Scale, machines: Some(count), machine_names: Vec::new(), steps, causes, ..base }
+    })
+}
