@@ -11,11 +11,11 @@ pub(super) enum Node {
     /// A value that is printed, or put into variables.
     Value(Pipe),
     /// One of several branches; the last one may have no condition.
-    If(Vec<(Option<Pipe>, Vec<Node>)>),
+    If(Vec<(Option<Pipe>, Vec<Self>)>),
     /// A loop, and what comes out where there is nothing to go over.
-    Range(Pipe, Vec<Node>, Vec<Node>),
+    Range(Pipe, Vec<Self>, Vec<Self>),
     /// A block with another dot, and what comes out where the value is empty.
-    With(Pipe, Vec<Node>, Vec<Node>),
+    With(Pipe, Vec<Self>, Vec<Self>),
 }
 
 /// Commands whose results are handed on, and the variables that take the last one.
@@ -68,14 +68,14 @@ pub(super) fn parse(template: &str) -> Result<Vec<Node>, Trouble> {
     let (nodes, end) = reader.block()?;
     match end {
         End::Whole => Ok(nodes),
-        End::End | End::Else(_) => Err(Trouble::fails("an end or else has no beginning")),
+        End::Closed | End::Else(_) => Err(Trouble::fails("an end or else has no beginning")),
     }
 }
 
 /// How a block ends.
 enum End {
     Whole,
-    End,
+    Closed,
     /// With the words behind `else`.
     Else(Vec<Word>),
 }
@@ -101,7 +101,7 @@ impl Reader<'_> {
             };
             let rest = words.get(1..).unwrap_or_default();
             match words.first() {
-                Some(Word::Name(name)) if name == "end" && rest.is_empty() => return Ok((out, End::End)),
+                Some(Word::Name(name)) if name == "end" && rest.is_empty() => return Ok((out, End::Closed)),
                 Some(Word::Name(name)) if name == "else" => return Ok((out, End::Else(trimmed(rest).to_vec()))),
                 Some(Word::Name(name)) if name == "if" => out.push(self.condition(rest)?),
                 Some(Word::Name(name)) if name == "range" || name == "with" => out.push(self.loops(name, rest)?),
@@ -124,7 +124,7 @@ impl Reader<'_> {
             let is_last = condition.is_none();
             branches.push((condition.take(), body));
             match end {
-                End::End => return Ok(Node::If(branches)),
+                End::Closed => return Ok(Node::If(branches)),
                 End::Else(words) if !is_last => {
                     condition = match words.split_first() {
                         None => None,
@@ -142,9 +142,9 @@ impl Reader<'_> {
         let pipe = pipe(words)?;
         let (body, end) = self.block()?;
         let other = match end {
-            End::End => Vec::new(),
+            End::Closed => Vec::new(),
             End::Else(words) if words.is_empty() => match self.block()? {
-                (other, End::End) => other,
+                (other, End::Closed) => other,
                 _ => return Err(Trouble::fails("a block does not end")),
             },
             End::Else(_) => return Err(Trouble::not_computed("an else with a condition")),

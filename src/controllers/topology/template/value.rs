@@ -21,9 +21,9 @@ pub(super) enum Val {
     /// A text.
     Text(String),
     /// A list.
-    List(Vec<Val>),
+    List(Vec<Self>),
     /// A map.
-    Map(BTreeMap<String, Val>),
+    Map(BTreeMap<String, Self>),
 }
 
 impl Val {
