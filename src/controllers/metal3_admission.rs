@@ -82,7 +82,7 @@ fn image(machine: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<
         refuse(out, RULE, at, "image.url", format!("{address:?} is not an address"));
     }
     let checksum = text(image, "/checksum").unwrap_or_default();
-    if versions.at_least("metal3", 1, 14) && address.starts_with("oci://") {
+    if versions.at_least("metal3", 1, 14) && address.to_ascii_lowercase().starts_with("oci://") {
         for key in ["checksum", "checksumType"] {
             if text(image, &format!("/{key}")).is_some() {
                 refuse(out, RULE, at, &format!("image.{key}"), "an image from a registry has no checksum");
