@@ -9,6 +9,7 @@ require (
 	k8s.io/apimachinery v0.31.3
 	rollgate.dev/oracle/walker v0.0.0
 	sigs.k8s.io/cluster-api v1.9.6
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder v0.0.0
 	sigs.k8s.io/controller-runtime v0.19.6
 )
 
@@ -119,4 +120,7 @@ require (
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
-replace rollgate.dev/oracle/walker => ../walker
+replace (
+	rollgate.dev/oracle/walker => ../walker
+	sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder => ../kubeadm
+)

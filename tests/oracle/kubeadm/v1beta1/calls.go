@@ -13,6 +13,7 @@ import (
 	controlplanev1 "sigs.k8s.io/cluster-api/controlplane/kubeadm/api/v1beta1"
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal/controllers"
 	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment"
+	"sigs.k8s.io/cluster-api/internal/controllers/machineset"
 )
 
 // Calls are the controllers' own functions, in the form that one version has.
@@ -43,13 +44,22 @@ func MachineSet(c client.Client, md *clusterv1.MachineDeployment, existing *clus
 	return computeDesiredMachineSet(&machinedeployment.Reconciler{Client: c}, context.Background(), md, existing, nil)
 }
 
-// The controllers' own functions that their packages do not export.
+// Machine is Calls.Machine up to 1.9.
+func Machine(c client.Client, set *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
+	return computeDesiredMachine(&machineset.Reconciler{Client: c}, set, existing), nil
+}
+
+// The controllers' own functions that their packages do not export. Nothing compares these forms with the ones that a version has: called in
+// another form they read results that nobody wrote, so each may be called only by the versions that its caller above names.
 
 //go:linkname computeDesiredControlPlaneMachine sigs.k8s.io/cluster-api/controlplane/kubeadm/internal/controllers.(*KubeadmControlPlaneReconciler).computeDesiredMachine
 func computeDesiredControlPlaneMachine(r *controllers.KubeadmControlPlaneReconciler, kcp *controlplanev1.KubeadmControlPlane, cluster *clusterv1.Cluster, failureDomain *string, existing *clusterv1.Machine) (*clusterv1.Machine, error)
 
 //go:linkname computeDesiredMachineSet sigs.k8s.io/cluster-api/internal/controllers/machinedeployment.(*Reconciler).computeDesiredMachineSet
 func computeDesiredMachineSet(r *machinedeployment.Reconciler, ctx context.Context, md *clusterv1.MachineDeployment, existing *clusterv1.MachineSet, old []*clusterv1.MachineSet) (*clusterv1.MachineSet, error)
+
+//go:linkname computeDesiredMachine sigs.k8s.io/cluster-api/internal/controllers/machineset.(*Reconciler).computeDesiredMachine
+func computeDesiredMachine(r *machineset.Reconciler, ms *clusterv1.MachineSet, existing *clusterv1.Machine) *clusterv1.Machine
 
 //go:linkname machineLabelsFromMachineSet sigs.k8s.io/cluster-api/internal/controllers/machineset.machineLabelsFromMachineSet
 func machineLabelsFromMachineSet(ms *clusterv1.MachineSet) map[string]string

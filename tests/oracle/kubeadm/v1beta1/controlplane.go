@@ -2,12 +2,10 @@ package v1beta1
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/v1beta1"
@@ -15,83 +13,74 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/external"
 	controlplanev1 "sigs.k8s.io/cluster-api/controlplane/kubeadm/api/v1beta1"
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder/watch"
 
 	"rollgate.dev/oracle/walker"
-	"rollgate.dev/oracle/walker/capi"
 )
 
 type controlPlane struct {
 	*reconcilers
-	names    []string
-	machines map[string]*clusterv1.Machine
-	configs  map[string]*bootstrapv1.KubeadmConfig
-	infra    map[string]*unstructured.Unstructured
-	before   map[string]map[string]any
+	*watch.Environment
+	watch.Machines[*clusterv1.Machine, *bootstrapv1.KubeadmConfig]
 }
 
 // controlPlane makes three objects for the Machine that kubeadm init made and for one that joined.
-func (c *reconcilers) controlPlane(_ string, stored map[string]any) (walker.Observer, error) {
+func (c *reconcilers) controlPlane(e *watch.Environment, stored map[string]any) (walker.Observer, error) {
 	kcp := &controlplanev1.KubeadmControlPlane{}
 	if err := walker.FromMap(stored, kcp); err != nil {
 		return nil, err
 	}
-	o := &controlPlane{
-		reconcilers: c, machines: map[string]*clusterv1.Machine{}, configs: map[string]*bootstrapv1.KubeadmConfig{},
-		infra: map[string]*unstructured.Unstructured{}, before: map[string]map[string]any{},
+	o := &controlPlane{reconcilers: c, Environment: e}
+	o.Cluster = c.cluster
+	err := o.Make(func(name string, join bool) (*clusterv1.Machine, *bootstrapv1.KubeadmConfig, *unstructured.Unstructured, error) {
+		return o.machine(kcp, name, join)
+	})
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range []string{"demo-init", "demo-join"} {
-		if err := o.make(kcp, name, name == "demo-join"); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range o.names {
-		desired, err := o.desired(kcp, name)
-		if err != nil {
-			return nil, err
-		}
-		o.before[name] = desired
-	}
-	return o, nil
+	return watch.Observe(kcp, o)
 }
 
-func (o *controlPlane) make(kcp *controlplanev1.KubeadmControlPlane, name string, join bool) error {
+func (o *controlPlane) machine(kcp *controlplanev1.KubeadmControlPlane, name string, join bool) (*clusterv1.Machine, *bootstrapv1.KubeadmConfig, *unstructured.Unstructured, error) {
 	failureDomain := "fd-a"
-	machine, err := o.calls.ControlPlaneMachine(o.client, kcp, o.cluster, &failureDomain, nil)
+	machine, err := o.calls.ControlPlaneMachine(o.Client, kcp, o.cluster, &failureDomain, nil)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	owner := metav1.OwnerReference{APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane", Name: kcp.Name, UID: kcp.UID}
-	labels, annotations := internal.ControlPlaneMachineLabelsForCluster(kcp, o.cluster.Name), kcp.Spec.MachineTemplate.ObjectMeta.Annotations
 	spec, err := o.bootstrapSpec(kcp, join)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
+	owner := metav1.OwnerReference{APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane", Name: kcp.Name, UID: kcp.UID}
+	labels, annotations := o.metadata(kcp)
 	config := &bootstrapv1.KubeadmConfig{
-		TypeMeta:   metav1.TypeMeta{APIVersion: bootstrapv1.GroupVersion.String(), Kind: "KubeadmConfig"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: kcp.Namespace, UID: types.UID("uid-config-" + name), Labels: labels, Annotations: annotations, OwnerReferences: []metav1.OwnerReference{owner}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kcp.Namespace, Labels: labels, Annotations: annotations, OwnerReferences: []metav1.OwnerReference{owner}},
 		Spec:       *spec,
 	}
+	watch.Identify(config, bootstrapv1.GroupVersion.WithKind("KubeadmConfig"), name, "uid-config-"+name)
 	infra, err := o.infraMachine(kcp, name, owner)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	machine.TypeMeta = metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"}
-	machine.Name, machine.UID, machine.CreationTimestamp = name, types.UID("uid-"+name), moment(capi.Machines)
+	watch.Age(machine, clusterv1.GroupVersion.WithKind("Machine"), name, "uid-"+name)
 	machine.Spec.Bootstrap.ConfigRef = &corev1.ObjectReference{APIVersion: bootstrapv1.GroupVersion.String(), Kind: "KubeadmConfig", Namespace: kcp.Namespace, Name: name, UID: config.UID}
 	machine.Spec.InfrastructureRef = corev1.ObjectReference{APIVersion: infra.GetAPIVersion(), Kind: infra.GetKind(), Namespace: kcp.Namespace, Name: name}
-	expiry := moment(capi.Expiry)
+	expiry := watch.Expiry()
 	machine.Status.CertificatesExpiryDate = &expiry
 	made, configured := &clusterv1.Machine{}, &bootstrapv1.KubeadmConfig{}
-	if err := o.server.Made(machine, made); err != nil {
-		return err
+	if err := o.Server.Made(machine, made); err != nil {
+		return nil, nil, nil, err
 	}
-	if err := o.server.Made(config, configured); err != nil {
-		return err
+	if err := o.Server.Made(config, configured); err != nil {
+		return nil, nil, nil, err
 	}
 	o.complete(configured, kcp.Spec.Version, join)
-	o.names = append(o.names, name)
-	o.machines[name], o.configs[name], o.infra[name] = made, configured, infra
-	return nil
+	return made, configured, infra, nil
+}
+
+// metadata are the labels and annotations of the objects beside a Machine.
+func (o *controlPlane) metadata(kcp *controlplanev1.KubeadmControlPlane) (labels, annotations map[string]string) {
+	return internal.ControlPlaneMachineLabelsForCluster(kcp, o.cluster.Name), kcp.Spec.MachineTemplate.ObjectMeta.Annotations
 }
 
 // bootstrapSpec is what the control plane controller takes for a new Machine (scale.go).
@@ -112,12 +101,13 @@ func (o *controlPlane) infraMachine(kcp *controlplanev1.KubeadmControlPlane, nam
 	template := &unstructured.Unstructured{}
 	template.SetAPIVersion(ref.APIVersion)
 	template.SetKind(ref.Kind)
-	if err := o.client.Get(context.Background(), client.ObjectKey{Namespace: kcp.Namespace, Name: ref.Name}, template); err != nil {
+	if err := o.Client.Get(context.Background(), client.ObjectKey{Namespace: kcp.Namespace, Name: ref.Name}, template); err != nil {
 		return nil, err
 	}
+	labels, annotations := o.metadata(kcp)
 	infra, err := external.GenerateTemplate(&external.GenerateTemplateInput{
 		Template: template, TemplateRef: ref, Namespace: kcp.Namespace, ClusterName: o.cluster.Name, OwnerRef: &owner,
-		Labels: internal.ControlPlaneMachineLabelsForCluster(kcp, o.cluster.Name), Annotations: kcp.Spec.MachineTemplate.ObjectMeta.Annotations,
+		Labels: labels, Annotations: annotations,
 	})
 	if err != nil {
 		return nil, err
@@ -162,80 +152,23 @@ func (o *controlPlane) complete(config *bootstrapv1.KubeadmConfig, version strin
 	if discovery.BootstrapToken == nil {
 		discovery.BootstrapToken = &bootstrapv1.BootstrapTokenDiscovery{}
 	}
-	if len(discovery.BootstrapToken.CACertHashes) == 0 {
-		discovery.BootstrapToken.CACertHashes = []string{"sha256:0000000000000000000000000000000000000000000000000000000000000001"}
-	}
-	if discovery.BootstrapToken.APIServerEndpoint == "" {
-		discovery.BootstrapToken.APIServerEndpoint = "10.0.0.100:6443"
-	}
-	if discovery.BootstrapToken.Token == "" {
-		discovery.BootstrapToken.Token = "xxxxxx.0123456789abcdef"
-	}
+	token := discovery.BootstrapToken
+	watch.Discover(&token.CACertHashes, &token.APIServerEndpoint, &token.Token)
 }
 
-// desired is what syncMachines would apply to a Machine and to the objects beside it.
-func (o *controlPlane) desired(kcp *controlplanev1.KubeadmControlPlane, name string) (map[string]any, error) {
-	machine, err := o.calls.ControlPlaneMachine(o.client, kcp, o.cluster, o.machines[name].Spec.FailureDomain, o.machines[name])
+// Desired is what syncMachines would apply to a Machine and to the objects beside it.
+func (o *controlPlane) Desired(kcp *controlplanev1.KubeadmControlPlane, name string) (map[string]any, error) {
+	existing := o.Machines.Machines[name]
+	machine, err := o.calls.ControlPlaneMachine(o.Client, kcp, o.cluster, existing.Spec.FailureDomain, existing)
 	if err != nil {
 		return nil, err
 	}
-	metadata := map[string]any{
-		"labels":      internal.ControlPlaneMachineLabelsForCluster(kcp, o.cluster.Name),
-		"annotations": kcp.Spec.MachineTemplate.ObjectMeta.Annotations,
-	}
-	return walker.ToMap(map[string]any{
-		"machine":         machine,
-		"bootstrapConfig": map[string]any{"metadata": metadata},
-		"infraMachine":    map[string]any{"metadata": metadata},
-	}), nil
+	labels, annotations := o.metadata(kcp)
+	return watch.Applied(machine, labels, annotations), nil
 }
 
-func (o *controlPlane) Objects() walker.Objects {
-	objects := walker.Objects{Cluster: clusterMap(o.cluster)}
-	for _, name := range o.names {
-		objects.Machines = append(objects.Machines, walker.MachineObjects{
-			Machine: walker.ToMap(o.machines[name]), BootstrapConfig: walker.ToMap(o.configs[name]), InfraMachine: o.infra[name].Object,
-		})
-	}
-	return objects
-}
-
-func (o *controlPlane) Observe(stored map[string]any) walker.Observation {
-	kcp := &controlplanev1.KubeadmControlPlane{}
-	if err := walker.FromMap(stored, kcp); err != nil {
-		return walker.Observation{Error: err.Error()}
-	}
-	answer := walker.Observation{Why: map[string][]string{}}
-	for _, name := range o.names {
-		upToDate, messages, err := o.upToDate(kcp, name)
-		if err != nil {
-			return walker.Observation{Error: err.Error()}
-		}
-		if !upToDate {
-			answer.Outdated = append(answer.Outdated, name)
-			answer.Why[name] = messages
-		}
-		desired, err := o.desired(kcp, name)
-		if err != nil {
-			return walker.Observation{Error: err.Error()}
-		}
-		for _, path := range walker.Differences(o.before[name], desired) {
-			answer.Propagated = append(answer.Propagated, name+": "+path)
-		}
-	}
-	return answer
-}
-
-// upToDate gives the comparison copies: it normalises its arguments in place.
-func (o *controlPlane) upToDate(kcp *controlplanev1.KubeadmControlPlane, name string) (ok bool, messages []string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	configs := map[string]*bootstrapv1.KubeadmConfig{}
-	for key, config := range o.configs {
-		configs[key] = config.DeepCopy()
-	}
-	return o.calls.UpToDate(o.machines[name].DeepCopy(), kcp.DeepCopy(), &o.now, o.infra, configs)
+// UpToDate gives the comparison copies: it normalises its arguments in place.
+func (o *controlPlane) UpToDate(kcp *controlplanev1.KubeadmControlPlane, name string) (bool, []string, error) {
+	machine := o.Machines.Machines[name].DeepCopy()
+	return o.calls.UpToDate(machine, kcp.DeepCopy(), &o.Now, o.Infra, o.Configs())
 }

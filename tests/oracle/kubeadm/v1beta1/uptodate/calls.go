@@ -2,12 +2,9 @@
 package uptodate
 
 import (
-	_ "unsafe" // for go:linkname
-
 	"github.com/blang/semver/v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/v1beta1"
 	bootstrapv1 "sigs.k8s.io/cluster-api/bootstrap/kubeadm/api/v1beta1"
@@ -15,14 +12,13 @@ import (
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/internal"
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/recorder/v1beta1"
 	"sigs.k8s.io/cluster-api/internal/controllers/machinedeployment/mdutil"
-	"sigs.k8s.io/cluster-api/internal/controllers/machineset"
 )
 
-// Calls are those of both versions.
+// Calls are those of both versions; Machine is that of 1.9.
 func Calls() v1beta1.Calls {
 	return v1beta1.Calls{
 		Kubeadm: "kubeadm.k8s.io/v1beta4", Default: featureGates,
-		ControlPlaneMachine: v1beta1.ControlPlaneMachine, MachineSet: v1beta1.MachineSet, Machine: machine,
+		ControlPlaneMachine: v1beta1.ControlPlaneMachine, MachineSet: v1beta1.MachineSet, Machine: v1beta1.Machine,
 		UpToDate: upToDate, Found: found,
 	}
 }
@@ -51,10 +47,3 @@ func found(md *clusterv1.MachineDeployment, set *clusterv1.MachineSet, now *meta
 	}
 	return false, messages, nil
 }
-
-func machine(c client.Client, set *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error) {
-	return computeDesiredMachine(&machineset.Reconciler{Client: c}, set, existing)
-}
-
-//go:linkname computeDesiredMachine sigs.k8s.io/cluster-api/internal/controllers/machineset.(*Reconciler).computeDesiredMachine
-func computeDesiredMachine(r *machineset.Reconciler, ms *clusterv1.MachineSet, existing *clusterv1.Machine) (*clusterv1.Machine, error)

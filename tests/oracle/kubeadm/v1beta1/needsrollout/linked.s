@@ -1,1 +1,0 @@
-// Empty: lets Go accept the functions without a body in linked.go.
