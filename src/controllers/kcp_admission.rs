@@ -117,7 +117,8 @@ pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&s
 fn dns(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let tag =
         |side: &'_ Value| text(side, "/spec/kubeadmConfigSpec/clusterConfiguration/dns/imageTag").map(str::to_owned);
-    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() || !versions.capi(7);
+    // Up to 1.7 the webhook does not ask for the annotation.
+    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() && versions.capi(8);
     if let Some(why) = coredns::refused(tag(old).as_deref(), tag(new).as_deref(), skip, versions) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.dns.imageTag";
         refuse(out, place, format!("the webhook refuses it: {why}"));
@@ -210,10 +211,13 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
         .into_iter()
         .filter(|form| config.get(*form).is_some_and(Value::is_object))
         .collect();
-    diff::prune(
-        &mut config,
-        diff::Style { keep_empty: &["taints", "controlPlane", "valueFrom"], drop_zero: &[], keep_blank: &["value"] },
-    );
+    // Up to 1.10 an empty etcd is one, and only what stood in it is gone.
+    let keep_empty: &[&str] = if minor < 11 {
+        &["taints", "controlPlane", "valueFrom", "local", "external"]
+    } else {
+        &["taints", "controlPlane", "valueFrom"]
+    };
+    diff::prune(&mut config, diff::Style { keep_empty, drop_zero: &[], keep_blank: &["value"] });
     if let Some(map) = config.as_object_mut().filter(|_| minor < 11) {
         // Up to 1.10 these blocks are no pointers in Go, so that they are always written.
         for form in forms {
@@ -248,7 +252,8 @@ fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
             match left.get(key) {
                 Some(before) if before.is_object() && value.is_object() => walk(before, value, at, out),
                 Some(before) if before == value => {}
-                None if value.as_object().is_some_and(|map| !map.is_empty()) => walk(&empty(), value, at, out),
+                // An empty map names no place.
+                None if value.is_object() => walk(&empty(), value, at, out),
                 _ => out.push(at.clone()),
             }
             at.pop();

@@ -105,15 +105,17 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
     let mut candidates: Vec<usize> = (0..sets.len()).filter(|place| causes[*place].is_empty()).collect();
     candidates.sort_by_key(|place| (Reverse(number(&sets[*place].value, "/spec/replicas")), sets[*place].name.clone()));
     let after = text(owner, "/spec/rollout/after").and_then(|stamp| stamp.parse::<Timestamp>().ok());
-    let due = after.filter(|after| now >= *after);
+    // Up to 1.7 the time itself is not over yet, and a MachineSet made in the same second is kept.
+    let due = after.filter(|after| if versions.capi(8) { now >= *after } else { now > *after });
+    let keeps_equal = versions.capi(10) || !versions.capi(8);
     let kept = candidates.iter().copied().find(|place| match due {
         None => true,
         Some(after) => {
             let created = text(&sets[*place].value, "/metadata/creationTimestamp");
-            // Up to 1.9 a MachineSet made in the same second is old, since 1.10 it is kept.
+            // In 1.8 and 1.9 a MachineSet made in the same second is old, since 1.10 it is kept again.
             created
                 .and_then(|stamp| stamp.parse::<Timestamp>().ok())
-                .is_none_or(|created| if versions.capi(10) { created >= after } else { created > after })
+                .is_none_or(|created| if keeps_equal { created >= after } else { created > after })
         }
     });
     for place in candidates.into_iter().filter(|place| Some(*place) != kept) {
