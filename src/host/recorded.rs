@@ -1,5 +1,6 @@
-//! Replays what the API server's own code made of seeded writes (`tests/oracle/hosts`): the object that it then holds
-//! equals the predicted one, for every way of writing.
+//! Replays what the API server's own code made of seeded writes (`tests/oracle/hosts`), and what Helm 3, Helm 4, kubectl and
+//! Flux wrote to a real one (`tests/e2e/predict.rs`): the object that it then holds equals the predicted one, for every way
+//! of writing.
 
 use std::io::Read as _;
 
@@ -7,9 +8,10 @@ use serde_json::Value;
 
 use super::apply::{Applied, Applier, apply};
 use super::write::{Before, Last, Outcome, write};
-use crate::object::Key;
+use crate::effect::Effect;
+use crate::object::{Inventory, Key, Object};
 use crate::schema;
-use crate::world::WriteMethod;
+use crate::world::{World, WriteMethod};
 
 const CASES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hosts/merge.jsonl.gz"));
 
@@ -70,4 +72,56 @@ fn every_recorded_write_is_predicted() {
     }
     assert!(total >= 400, "only {total} cases");
     assert!(wrong.is_empty(), "{} of {total} differ:\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n"));
+}
+
+const WRITTEN: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hosts/written.jsonl.gz"));
+
+/// What is compared: everything that is rendered, without what the hosts add for themselves.
+fn rendered_content(object: &Value) -> Value {
+    let marks = |name: &str| {
+        let mut marks = object["metadata"][name].as_object().cloned().unwrap_or_default();
+        let own = ["meta.helm.sh/", "kubectl.", "helm.toolkit.fluxcd.io/", "app.kubernetes.io/managed-by"];
+        marks.retain(|key, _| !own.iter().any(|prefix| key.starts_with(prefix)));
+        marks
+    };
+    serde_json::json!({"spec": object["spec"], "labels": marks("labels"), "annotations": marks("annotations")})
+}
+
+#[test]
+fn every_release_that_a_host_wrote_is_predicted() {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(WRITTEN).read_to_string(&mut text).expect("recorded releases");
+    let mut wrong = Vec::new();
+    let mut totals = std::collections::BTreeMap::<String, usize>::new();
+    for line in text.lines() {
+        let mut release: Value = serde_json::from_str(line).expect("a release");
+        let world: World = serde_json::from_value(release["world"].take()).expect("a World");
+        let rendered = release["rendered"].as_array().expect("objects").iter();
+        let rendered: Inventory =
+            rendered.map(|value| Object::from_value(value.clone(), 1).expect("an object")).collect::<Vec<_>>().into();
+        let prediction = super::predict(&rendered, &world).expect("a prediction");
+        for after in release["after"].as_array().expect("objects") {
+            let is_it = |key: &Key| after["kind"] == key.kind && after["name"] == key.name;
+            let pair = prediction.pairs.iter().find(|pair| is_it(&pair.key));
+            let refused = pair.is_some_and(|pair| pair.effect == Effect::Rejected);
+            let live = world.live.objects().iter().find(|object| is_it(&object.key));
+            let expected = match pair {
+                Some(pair) if !refused => pair.predicted.as_ref().map(rendered_content),
+                _ => live.map(|live| rendered_content(&live.value().expect("a tree"))),
+            };
+            let host = format!("{:?} {:?}", world.host.kind.expect("a host"), prediction.way.expect("a way"));
+            *totals.entry(host.clone()).or_default() += 1;
+            if after["held"] != expected.clone().unwrap_or_default() || after["refused"] != refused {
+                wrong.push(format!(
+                    "{host} {} {}\n  predicted {}\n  held      {}",
+                    after["kind"],
+                    after["name"],
+                    expected.unwrap_or_default(),
+                    after["held"]
+                ));
+            }
+        }
+    }
+    assert!(totals.len() >= 8 && totals.values().all(|count| *count >= 15), "{totals:?}");
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n"));
 }

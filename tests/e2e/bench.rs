@@ -46,10 +46,11 @@ pub(crate) fn bench() -> Option<&'static Bench> {
 }
 
 #[cfg(feature = "forecasts")]
-/// An API server with the CRDs and nothing that defaults, validates or converts, so that a test is the only one who
-/// writes. `None` where the bench is not built.
-pub(crate) fn api_only() -> Option<Bench> {
-    find_bin().ok().map(|bin| start(bin, "api", &["--api-only"]))
+/// An API server with the CRDs and nothing that defaults, validates or converts, so that the tests and the hosts that they play
+/// are the only ones who write. `None` where the bench is not built.
+pub(crate) fn api_only() -> Option<&'static Bench> {
+    static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
+    BENCH.get_or_init(|| find_bin().ok().map(|bin| start(bin, "api", &["--api-only"]))).as_ref()
 }
 
 fn find_bin() -> Result<PathBuf, String> {

@@ -13,7 +13,13 @@ mod observe;
 #[cfg(feature = "forecasts")]
 mod predict;
 #[cfg(feature = "forecasts")]
+mod predict_adopted;
+#[cfg(feature = "forecasts")]
+mod predict_flux;
+#[cfg(feature = "forecasts")]
 mod predict_objects;
+#[cfg(feature = "forecasts")]
+mod predict_others;
 mod readme;
 #[path = "../bench/starter.rs"]
 mod starter;
