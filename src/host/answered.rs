@@ -125,7 +125,7 @@ impl Run<'_> {
         let Some(said) = self.answer(key, way) else { return predicted };
         let ours = match &predicted {
             Outcome::Holds { predicted, .. } => {
-                super::predict::refused_by_schema(live, predicted).is_none().then_some(predicted)
+                super::pairs::refused_by_schema(live, predicted).is_none().then_some(predicted)
             }
             Outcome::Refused { .. } | Outcome::Recreated => None,
         };

@@ -14,6 +14,7 @@ mod locate;
 mod merge;
 mod method;
 mod model;
+mod pairs;
 pub mod parent;
 mod place;
 mod predict;

@@ -8,11 +8,11 @@ use super::apply::Applier;
 use super::argo::Application;
 use super::ask::Write;
 use super::locate::{Located, Locator};
+use super::pairs::refused_by_schema;
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
 use super::{foreign, kinds, method, referred, rename, reprint};
-use crate::compare::{Action, Change, Pair, changes};
-use crate::effect::Effect;
+use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
@@ -202,43 +202,18 @@ impl<'a> Run<'a> {
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {
             None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
-            Some(way) => {
-                let Some(last) = self.last_value(base, &live.key) else { return Ok(()) };
-                let last = match (&last, self.world.base.kind) {
-                    (Some(value), _) => Last::Known(value),
-                    // A file may hold a part only; the record of a release holds everything.
-                    (None, BaseKind::FirstInstall) if self.world.host.take_ownership => Last::Taken,
-                    (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
-                    (None, _) => Last::Unknown,
-                };
-                if matches!(last, Last::Nothing)
-                    && let Some(refusal) = self.not_ours(&live_value)
-                {
-                    self.refuse(object, live, live_value, rendered, "host/ownership", refusal);
-                    return Ok(());
-                }
-                if self.world.host.replace && way == WriteMethod::ServerSideApply {
-                    let because = FORCED_APPLY.to_owned();
-                    self.refuse(object, live, live_value, rendered, "host/replace-with-apply", because);
-                    return Ok(());
-                }
-                let before = Before { key: &live.key, live: &live_value, last };
-                if self.collect(object, way, &before, &rendered) {
-                    return Ok(());
-                }
-                let outcome = write(way, &before, &rendered, self.applier());
-                let outcome = self.by_server(object, &live.key, way, outcome, &live_value);
-                if matches!(outcome, Outcome::Recreated) {
+            Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
+                None => return Ok(()),
+                Some(Outcome::Recreated) => {
                     self.recreate(live, live_value);
                     return Ok(());
                 }
-                if let Outcome::Refused { rule, because } = outcome {
+                Some(Outcome::Refused { rule, because }) => {
                     self.refuse(object, live, live_value, rendered, rule, because);
                     return Ok(());
                 }
-                self.note_adoption(&outcome, &live.key, &rendered);
-                outcome
-            }
+                Some(outcome) => outcome,
+            },
         };
         let pairs = self.out.pairs.len();
         if let Outcome::Holds { predicted, blind, .. } = outcome {
@@ -252,6 +227,43 @@ impl<'a> Run<'a> {
             self.update(object, live.key.clone(), live_value, predicted);
         }
         self.note_forced(object, pairs)
+    }
+
+    /// What the host's write of one object comes to; `None` where that is doubt, or the write is only collected.
+    fn attempt(
+        &mut self,
+        object: &Object,
+        live: &Object,
+        way: WriteMethod,
+        live_value: &Value,
+        rendered: &Value,
+    ) -> Option<Outcome> {
+        let last = self.last_value(self.base_of(&object.key), &live.key)?;
+        let host = &self.world.host;
+        let last = match (&last, self.world.base.kind) {
+            (Some(value), _) => Last::Known(value),
+            // Flux takes ownership unless it is told not to.
+            (None, BaseKind::FirstInstall) if host.take_ownership || host.kind == Some(HostKind::Flux) => Last::Taken,
+            // A file may hold a part only; the record of a release holds everything.
+            (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
+            (None, _) => Last::Unknown,
+        };
+        if matches!(last, Last::Nothing)
+            && let Some(because) = self.not_ours(live_value)
+        {
+            return Some(Outcome::Refused { rule: "host/ownership", because });
+        }
+        if host.replace && way == WriteMethod::ServerSideApply {
+            return Some(Outcome::Refused { rule: "host/replace-with-apply", because: FORCED_APPLY.to_owned() });
+        }
+        let before = Before { key: &live.key, live: live_value, last };
+        if self.collect(object, way, &before, rendered) {
+            return None;
+        }
+        let outcome = write(way, &before, rendered, self.applier());
+        let outcome = self.by_server(object, &live.key, way, outcome, live_value);
+        self.note_adoption(&outcome, &live.key, rendered);
+        Some(outcome)
     }
 
     /// Whether equal texts already say that nothing is written.
@@ -338,94 +350,4 @@ impl<'a> Run<'a> {
             )
         })
     }
-
-    /// Adds the pair of a new object.
-    fn create(&mut self, object: &Object) -> Result<(), LoadError> {
-        let key = self.locator.full(&object.key);
-        let rendered = sent(reprint::value(object)?.into_owned(), &key);
-        if self.collect_new(object, &key, &rendered) {
-            return Ok(());
-        }
-        let made = self.created_by_server(object, &key, rendered);
-        let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
-        pair.predicted = Some(match made {
-            Ok(predicted) => trimmed(predicted),
-            Err((rendered, because)) => {
-                self.reject(&mut pair, "host/server-refuses", because);
-                rendered
-            }
-        });
-        self.out.pairs.push(pair);
-        Ok(())
-    }
-
-    /// Adds the pair of a changed object; one that stays as it is adds nothing.
-    pub(super) fn update(&mut self, object: &Object, key: Key, live: Value, predicted: Value) {
-        let changes = changes(&live, &predicted);
-        if changes.is_empty() {
-            return;
-        }
-        let mut pair = blank(key, object.api_version.clone(), Action::Update, object.line);
-        pair.live = Some(trimmed(live));
-        pair.predicted = Some(trimmed(predicted));
-        pair.changes = changes;
-        self.out.pairs.push(pair);
-    }
-
-    /// Adds the pair of an object whose write is refused; what it would have become is shown as its changes.
-    fn refuse(&mut self, object: &Object, live: &Object, before: Value, rendered: Value, rule: &str, because: String) {
-        let wanted = super::merge::overlay(&before, &rendered);
-        let changes: Vec<Change> = changes(&before, &wanted);
-        let mut pair = blank(live.key.clone(), object.api_version.clone(), Action::Update, object.line);
-        pair.live = Some(trimmed(before));
-        pair.predicted = Some(trimmed(wanted));
-        pair.changes = changes;
-        self.reject(&mut pair, rule, because);
-        self.out.pairs.push(pair);
-    }
-
-    /// Marks a pair as refused, and says so.
-    fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
-        pair.effect = Effect::Rejected;
-        rule.clone_into(&mut pair.rule);
-        pair.because.clone_from(&because);
-        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
-    }
-}
-
-/// Why the API server refuses the object by its schema, as far as that shows.
-pub(super) fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
-    let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
-    let node = schema::builtin(text("apiVersion"), text("kind"))?;
-    let places = schema::refused_empty(predicted.get("spec")?, live.get("spec"), node);
-    let first = places.first()?;
-    Some(format!(
-        "the API server refuses the write: spec.{first} must not be empty, so leave it out; the release stops half-way"
-    ))
-}
-
-/// A pair without content.
-pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) -> Pair {
-    Pair {
-        key,
-        api_version,
-        action,
-        live: None,
-        predicted: None,
-        renamed_from: None,
-        changes: Vec::new(),
-        effect: Effect::None,
-        basis: None,
-        rule: String::new(),
-        because: String::new(),
-        line,
-    }
-}
-
-/// An object without its managed fields, which nobody needs once the write is predicted.
-pub(super) fn trimmed(mut value: Value) -> Value {
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.shift_remove("managedFields");
-    }
-    value
 }

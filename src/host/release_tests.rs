@@ -74,6 +74,11 @@ fn a_first_install_that_takes_ownership_writes_what_it_renders() {
     world.host.take_ownership = true;
     let prediction = predicted(std::slice::from_ref(&rendered), &world);
     assert_eq!(paths(&prediction.pairs[0]), ["spec.version"]);
+    // Flux takes ownership without being told.
+    let mut flux = world.clone();
+    flux.host = Host { kind: Some(HostKind::Flux), method: Some(WriteMethod::MergePatch), ..flux.host };
+    flux.host.take_ownership = false;
+    assert_eq!(paths(&predicted(std::slice::from_ref(&rendered), &flux).pairs[0]), ["spec.version"]);
     // An upgrade compares what it adopts with itself.
     world.base.kind = BaseKind::Release;
     let prediction = predicted(&[rendered], &world);

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::locate::Located;
-use super::predict::{Run, blank, trimmed};
+use super::pairs::{blank, trimmed};
+use super::predict::Run;
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
 use crate::effect::Effect;

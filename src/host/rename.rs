@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::locate::Locator;
-use super::predict::{Prediction, blank};
+use super::pairs::blank;
+use super::predict::Prediction;
 use super::{kinds, referred};
 use crate::compare::{Action, Pair, Reference, changes, references, without_identity};
 use crate::object::{Inventory, Key};

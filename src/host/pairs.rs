@@ -1,0 +1,112 @@
+//! The pairs that a prediction is made of: an object that is new, changed, or whose write is refused.
+
+use serde_json::Value;
+
+use super::predict::Run;
+use super::reprint;
+use super::write::sent;
+use crate::compare::{Action, Change, Pair, changes};
+use crate::effect::Effect;
+use crate::object::{Key, LoadError, Object};
+use crate::report::Finding;
+use crate::schema;
+
+impl Run<'_> {
+    /// Adds the pair of a new object.
+    pub(super) fn create(&mut self, object: &Object) -> Result<(), LoadError> {
+        let key = self.locator.full(&object.key);
+        let rendered = sent(reprint::value(object)?.into_owned(), &key);
+        if self.collect_new(object, &key, &rendered) {
+            return Ok(());
+        }
+        let made = self.created_by_server(object, &key, rendered);
+        let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
+        pair.predicted = Some(match made {
+            Ok(predicted) => trimmed(predicted),
+            Err((rendered, because)) => {
+                self.reject(&mut pair, "host/server-refuses", because);
+                rendered
+            }
+        });
+        self.out.pairs.push(pair);
+        Ok(())
+    }
+
+    /// Adds the pair of a changed object; one that stays as it is adds nothing.
+    pub(super) fn update(&mut self, object: &Object, key: Key, live: Value, predicted: Value) {
+        let changes = changes(&live, &predicted);
+        if changes.is_empty() {
+            return;
+        }
+        let mut pair = blank(key, object.api_version.clone(), Action::Update, object.line);
+        pair.live = Some(trimmed(live));
+        pair.predicted = Some(trimmed(predicted));
+        pair.changes = changes;
+        self.out.pairs.push(pair);
+    }
+
+    /// Adds the pair of an object whose write is refused; what it would have become is shown as its changes.
+    pub(super) fn refuse(
+        &mut self,
+        object: &Object,
+        live: &Object,
+        before: Value,
+        rendered: Value,
+        rule: &str,
+        because: String,
+    ) {
+        let wanted = super::merge::overlay(&before, &rendered);
+        let changes: Vec<Change> = changes(&before, &wanted);
+        let mut pair = blank(live.key.clone(), object.api_version.clone(), Action::Update, object.line);
+        pair.live = Some(trimmed(before));
+        pair.predicted = Some(trimmed(wanted));
+        pair.changes = changes;
+        self.reject(&mut pair, rule, because);
+        self.out.pairs.push(pair);
+    }
+
+    /// Marks a pair as refused, and says so.
+    fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
+        pair.effect = Effect::Rejected;
+        rule.clone_into(&mut pair.rule);
+        pair.because.clone_from(&because);
+        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
+    }
+}
+
+/// Why the API server refuses the object by its schema, as far as that shows.
+pub(super) fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
+    let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
+    let node = schema::builtin(text("apiVersion"), text("kind"))?;
+    let places = schema::refused_empty(predicted.get("spec")?, live.get("spec"), node);
+    let first = places.first()?;
+    Some(format!(
+        "the API server refuses the write: spec.{first} must not be empty, so leave it out; the release stops half-way"
+    ))
+}
+
+/// A pair without content.
+pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) -> Pair {
+    Pair {
+        key,
+        api_version,
+        action,
+        live: None,
+        predicted: None,
+        renamed_from: None,
+        changes: Vec::new(),
+        effect: Effect::None,
+        basis: None,
+        rule: String::new(),
+        because: String::new(),
+        line,
+    }
+}
+
+/// An object without its managed fields, which nobody needs once the write is predicted.
+pub(super) fn trimmed(mut value: Value) -> Value {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("managedFields");
+    }
+    value
+}

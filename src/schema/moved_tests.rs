@@ -1,0 +1,171 @@
+//! What moves between v1beta1 and v1beta2, there and back, told as cases.
+
+use serde_json::json;
+
+use super::*;
+
+fn deployment(version: &str, spec: Value) -> Value {
+    json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "MachineDeployment", "spec": spec})
+}
+
+fn old() -> Value {
+    deployment(
+        "v1beta1",
+        json!({"clusterName": "c", "minReadySeconds": 5, "progressDeadlineSeconds": 600,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "deletePolicy": "Oldest"}},
+            "template": {"spec": {"nodeDrainTimeout": "5m", "infrastructureRef":
+                {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "T", "name": "a", "namespace": "n"}}}}),
+    )
+}
+
+fn new() -> Value {
+    deployment(
+        "v1beta2",
+        json!({"clusterName": "c", "deletion": {"order": "Oldest"},
+            "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}},
+            "template": {"spec": {"minReadySeconds": 5, "deletion": {"nodeDrainTimeoutSeconds": 300}, "infrastructureRef":
+                {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "T", "name": "a"}}}}),
+    )
+}
+
+#[test]
+fn a_chart_that_moves_to_v1beta2_shows_no_change() {
+    let mut live = old();
+    assert!(reshape(&mut live, &new()));
+    assert_eq!(live, new());
+}
+
+#[test]
+fn a_live_object_in_v1beta2_is_read_as_the_chart_writes_it() {
+    let mut live = new();
+    assert!(reshape(&mut live, &old()));
+    assert!(
+        crate::compare::changes(&live, &old())
+            .iter()
+            .all(|change| change.path.to_string() == "spec.progressDeadlineSeconds")
+    );
+}
+
+#[test]
+fn arguments_become_a_list_sorted_by_name_and_timeouts_find_their_place() {
+    let kcp = |version: &str, config: Value| {
+        json!({"apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
+        "kind": "KubeadmControlPlane", "spec": {"kubeadmConfigSpec": config}})
+    };
+    let mut live = kcp(
+        "v1beta1",
+        json!({"useExperimentalRetryJoin": true, "files": [{"path": "/a", "append": false}],
+        "clusterConfiguration": {"clusterName": "x", "apiServer": {"timeoutForControlPlane": "4m", "extraArgs": {"b": "2", "a": "1"}}}}),
+    );
+    let wanted = kcp(
+        "v1beta2",
+        json!({"files": [{"path": "/a"}],
+        "initConfiguration": {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}},
+        "joinConfiguration": {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}},
+        "clusterConfiguration": {"apiServer": {"extraArgs": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]}}}),
+    );
+    reshape(&mut live, &wanted);
+    assert_eq!(live, wanted);
+}
+
+#[test]
+fn references_in_lists_keep_the_namespace_that_the_chart_says() {
+    let class = |version: &str, workers: Value| json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "ClusterClass", "spec": {"workers": workers}});
+    let template =
+        |name: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "T", "name": name});
+    let old = |names: &[&str]| -> Value {
+        let worker = |name: &&str| {
+            let mut reference = template(name);
+            reference["namespace"] = format!("of-{name}").into();
+            json!({"class": name, "template": {"infrastructure": {"ref": reference}}})
+        };
+        json!({"machineDeployments": names.iter().map(worker).collect::<Vec<_>>()})
+    };
+    let new = |names: &[&str]| -> Value {
+        let worker = |name: &&str| json!({"class": name, "infrastructure": {"templateRef": template(name)}});
+        json!({"machineDeployments": names.iter().map(worker).collect::<Vec<_>>()})
+    };
+    let mut live = class("v1beta2", new(&["a", "b"]));
+    assert!(reshape(&mut live, &class("v1beta1", old(&["b", "a", "c"]))));
+    assert_eq!(live, class("v1beta1", old(&["a", "b"])));
+}
+
+#[test]
+fn what_is_left_of_a_map_follows_its_parts_in_both_directions() {
+    let kcp = |version: &str, spec: Value| json!({"apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"), "kind": "KubeadmControlPlane", "spec": spec});
+    let old = kcp(
+        "v1beta1",
+        json!({"remediationStrategy": {"maxRetry": 3, "retryPeriod": "20s", "minHealthyPeriod": "1h0m0s"}}),
+    );
+    let new = kcp(
+        "v1beta2",
+        json!({"remediation": {"maxRetry": 3, "retryPeriodSeconds": 20, "minHealthyPeriodSeconds": 3600}}),
+    );
+    let mut live = old.clone();
+    assert!(reshape(&mut live, &new));
+    assert_eq!(live, new);
+    assert!(reshape(&mut live, &old));
+    assert!(crate::compare::changes(&live, &old).is_empty(), "{live}");
+}
+
+/// A value with something at every place of a schema.
+fn filled(node: &crate::schema::Node, depth: usize) -> Value {
+    use crate::schema::{Shape, Type};
+    match &node.shape {
+        _ if depth > 12 => json!("5m"),
+        Shape::Fields { fields, .. } => {
+            Value::Object(fields.iter().map(|(key, field)| (key.clone(), filled(field, depth + 1))).collect())
+        }
+        Shape::Map { values, .. } => json!({"key": filled(values, depth + 1)}),
+        Shape::List { items, .. } => json!([filled(items, depth + 1)]),
+        Shape::Leaf(Type::Boolean) => json!(true),
+        Shape::Leaf(Type::Number) => json!(7),
+        Shape::Leaf(Type::Empty) => json!({}),
+        Shape::Leaf(_) => json!("5m"),
+    }
+}
+
+#[test]
+fn every_field_finds_its_place_in_the_other_version() {
+    let mut lost = Vec::new();
+    for kind in KINDS {
+        let version = |version: &str| format!("{}/{version}", kind.0);
+        for (from, to) in [("v1beta1", "v1beta2"), ("v1beta2", "v1beta1")] {
+            let schema = |at: &str| crate::schema::builtin(&version(at), kind.1).expect("in the table");
+            let mut object = json!({"apiVersion": version(from), "kind": kind.1, "spec": filled(schema(from), 0)});
+            let wanted = json!({"apiVersion": version(to), "kind": kind.1});
+            reshape(&mut object, &wanted);
+            let unknown = crate::schema::unknown_fields(&object["spec"], schema(to));
+            lost.extend(unknown.iter().map(|path| format!("{} {to} spec.{path}", kind.1)));
+        }
+    }
+    assert!(lost.is_empty(), "{} places:\n{}", lost.len(), lost.join("\n"));
+}
+
+/// Kinds whose versions differ.
+const KINDS: [(&str, &str); 17] = [
+    ("cluster.x-k8s.io", "Cluster"),
+    ("cluster.x-k8s.io", "ClusterClass"),
+    ("cluster.x-k8s.io", "Machine"),
+    ("cluster.x-k8s.io", "MachineDeployment"),
+    ("cluster.x-k8s.io", "MachineHealthCheck"),
+    ("cluster.x-k8s.io", "MachinePool"),
+    ("cluster.x-k8s.io", "MachineSet"),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfig"),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+    ("bootstrap.cluster.x-k8s.io", "RKE2Config"),
+    ("bootstrap.cluster.x-k8s.io", "RKE2ConfigTemplate"),
+    ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
+    ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate"),
+    ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane"),
+    ("controlplane.cluster.x-k8s.io", "RKE2ControlPlaneTemplate"),
+    ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate"),
+    ("infrastructure.cluster.x-k8s.io", "Metal3DataTemplate"),
+];
+
+#[test]
+fn equal_versions_and_unknown_kinds_keep_their_form() {
+    assert!(!reshape(&mut old(), &old()));
+    let template = |version: &str| json!({"apiVersion": format!("infrastructure.cluster.x-k8s.io/{version}"), "kind": "T", "spec": {"a": 1}});
+    assert!(!reshape(&mut template("v1beta1"), &template("v1beta2")));
+}
