@@ -7,7 +7,7 @@ use super::kcp_admission::Refusal;
 use super::{
     checks_admission, defaulting, docker_admission, fixed_template, hub, metal3_admission, openstack_admission,
 };
-use super::{kcp_admission, kubeadm_admission, rke2_admission, workers_admission};
+use super::{kcp_admission, kubeadm_admission, rke2_admission, vsphere_admission, workers_admission};
 use crate::compare::{Action, Pair};
 use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
@@ -182,6 +182,9 @@ fn by_webhook(
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("OpenStack") => {
             openstack_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
+        }
+        ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("VSphere") => {
+            vsphere_admission::refusals(kind, pair.action == Action::Create, new)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("Metal3") => {
             metal3_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)

@@ -37,6 +37,7 @@ mod stage;
 mod templates;
 mod topology;
 mod verdict;
+mod vsphere_admission;
 pub mod workers_admission;
 
 pub use cause::Cause;

@@ -22,6 +22,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("metal3", include_str!("packs/metal3.yaml")),
     ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
     ("vsphere", include_str!("packs/vsphere.yaml")),
+    ("vsphere-machines", include_str!("packs/vsphere-machines.yaml")),
     ("docker", include_str!("packs/docker.yaml")),
     ("docker-machines", include_str!("packs/docker-machines.yaml")),
     ("openstack-templates", include_str!("packs/openstack-templates.yaml")),

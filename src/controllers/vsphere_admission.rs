@@ -1,0 +1,90 @@
+//! Mirror of what the vSphere provider's webhooks refuse beside what the packs say.
+//! Read beside `internal/webhooks/vsphere{machine,machinetemplate}.go` of cluster-api-provider-vsphere 1.14.
+
+use serde_json::Value;
+
+use super::admission::refuse;
+use super::hub::go_seconds;
+use super::kcp_admission::Refusal;
+use super::machines::text;
+use crate::object::Path;
+
+/// Id of everything that is refused here.
+const RULE: &str = "capv/rejected";
+
+/// What is refused about an object; a template is only looked at when it is new, because nothing of it may change later.
+#[must_use]
+pub(super) fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    match kind {
+        "VSphereMachine" => machine(new.get("spec"), &spec, is_new, &mut out),
+        "VSphereMachineTemplate" if is_new => {
+            let at = spec.key("template").key("spec");
+            let machine_spec = new.pointer("/spec/template/spec");
+            machine(machine_spec, &at, true, &mut out);
+            if machine_spec.is_some_and(|spec| text(spec, "/providerID").is_some()) {
+                refuse(&mut out, RULE, &at, "providerID", "a template has no provider id");
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// What every Machine's spec must keep to.
+fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>) {
+    let Some(spec) = spec else { return };
+    if let Some(timeout) = text(spec, "/guestSoftPowerOffTimeout") {
+        if text(spec, "/powerOffMode") != Some("trySoft") {
+            for key in ["guestSoftPowerOffTimeout", "powerOffMode"] {
+                refuse(out, RULE, at, key, "a time to power off softly needs the mode trySoft");
+            }
+        }
+        if go_seconds(timeout).is_some_and(|seconds| seconds <= 0) {
+            refuse(out, RULE, at, "guestSoftPowerOffTimeout", "the time must be above 0");
+        }
+    }
+    if is_new && text(spec, "/network/preferredAPIServerCidr").is_some() {
+        refuse(out, RULE, at, "network.preferredAPIServerCidr", "it can no longer be set");
+    }
+    let devices = spec.pointer("/network/devices").and_then(Value::as_array);
+    for (place, device) in devices.into_iter().flatten().enumerate() {
+        let addresses = device.get("ipAddrs").and_then(Value::as_array);
+        for (item, address) in addresses.into_iter().flatten().enumerate() {
+            let is_network =
+                address.as_str().is_some_and(|text| text.contains('/') && text.parse::<ipnet::IpNet>().is_ok());
+            if !is_network {
+                let below = format!("network.devices[{place}].ipAddrs[{item}]");
+                refuse(out, RULE, at, &below, "an address needs the length of its network, such as 10.0.0.5/24");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(is_new: bool, spec: Value) -> Vec<String> {
+        let found = refusals("VSphereMachine", is_new, &json!({"spec": spec}));
+        found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_soft_end_needs_its_mode() {
+        assert_eq!(refused(false, json!({"guestSoftPowerOffTimeout": "5m0s", "powerOffMode": "trySoft"})), [""; 0]);
+        assert_eq!(refused(false, json!({"guestSoftPowerOffTimeout": "5m0s", "powerOffMode": "hard"})).len(), 2);
+        let zero = json!({"guestSoftPowerOffTimeout": "0s", "powerOffMode": "trySoft"});
+        assert_eq!(refused(false, zero), ["spec.guestSoftPowerOffTimeout"]);
+    }
+
+    #[test]
+    fn addresses_have_the_length_of_their_network() {
+        let device = |address: &str| json!({"network": {"devices": [{"ipAddrs": [address]}]}});
+        assert_eq!(refused(false, device("10.6.0.5/24")), [""; 0]);
+        assert_eq!(refused(false, device("10.6.0.5")), ["spec.network.devices[0].ipAddrs[0]"]);
+    }
+}
