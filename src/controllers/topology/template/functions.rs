@@ -41,9 +41,9 @@ pub(super) fn call(name: &str, given: Vec<Val>) -> Result<Val, Trouble> {
     }
 }
 
-/// Arguments that a function does not take.
+/// Arguments that a function does not take here. Go refuses most of them, and makes something odd of the others.
 fn wrong(name: &str) -> Trouble {
-    Trouble::fails(format!("{name} is given what it does not take"))
+    Trouble::not_computed(format!("{name} of such values"))
 }
 
 /// Functions of texts.
@@ -51,6 +51,8 @@ fn written(name: &str, given: &[Val], texts: &[&str]) -> Result<Val, Trouble> {
     let text = |text: String| Ok(Val::Text(text));
     match (name, texts) {
         ("trim", [one]) => text(one.trim().to_owned()),
+        // Go leaves letters alone whose other case is two letters.
+        ("upper" | "lower", [one]) if !one.is_ascii() => Err(wrong(name)),
         ("upper", [one]) => text(one.to_uppercase()),
         ("lower", [one]) => text(one.to_lowercase()),
         ("nospace", [one]) => text(one.split_whitespace().collect()),
@@ -83,6 +85,7 @@ fn printed(name: &str, given: &[Val]) -> Result<Val, Trouble> {
             Ok(Val::Text(values.iter().map(Val::shown).collect()))
         }
         ("printf", [Val::Text(format), rest @ ..]) => formatted(format, rest).map(Val::Text),
+        ("toJson", [one]) if one.is_far() => Err(wrong(name)),
         ("toJson", [one]) => {
             let text = one.to_json().to_string();
             Ok(Val::Text(text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")))
@@ -341,5 +344,5 @@ fn parts(constraint: &str) -> Option<Vec<(&str, &str)>> {
         out.push((sign, &rest[..end]));
         rest = rest[end..].trim_start_matches([' ', ',']);
     }
-    Some(out)
+    (!out.is_empty()).then_some(out)
 }

@@ -32,8 +32,7 @@ impl Val {
         Self::Map(values.iter().map(|(name, value)| (name.clone(), Self::of_json(value))).collect())
     }
 
-    /// A value from JSON. Entries without a value are left out: builtin variables have none, and a null of a user's own
-    /// prints as nothing that a patch could want.
+    /// A value from JSON. Entries without a value are left out: builtin variables have none.
     fn of_json(value: &Value) -> Self {
         match value {
             Value::Null => Self::Missing,
@@ -60,6 +59,16 @@ impl Val {
             Self::Map(map) => {
                 map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect::<Map<_, _>>().into()
             }
+        }
+    }
+
+    /// Whether a number in it is so large or so small that Go may print it in another way than JSON is printed here.
+    pub(super) fn is_far(&self) -> bool {
+        match self {
+            Self::Float(number) => *number != 0.0 && !(1e-5..1e15).contains(&number.abs()),
+            Self::List(items) => items.iter().any(Self::is_far),
+            Self::Map(map) => map.values().any(Self::is_far),
+            _ => false,
         }
     }
 
