@@ -186,6 +186,9 @@ fn by_webhook(
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("VSphere") => {
             vsphere_admission::refusals(kind, pair.action == Action::Create, new)
         }
+        ("vmware.infrastructure.cluster.x-k8s.io", kind) => {
+            vsphere_admission::supervisor(kind, (pair.action != Action::Create).then_some(old), new)
+        }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("Metal3") => {
             metal3_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
         }

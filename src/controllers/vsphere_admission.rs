@@ -32,9 +32,34 @@ pub(super) fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
     out
 }
 
+/// What the schema of a cluster in supervisor mode refuses (`apis/supervisor/v1beta1/vspherecluster_types.go`, its markers).
+#[must_use]
+pub(super) fn supervisor(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    if kind != "VSphereCluster" {
+        return out;
+    }
+    let at = Path::root().key("spec");
+    let is_whole = |endpoint: &Value| endpoint.get("host").is_some() && endpoint.get("port").is_some();
+    if new.pointer("/spec/controlPlaneEndpoint").is_some_and(|endpoint| !is_whole(endpoint)) {
+        refuse(&mut out, RULE, &at, "controlPlaneEndpoint", "an endpoint needs its host and its port");
+    }
+    let network = |side: &Value| side.pointer("/spec/network").is_some();
+    if new.pointer("/spec/network").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+        refuse(&mut out, RULE, &at, "network", "a network needs at least one field");
+    } else if old.is_some_and(|old| network(old) != network(new)) {
+        refuse(&mut out, RULE, &at, "network", "it cannot be added or removed later");
+    }
+    out
+}
+
 /// What every Machine's spec must keep to.
 fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>) {
     let Some(spec) = spec else { return };
+    let timeout = spec.get("guestSoftPowerOffTimeout").and_then(Value::as_str);
+    if timeout.is_some_and(|timeout| go_seconds(timeout).is_none()) {
+        refuse(out, RULE, at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
+    }
     if let Some(timeout) = text(spec, "/guestSoftPowerOffTimeout") {
         if text(spec, "/powerOffMode") != Some("trySoft") {
             for key in ["guestSoftPowerOffTimeout", "powerOffMode"] {
@@ -71,6 +96,20 @@ mod tests {
     fn refused(is_new: bool, spec: Value) -> Vec<String> {
         let found = refusals("VSphereMachine", is_new, &json!({"spec": spec}));
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_cluster_in_supervisor_mode_has_a_whole_endpoint_and_keeps_its_network() {
+        let refused = |old: serde_json::Value, new: serde_json::Value| {
+            let found = supervisor("VSphereCluster", Some(&json!({"spec": old})), &json!({"spec": new}));
+            found.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
+        };
+        let network = json!({"network": {"nsxVPC": {"createSubnetSet": true}}});
+        assert_eq!(refused(json!({}), json!({"controlPlaneEndpoint": {}})), ["spec.controlPlaneEndpoint"]);
+        assert!(refused(json!({}), json!({"controlPlaneEndpoint": {"host": "a", "port": 6443}})).is_empty());
+        assert_eq!(refused(json!({}), json!({"network": {}})), ["spec.network"]);
+        assert_eq!(refused(network.clone(), json!({})), ["spec.network"]);
+        assert!(refused(network.clone(), network).is_empty());
     }
 
     #[test]
