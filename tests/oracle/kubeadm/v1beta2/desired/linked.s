@@ -1,1 +1,1 @@
-// Empty: lets Go accept the functions without a body in linked.go.
+// Empty: lets Go accept the functions without a body in calls.go.
