@@ -121,7 +121,7 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-provider-openstack", (0, 8), (0, 15)),
     ("cluster-api-provider-metal3", (1, 4), (1, 14)),
     ("cluster-api-provider-vsphere", (1, 5), (1, 17)),
-    ("cluster-api-provider-aws", (2, 11), (2, 11)),
+    ("cluster-api-provider-aws", (2, 11), (2, 13)),
     ("cluster-api-provider-azure", (1, 26), (1, 26)),
     ("cluster-api-provider-gcp", (1, 12), (1, 12)),
     ("cluster-api-bootstrap-provider-talos", (0, 5), (0, 7)),

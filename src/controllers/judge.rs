@@ -156,8 +156,10 @@ impl Subject<'_> {
         if let Some(answer) = self.assessment.and_then(|assessment| self.by_mirror(assessment, path)) {
             return answer;
         }
-        // A template that cannot change compares more strictly; that is its rule's own affair.
-        if is_empty(before) && is_empty(after) && !self.key.kind.ends_with("Template") {
+        // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
+        // nobody can say whether its webhook tells an empty field from an absent one.
+        let may_differ = self.key.kind.ends_with("Template") || !rules.knows(self.key);
+        if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
         if let Some(answer) = self.by_topology(path) {
