@@ -97,6 +97,11 @@ fn play(helm: Helm, options: &'static [&'static str], name: &str) {
     assert!(answered == same && answered >= 5, "{report:#}");
     assert_eq!((code, report["decision"].as_str()), (Some(3), Some("hold")), "{report:#}");
 
+    // The v that webhooks put before a version is no surprise, for the control plane and for workers.
+    let (_, report) = release.dry_run(&["version=1.34.1", "workers.replicas=1"], None);
+    let [answered, same, different, _] = counts(&report);
+    assert!(different == 0 && answered == same, "{report:#}");
+
     // A change in place: allowed as long as nobody adds anything.
     let in_place = ["controlPlane.labels.site=a"];
     let (code, report) = release.dry_run(&in_place, None);
