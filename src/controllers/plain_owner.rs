@@ -9,7 +9,7 @@ use super::stage::Stage;
 use super::verdict::Answer;
 use crate::compare::Change;
 use crate::effect::Effect;
-use crate::impact::Rollout;
+use crate::impact::{self, Rollout};
 use crate::object::Key;
 
 /// Whether a key is that of an owner of Machines, where no mirror knows it.
@@ -53,15 +53,10 @@ pub(super) fn rollout(
         steps: Vec::new(),
         causes: worst(Effect::Rollout),
     };
-    if !worst(Effect::Delete).is_empty() {
-        let steps = vec![format!("deletes all {before} Machines; none takes their place")];
-        return Some(Rollout {
-            effect: Effect::Delete,
-            machines: Some(before),
-            steps,
-            causes: worst(Effect::Delete),
-            ..base
-        });
+    let ends = worst(Effect::Delete);
+    if !ends.is_empty() {
+        let names = base.machine_names.clone();
+        return Some(impact::gone(base, before, names, ends));
     }
     if !base.causes.is_empty() {
         let who = if key.kind == "MachinePool" { "the infrastructure provider" } else { "its controller" };
@@ -69,10 +64,5 @@ pub(super) fn rollout(
         let steps = vec![format!("{who} replaces {what} in its own order")];
         return Some(Rollout { steps, ..base });
     }
-    (wanted < before && !worst(Effect::Scale).is_empty()).then(|| {
-        let count = before - wanted;
-        let steps = vec![format!("deletes {count} of {before} Machines, drained one after another")];
-        let causes = vec!["spec.replicas".to_owned()];
-        Rollout { effect: Effect::Scale, machines: Some(count), machine_names: Vec::new(), steps, causes, ..base }
-    })
+    (wanted < before && !worst(Effect::Scale).is_empty()).then(|| impact::fewer(base, before, wanted))
 }

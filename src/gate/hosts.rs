@@ -13,6 +13,8 @@ use crate::object::{Key, Object};
 use crate::report::{Reason, plural};
 use crate::world::LiveKind;
 
+/// The templates whose Machines need hosts.
+const TEMPLATE: &str = "Metal3MachineTemplate";
 /// Label of a host that waits to be used again by one owner (CAPM3 `baremetal/metal3machine_manager.go`, v1.10).
 const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 /// Annotations that keep a host from being chosen (same file, chooseHost).
@@ -21,6 +23,12 @@ const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhe
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.health.hosts);
+    let live = &judged.world.live;
+    let is_metal = live.of_kind(TEMPLATE).next().is_some() || judged.pairs.iter().any(|pair| pair.key.kind == TEMPLATE);
+    // A fleet without bare metal has thousands of owners, and none of them is looked up for this.
+    if answer == Decision::Allow || !is_metal {
+        return Vec::new();
+    }
     let hosts: Vec<(&Object, Value)> = judged
         .world
         .live
@@ -28,7 +36,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         .filter_map(|host| Some((host, host.value().ok()?.into_owned())))
         .collect();
     // Offline, no host in the World says nothing; a cluster was asked for all of them.
-    if answer == Decision::Allow || (hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster) {
+    if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
     }
     let mut crowds: BTreeMap<String, Crowd<'_>> = BTreeMap::new();
@@ -73,9 +81,9 @@ impl Crowd<'_> {
 /// The hosts that the owner's new Machines choose from; `None` where they are not of Metal3.
 fn selector(judged: &Judged<'_>, rollout: &Rollout) -> Option<Value> {
     let owner = object(judged, |key| *key == rollout.owner)?;
-    let template = references(&owner).into_iter().find(|reference| reference.kind == "Metal3MachineTemplate")?;
+    let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
     let template = object(judged, |key| {
-        key.kind == "Metal3MachineTemplate" && key.name == template.name && key.namespace == rollout.owner.namespace
+        key.kind == TEMPLATE && key.name == template.name && key.namespace == rollout.owner.namespace
     })?;
     Some(template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 mod rollout;
 
 pub use rollout::of;
+pub(crate) use rollout::{fewer, gone};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,8 @@ pub fn of(owner: &Key, assessment: &Assessment) -> Option<Rollout> {
         causes: Vec::new(),
     };
     if wanted == 0 && before > 0 {
-        return Some(gone(base, assessment, before));
+        let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
+        return Some(gone(base, before, names, vec!["spec.replicas".to_owned()]));
     }
     let rolls =
         assessment.newly().next().is_some() || (assessment.is_released() && assessment.pending().next().is_some());
@@ -38,24 +39,26 @@ pub fn of(owner: &Key, assessment: &Assessment) -> Option<Rollout> {
 }
 
 /// All Machines go.
-fn gone(base: Rollout, assessment: &Assessment, before: u64) -> Rollout {
-    let names: Vec<String> = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
+#[must_use]
+pub(crate) fn gone(base: Rollout, before: u64, machine_names: Vec<String>, causes: Vec<String>) -> Rollout {
     Rollout {
         effect: Effect::Delete,
         machines: Some(before),
-        machine_names: names,
+        machine_names,
         steps: vec![format!("deletes all {before} Machines; none takes their place")],
-        causes: vec!["spec.replicas".to_owned()],
+        causes,
         ..base
     }
 }
 
 /// The number of Machines falls, and none is replaced.
-fn fewer(base: Rollout, before: u64, wanted: u64) -> Rollout {
+#[must_use]
+pub(crate) fn fewer(base: Rollout, before: u64, wanted: u64) -> Rollout {
     let count = before - wanted;
     Rollout {
         effect: Effect::Scale,
         machines: Some(count),
+        machine_names: Vec::new(),
         steps: vec![format!("deletes {count} of {before} Machines, drained one after another")],
         causes: vec!["spec.replicas".to_owned()],
         ..base
