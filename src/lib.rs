@@ -13,6 +13,7 @@ pub mod host;
 pub mod impact;
 pub mod late;
 pub mod object;
+mod parallel;
 pub mod pin;
 pub mod pipeline;
 pub mod policy;

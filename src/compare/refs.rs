@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::object::{ApiVersion, Path, Segment};
+use crate::object::{ApiVersion, Path};
 
 /// A reference that stands in an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,29 +27,57 @@ pub struct Reference {
 pub fn references(object: &Value) -> Vec<Reference> {
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec") {
-        collect(spec, &Path::root().key("spec"), "spec", &mut found);
+        collect(spec, &Way::Spec, &mut found);
     }
     found
 }
 
+/// The way to a value; path and role are only made for what turns out to be a reference.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// The spec itself.
+    Spec,
+    /// A field.
+    Field(&'a Self, &'a str),
+    /// A list item, with the name that it has.
+    Item(&'a Self, usize, Option<&'a str>),
+}
+
+impl Way<'_> {
+    /// The place and the role.
+    fn told(self) -> (Path, String) {
+        match self {
+            Self::Spec => (Path::root().key("spec"), "spec".to_owned()),
+            Self::Field(above, key) => {
+                let (path, role) = above.told();
+                let role = if is_detour(&role, key) { role } else { format!("{role}.{}", word(key)) };
+                (path.key(key), role)
+            }
+            Self::Item(above, place, name) => {
+                let (path, role) = above.told();
+                let role = name.map_or_else(|| format!("{role}[{place}]"), |name| format!("{role}[{name}]"));
+                (path.index(place), role)
+            }
+        }
+    }
+}
+
 /// Adds the references below one value.
-fn collect(value: &Value, path: &Path, role: &str, found: &mut Vec<Reference>) {
+fn collect(value: &Value, way: &Way<'_>, found: &mut Vec<Reference>) {
     match value {
         Value::Object(map) => {
-            if let Some(reference) = read(value, path, role) {
+            if let Some(reference) = read(value, way) {
                 found.push(reference);
                 return;
             }
             for (key, value) in map.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
-                let role = if is_detour(role, key) { role.to_owned() } else { format!("{role}.{}", word(key)) };
-                collect(value, &path.key(key.as_str()), &role, found);
+                collect(value, &Way::Field(way, key), found);
             }
         }
         Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
+            for (place, item) in items.iter().enumerate().filter(|(_, item)| item.is_object() || item.is_array()) {
                 let name = ["class", "name"].iter().find_map(|key| item.get(key).and_then(Value::as_str));
-                let role = name.map_or_else(|| format!("{role}[{place}]"), |name| format!("{role}[{name}]"));
-                collect(item, &path.index(place), &role, found);
+                collect(item, &Way::Item(way, place, name), found);
             }
         }
         _ => {}
@@ -71,12 +99,12 @@ fn word(key: &str) -> &str {
 }
 
 /// Reads a map as a reference.
-fn read(value: &Value, path: &Path, role: &str) -> Option<Reference> {
+fn read(value: &Value, way: &Way<'_>) -> Option<Reference> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let Some(Segment::Key(field)) = path.segments().last() else { return None };
+    let Way::Field(_, field) = *way else { return None };
     let name = text("name")?;
     // Metal3 names its data template by name alone (CAPM3 api/v1beta1/metal3machine_types.go).
-    let (kind, group) = match (text("kind"), field.as_str()) {
+    let (kind, group) = match (text("kind"), field) {
         (Some(kind), _) if is_reference_field(field) => {
             let group = text("apiGroup").or_else(|| text("apiVersion").map(|version| ApiVersion::parse(version).group));
             (kind, group)
@@ -84,9 +112,10 @@ fn read(value: &Value, path: &Path, role: &str) -> Option<Reference> {
         (None, "dataTemplate") => ("Metal3DataTemplate", Some("infrastructure.cluster.x-k8s.io")),
         _ => return None,
     };
+    let (path, role) = way.told();
     Some(Reference {
-        path: path.clone(),
-        role: role.to_owned(),
+        path,
+        role,
         group: group.map(str::to_owned),
         kind: kind.to_owned(),
         namespace: text("namespace").map(str::to_owned),

@@ -12,13 +12,16 @@ use crate::compare::{Action, Pair};
 use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
 
-/// Both sides of an updated object as the API server keeps them, in the superset form.
-#[derive(Clone)]
-pub(super) struct Admission {
+/// Both sides of an object as the API server keeps them, in the superset form.
+pub(super) struct Sides {
     /// Before the write.
     pub(super) old: Value,
     /// After it.
     pub(super) new: Value,
+}
+
+/// What the API server says to a write.
+pub(super) struct Admission {
     /// Fields of the write that the kind does not have, as rendered.
     pub(super) dropped: Vec<Path>,
     /// What is refused, by schema or webhook; empty where nothing is.
@@ -30,17 +33,21 @@ pub(super) struct Admission {
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
 /// only what is refused about it alone is found.
 #[must_use]
-pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool) -> Option<Admission> {
+pub(super) fn admit(
+    pair: &Pair,
+    versions: &Versions,
+    gates: &dyn Fn(&str, bool) -> bool,
+) -> Option<(Sides, Admission)> {
     let is_new = pair.action == Action::Create;
     let mut new = pair.predicted.clone()?;
     let mut old = if is_new { new.clone() } else { pair.live.clone()? };
     let kind = pair.key.kind.as_str();
-    let raw = new.clone();
     let at = Path::root().key("spec");
     let mut dropped = Vec::new();
     let mut refusals = Vec::new();
     let shape = if has_shapes(&pair.key.group) { Shape::of(kind, &pair.api_version, versions) } else { None };
     if let Some(shape) = shape {
+        let unreadable = hub::unreadable(kind, &pair.api_version, &new);
         for (side, keep) in [(&mut old, false), (&mut new, true)] {
             if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
                 // A null that the schema does not allow is no value.
@@ -61,15 +68,19 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
         if !no_spec {
             // What was there already is let through; of a new object nothing was.
             let past = if is_new { None } else { Some(&old) };
-            refusals.extend(by_schema(shape, kind, &pair.api_version, past, &new, &raw, versions));
+            refusals.extend(by_schema(shape, kind, &pair.api_version, past, &new, unreadable, versions));
         }
     } else if kind == "Metal3Cluster" {
         for side in [&mut old, &mut new] {
             metal3_admission::default_cluster(side, versions);
         }
     }
-    let old = hub::value(kind, &pair.api_version, &old, versions);
-    let new = hub::value(kind, &pair.api_version, &new, versions);
+    let mut old = hub::moved(kind, &pair.api_version, old, versions);
+    let mut new = hub::moved(kind, &pair.api_version, new, versions);
+    if pair.key.group == "controlplane.cluster.x-k8s.io" && kind == "KubeadmControlPlane" {
+        super::kcp::default(&mut old);
+        super::kcp::default(&mut new);
+    }
     if refusals.is_empty() {
         refusals.extend(by_webhook(pair, &old, &new, versions, gates));
     }
@@ -78,7 +89,7 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, gates: &dyn Fn(&str, bool)
     if refusals.is_empty() {
         refusals.extend(fixed.into_iter().flatten().map(fixed_template::refusal));
     }
-    Some(Admission { old, new, dropped, refusals, same })
+    Some((Sides { old, new }, Admission { dropped, refusals, same }))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
@@ -94,22 +105,23 @@ fn by_schema(
     api_version: &str,
     old: Option<&Value>,
     new: &Value,
-    raw: &Value,
+    unreadable: Vec<Path>,
     versions: &Versions,
 ) -> Vec<Refusal> {
     let at = Path::root().key("spec");
     let empty = json!({});
     let wanted = new.get("spec").unwrap_or(&empty);
-    let mut known = Vec::new();
     let mut found = shape.faults(wanted, &at);
     if let Some(old) = old {
         let old = old.get("spec").unwrap_or(&empty);
-        known = shape.faults(old, &at);
         found.extend(shape.moved(old, wanted, &at));
+        if !found.is_empty() {
+            let known = shape.faults(old, &at);
+            found.retain(|fault| !known.contains(fault));
+        }
     }
     let mut out: Vec<Refusal> = found
         .into_iter()
-        .filter(|fault| !known.contains(fault))
         .map(|(path, message)| Refusal {
             rule: "schema/refused",
             message: format!("the API server refuses it: {path} {message}"),
@@ -122,7 +134,7 @@ fn by_schema(
         let message = "the API server refuses it: replicas cannot be negative".to_owned();
         out.push(Refusal { rule: "schema/refused", path: at.key("replicas"), message });
     }
-    out.extend(hub::unreadable(kind, api_version, raw).into_iter().map(|path| Refusal {
+    out.extend(unreadable.into_iter().map(|path| Refusal {
         rule: "schema/refused",
         message: format!("the API server refuses it: {path} must be a duration such as 5m0s"),
         path: hub::path(kind, api_version, &path, versions),
@@ -140,10 +152,7 @@ fn by_webhook(
 ) -> Vec<Refusal> {
     match (pair.key.group.as_str(), pair.key.kind.as_str()) {
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
-            let (mut old, mut new) = (old.clone(), new.clone());
-            super::kcp::default(&mut old);
-            super::kcp::default(&mut new);
-            let mut out = kcp_admission::refusals(&old, &new, versions, gates);
+            let mut out = kcp_admission::refusals(old, new, versions, gates);
             let config = Path::root().key("spec").key("kubeadmConfigSpec");
             out.extend(kubeadm_admission::refusals(
                 new.pointer("/spec/kubeadmConfigSpec"),

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::admission::{self, Admission};
+use super::admission::{self, Admission, Sides};
 use super::deletions::{self, Deletion};
 use super::judge::{self, Subject};
 use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{Classified, Scene, dangling, half_applied, hub, plain_owner, replicas, templates, topology};
+use super::{Classified, Scene, dangling, half_applied, hub, plain_owner, replicas, templates, topology, weigh};
 use crate::compare::{Action, Basis, Pair};
 use crate::effect::Effect;
-use crate::impact;
 use crate::object::Key;
+use crate::parallel;
 use crate::report::Finding;
 use crate::rules::{Rules, Versions};
 
@@ -74,49 +74,50 @@ impl Outcome {
     }
 }
 
-/// One outcome a pair.
+/// What came out about one pair.
+struct Found {
+    outcome: Outcome,
+    /// What was found beside it.
+    beside: Classified,
+    /// What a moved template reference of it does, where it owns Machines.
+    moved: Option<Effect>,
+}
+
+/// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
 fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
-    let gates = |name: &str, default: bool| stage.gate(name, default);
-    let mut admissions: BTreeMap<Key, Admission> = BTreeMap::new();
-    let mut assessments: BTreeMap<Key, Assessment> = BTreeMap::new();
-    for pair in stage.pairs.iter().filter(|pair| pair.action != Action::Delete) {
-        let Some(mut admission) = admission::admit(pair, &stage.versions, &gates) else { continue };
-        if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
-            admission.refusals.extend(topology::refusals(stage, &pair.key, &admission.old, &admission.new));
-        }
-        if let Some(mirror) = Mirror::of(&pair.key).filter(|_| pair.action != Action::Create) {
-            let (old, new) = (admission.old.clone(), admission.new.clone());
-            assessments.insert(pair.key.clone(), Assessment::of(stage, &pair.key, mirror, old, new));
-        }
-        admissions.insert(pair.key.clone(), admission);
-    }
-    let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
-    let mut outcomes: Vec<Option<Outcome>> = stage.pairs.iter().map(|_| None).collect();
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
-    for (place, pair) in stage.pairs.iter().enumerate().filter(|(_, pair)| !is_renamed(pair)) {
-        let outcome = one(stage, pair, &assessments, &admissions, out);
-        if let Some(assessment) = assessments.get(&pair.key) {
-            moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
-            let is_refused = is_refused(pair, admissions.get(&pair.key));
-            weigh(pair, assessment, is_refused, out);
-        } else if pair.key.kind == "MachinePool" {
-            moved.insert(pair.key.clone(), moved_reference(pair, &outcome.answers));
-        }
-        outcomes[place] = Some(outcome);
+    let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
+    let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
+    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
+    for (pair, found) in stage.pairs.iter().zip(found) {
+        outcomes.push(found.map(|found| {
+            out.extend(found.beside);
+            moved.extend(found.moved.map(|effect| (pair.key.clone(), effect)));
+            found.outcome
+        }));
     }
     out.findings.extend(dangling::findings(stage));
     stage
         .pairs
         .iter()
         .zip(outcomes)
-        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, admissions.get(&pair.key), out)))
+        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out)))
         .collect()
 }
 
+/// Sends one side of a pair through the API server, with what the topology webhooks say too.
+fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
+    let gates = |name: &str, default: bool| stage.gate(name, default);
+    let (sides, mut admission) = admission::admit(pair, &stage.versions, &gates)?;
+    if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
+        admission.refusals.extend(topology::refusals(stage, &pair.key, &sides.old, &sides.new));
+    }
+    Some((sides, admission))
+}
+
 /// Whether the write of an object is refused: by its admission, or as the host foresaw.
-fn is_refused(pair: &Pair, admission: Option<&Admission>) -> bool {
-    pair.effect == Effect::Rejected
-        || (pair.action != Action::Unchanged && admission.is_some_and(|admission| !admission.refusals.is_empty()))
+fn is_refused(pair: &Pair, admission: &Admission) -> bool {
+    pair.effect == Effect::Rejected || (pair.action != Action::Unchanged && !admission.refusals.is_empty())
 }
 
 /// One side of a pair in the superset form.
@@ -125,18 +126,51 @@ fn superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Valu
 }
 
 /// The outcome of a pair that is no renamed template.
-fn one(
-    stage: &Stage<'_>,
-    pair: &Pair,
-    assessments: &BTreeMap<Key, Assessment>,
-    admissions: &BTreeMap<Key, Admission>,
-    out: &mut Classified,
-) -> Outcome {
-    match pair.action {
-        Action::Delete => deleted(stage, pair, out),
-        Action::Create => created(stage, pair, admissions.get(&pair.key), out),
-        Action::Update | Action::Unchanged => {
-            updated(stage, pair, assessments.get(&pair.key), admissions.get(&pair.key), out)
+fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
+    let mut beside = Classified::default();
+    let (mut outcome, mut is_owner) = (Outcome::default(), pair.key.kind == "MachinePool");
+    match (pair.action, admitted(stage, pair)) {
+        (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
+        (Action::Create, admitted) => {
+            let admission = admitted.map(|(_, admission)| admission);
+            outcome = created(stage, pair, admission.as_ref(), &mut beside);
+        }
+        (Action::Update | Action::Unchanged, Some((sides, admission))) => {
+            let subject = match Mirror::of(&pair.key) {
+                Some(mirror) => Whole::Owner(Box::new(Assessment::of(stage, &pair.key, mirror, sides))),
+                None => Whole::Plain(sides),
+            };
+            outcome = updated(stage, pair, &subject, &admission, &mut beside);
+            if let Whole::Owner(assessment) = &subject {
+                is_owner = true;
+                weigh::owner(pair, assessment, is_refused(pair, &admission), &mut beside);
+            }
+        }
+        (Action::Update | Action::Unchanged, None) => {}
+    }
+    let moved = is_owner.then(|| moved_reference(pair, &outcome.answers));
+    Found { outcome, beside, moved }
+}
+
+/// Both sides of an object, judged as an owner of Machines where it is one.
+enum Whole {
+    Owner(Box<Assessment>),
+    Plain(Sides),
+}
+
+impl Whole {
+    /// The object before and after the write.
+    fn sides(&self) -> (&Value, &Value) {
+        match self {
+            Self::Owner(assessment) => (&assessment.old, &assessment.new),
+            Self::Plain(sides) => (&sides.old, &sides.new),
+        }
+    }
+
+    fn assessment(&self) -> Option<&Assessment> {
+        match self {
+            Self::Owner(assessment) => Some(assessment),
+            Self::Plain(_) => None,
         }
     }
 }
@@ -220,18 +254,9 @@ fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &m
 }
 
 /// An object is changed.
-fn updated(
-    stage: &Stage<'_>,
-    pair: &Pair,
-    assessment: Option<&Assessment>,
-    admission: Option<&Admission>,
-    out: &mut Classified,
-) -> Outcome {
-    let Some(admission) = admission else { return Outcome::default() };
-    let (old, new) = match assessment {
-        Some(assessment) => (assessment.old.clone(), assessment.new.clone()),
-        None => (admission.old.clone(), admission.new.clone()),
-    };
+fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission, out: &mut Classified) -> Outcome {
+    let assessment = whole.assessment();
+    let (old, new) = whole.sides();
     let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
     let used_by = used_by(stage, pair);
     let subject = Subject {
@@ -239,7 +264,7 @@ fn updated(
         refusals,
         dropped: &admission.dropped,
         same: admission.same,
-        ..Subject::of(stage, pair, (&old, &new), &used_by)
+        ..Subject::of(stage, pair, (old, new), &used_by)
     };
     let mut answers = judge::changes(&subject, pair);
     if let Some(refusal) = refusals.first() {
@@ -250,7 +275,7 @@ fn updated(
         }
     }
     if pair.key.kind == "Cluster" {
-        unpaused(stage, pair, &old, &new, &mut answers);
+        unpaused(stage, pair, old, new, &mut answers);
     }
     for (change, answer) in pair.changes.iter().zip(&answers) {
         if let Some(id) = &answer.finding {
@@ -261,10 +286,10 @@ fn updated(
     let of_topology = matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass")
         || used_by.iter().any(|kind| kind == "ClusterClass");
     if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
-        out.rollouts.extend(topology::rollouts(stage, &pair.key, &old, &new));
+        out.rollouts.extend(topology::rollouts(stage, &pair.key, old, new));
     }
-    if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, Some(admission)) {
-        out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (&old, &new), (&pair.changes, &answers)));
+    if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {
+        out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (old, new), (&pair.changes, &answers)));
     }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
@@ -313,7 +338,7 @@ fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &
     for key in stage.owners_of(&pair.key) {
         let Some(mirror) = Mirror::of(key) else { continue };
         let (Some(before), Some(after)) = (stage.before(key), stage.after(key)) else { continue };
-        let assessment = Assessment::of(stage, key, mirror, before, after);
+        let assessment = Assessment::of(stage, key, mirror, Sides { old: before, new: after });
         doubt |= assessment.basis == Basis::Specs;
         waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
     }
@@ -343,16 +368,10 @@ fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
 }
 
 /// A template that takes the place of another one.
-fn renamed(
-    stage: &Stage<'_>,
-    pair: &Pair,
-    moved: &BTreeMap<Key, Effect>,
-    admission: Option<&Admission>,
-    out: &mut Classified,
-) -> Outcome {
-    if let Some(outcome) = admission
-        .filter(|_| pair.action == Action::Create)
-        .and_then(|admission| refused_as_new(stage, pair, admission, out))
+fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
+    if pair.action == Action::Create
+        && let Some((_, admission)) = admitted(stage, pair)
+        && let Some(outcome) = refused_as_new(stage, pair, &admission, out)
     {
         return outcome;
     }
@@ -367,48 +386,4 @@ fn renamed(
     out.findings.extend(templates::same_content(pair, &from, effect));
     let because = format!("it takes the place of {from}; alone it does nothing, the reference that moves to it does");
     Outcome { answers, rule: "template/renamed".to_owned(), because, ..Outcome::default() }
-}
-
-/// The weight of an owner's change, and what else is due.
-///
-/// What is refused moves no Machine; what is due beside it is due all the same.
-fn weigh(pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
-    let key = &pair.key;
-    if !is_refused {
-        out.rollouts.extend(impact::of(key, assessment));
-    }
-    let count = |units: &mut dyn Iterator<Item = &super::owner::Unit>| units.map(|unit| unit.count).sum::<u64>();
-    let mut finding = |id: &str, message: String| {
-        out.findings.push(Finding { id: id.to_owned(), object: key.clone(), message });
-    };
-    let pending = count(&mut assessment.pending());
-    if pending > 0 {
-        let unit = assessment.pending().next();
-        let causes: Vec<String> =
-            unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
-        let tail = if assessment.is_released() {
-            "and this write lets them go"
-        } else {
-            "and this write does not change that"
-        };
-        finding(
-            "pending-rollout",
-            format!("{pending} Machines of {key} are out of date already ({}), {tail}", causes.join(", ")),
-        );
-    }
-    let cancelled = count(&mut assessment.cancelled());
-    if cancelled > 0 {
-        finding(
-            "cancelled-rollout",
-            format!(
-                "{cancelled} Machines of {key} are out of date and match again after this write, so they are no longer replaced"
-            ),
-        );
-    }
-    if let Some(cause) = assessment.perpetual.first() {
-        finding(
-            "perpetual-rollout",
-            format!("a Machine made by {key} is out of date at once ({}): it would be replaced for ever", cause.path),
-        );
-    }
 }

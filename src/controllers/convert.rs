@@ -20,12 +20,12 @@ const GONE: &[&str] = &["apiVersion", "kind", "clusterName", "kubernetesVersion"
 /// Converts the kubeadm configuration at `place` (a JSON pointer) of an object that was read as v1beta1.
 pub(super) fn kubeadm_config(object: &mut Value, place: &str) {
     let stored = annotation(object, STORED).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let restored = stored.as_ref().and_then(|stored| stored.pointer(place)).cloned().unwrap_or_default();
+    let restored = stored.as_ref().and_then(|stored| stored.pointer(place)).unwrap_or(&Value::Null);
     let Some(spec) = object.pointer_mut(place) else { return };
-    truths(spec, &restored);
+    truths(spec, restored);
     let Some(map) = spec.as_object_mut() else { return };
     map.remove("useExperimentalRetryJoin");
-    timeouts(map, &restored);
+    timeouts(map, restored);
     for form in ["clusterConfiguration", "initConfiguration", "joinConfiguration"] {
         if let Some(form) = map.get_mut(form).and_then(Value::as_object_mut) {
             GONE.iter().for_each(|key| drop(form.remove(*key)));
@@ -50,8 +50,8 @@ fn truths(value: &mut Value, restored: &Value) {
                 let same = |other: &&Value| {
                     ["path", "hostPath"].iter().any(|key| child.get(key).is_some() && child.get(key) == other.get(key))
                 };
-                let before = restored.as_array().and_then(|list| list.iter().find(same)).cloned();
-                truths(child, &before.unwrap_or_default());
+                let before = restored.as_array().and_then(|list| list.iter().find(same));
+                truths(child, before.unwrap_or(&Value::Null));
             }
         }
         _ => {}

@@ -11,7 +11,8 @@ use crate::rules::{Shape, Versions};
 /// Sends one side of a write through the mutating webhook of its kind.
 pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut Value, versions: &Versions) {
     let kind = key.kind.as_str();
-    let before = (versions.capi(13) && of_cluster_api(&key.group)).then(|| object.clone());
+    let of_newer_webhook = HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1");
+    let before = (of_newer_webhook && versions.capi(13) && of_cluster_api(&key.group)).then(|| object.clone());
     mutate(kind, api_version, object, versions);
     if kind.starts_with("RKE2Config")
         && let Some(map) = object.as_object_mut()
@@ -22,7 +23,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     let Some(spec) = object.get_mut("spec") else { return };
     if kind.starts_with("RKE2") || (!versions.capi(11) && of_cluster_api(&key.group)) {
         shape.round_trip(spec);
-    } else if HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1") && is_changed {
+    } else if of_newer_webhook && is_changed {
         // Since 1.11 only what Go cannot leave out is added to the written text, and since 1.13 (controller-runtime 0.23)
         // only where a default changed something at all. Written as v1beta1 the text stays as it is.
         shape.add_zeros(spec);

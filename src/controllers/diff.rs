@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::object::{Path, Segment};
+use crate::object::{Path, Route, Segment};
 
 /// What a family of Go types keeps apart although JSON readers would not.
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +50,12 @@ fn keeps(key: &str, value: &Value, style: Style) -> bool {
 #[must_use]
 pub fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
-    collect(before, after, at, &mut out);
+    collect(before, after, &Route::At(at), &mut out);
     out
 }
 
 /// Adds the places below `at`.
-fn collect(before: Option<&Value>, after: Option<&Value>, at: &Path, out: &mut Vec<Path>) {
+fn collect(before: Option<&Value>, after: Option<&Value>, at: &Route<'_>, out: &mut Vec<Path>) {
     match (before, after) {
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             for (key, value) in left {
@@ -72,7 +72,7 @@ fn collect(before: Option<&Value>, after: Option<&Value>, at: &Path, out: &mut V
         }
         (Some(left), Some(right)) if same(left, right) => {}
         (None, None) => {}
-        _ => out.push(at.clone()),
+        _ => out.push(at.to_path()),
     }
 }
 
@@ -85,18 +85,18 @@ fn same(left: &Value, right: &Value) -> bool {
 #[must_use]
 pub fn leaves(value: &Value, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
-    leaf(value, at, &mut out);
+    leaf(value, &Route::At(at), &mut out);
     out
 }
 
 /// Adds the leaves below `at`.
-fn leaf(value: &Value, at: &Path, out: &mut Vec<Path>) {
+fn leaf(value: &Value, at: &Route<'_>, out: &mut Vec<Path>) {
     match value {
         Value::Object(map) if !map.is_empty() => map.iter().for_each(|(key, value)| leaf(value, &at.key(key), out)),
         Value::Array(list) if !list.is_empty() => {
             list.iter().enumerate().for_each(|(place, value)| leaf(value, &at.index(place), out));
         }
-        _ => out.push(at.clone()),
+        _ => out.push(at.to_path()),
     }
 }
 

@@ -108,22 +108,28 @@ pub(super) fn with_v(version: Option<&mut Value>) {
     }
 }
 
-/// The Machines that the owner would have made: one by `kubeadm init`, the rest joined.
+/// The Machines that the owner would have made, and how many are alike: one by `kubeadm init`, the rest joined.
 #[must_use]
-pub fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Member> {
+pub fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
     let replicas = number(owner, "/spec/replicas").unwrap_or(1);
-    let created = derived_creation(owner, now);
-    let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").cloned().unwrap_or_default();
-    (0..replicas)
-        .map(|place| {
-            let mut machine = json!({
-                "metadata": {"creationTimestamp": created},
-                "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "KubeadmConfig"}}},
-            });
-            let config = kcp_config::made_from(owner, place > 0, versions, &mut machine);
-            Member { name: String::new(), machine, config: Some(config), infra: Some(clone_of(&reference)) }
-        })
+    let by_join = [(false, replicas.min(1)), (true, replicas.saturating_sub(1))];
+    by_join
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(join, count)| (made(owner, join, versions, now), count))
         .collect()
+}
+
+/// A Machine that the owner would have made.
+#[must_use]
+pub fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Member {
+    let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").unwrap_or(&Value::Null);
+    let mut machine = json!({
+        "metadata": {"creationTimestamp": derived_creation(owner, now)},
+        "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "KubeadmConfig"}}},
+    });
+    let config = Some(kcp_config::made_from(owner, join, versions, &mut machine));
+    Member { name: String::new(), machine, config, infra: Some(clone_of(reference)) }
 }
 
 /// When a derived Machine was made: no later than needed, so that the `rollout.after` that stands now has done its work.

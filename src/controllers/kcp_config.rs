@@ -26,16 +26,17 @@ pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Caus
     }
     let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
     let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
-    let current = config.get("spec").cloned().unwrap_or_else(|| json!({}));
-    let joined = differences(&current, desired(owner, true, versions), true, versions);
+    let nothing = json!({});
+    let current = config.get("spec").unwrap_or(&nothing);
+    let joined = differences(current, desired(owner, true, versions), true, versions);
     if joined.is_empty() {
         return Vec::new();
     }
-    if is_join(&current, versions) {
+    if is_join(current, versions) {
         return joined.into_iter().map(cause).collect();
     }
     // A Machine made by `kubeadm init` also counts as up to date when it matches the init form.
-    let init = differences(&current, desired(owner, false, versions), false, versions);
+    let init = differences(current, desired(owner, false, versions), false, versions);
     if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
 }
 
@@ -114,9 +115,9 @@ fn is_join(spec: &Value, versions: &Versions) -> bool {
 
 /// The places at which the Machine's config differs from the wanted one (PrepareKubeadmConfigsForDiff, then a diff).
 fn differences(current: &Value, mut desired: Value, convert: bool, versions: &Versions) -> Vec<Path> {
+    let joined = is_join(current, versions);
     let mut current = current.clone();
     let (Some(have), Some(want)) = (current.as_object_mut(), desired.as_object_mut()) else { return Vec::new() };
-    let joined = is_join(&Value::Object(have.clone()), versions);
     if convert && !joined {
         init_to_join(have, want);
     }

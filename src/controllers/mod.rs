@@ -38,6 +38,7 @@ mod templates;
 mod topology;
 mod verdict;
 mod vsphere_admission;
+mod weigh;
 pub mod workers_admission;
 
 pub use cause::Cause;

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::admission::Sides;
 use super::cause::Cause;
 use super::machines::{Member, number, text};
 use super::stage::Stage;
@@ -70,7 +71,6 @@ pub struct Unit {
 }
 
 /// What was found about one owner.
-#[derive(Clone)]
 pub struct Assessment {
     /// Its mirror.
     pub mirror: Mirror,
@@ -112,8 +112,9 @@ impl std::fmt::Debug for Assessment {
 impl Assessment {
     /// Judges an owner that is there before and after the write.
     #[must_use]
-    pub(super) fn of(stage: &Stage<'_>, key: &Key, mirror: Mirror, mut old: Value, mut new: Value) -> Self {
+    pub(super) fn of(stage: &Stage<'_>, key: &Key, mirror: Mirror, sides: Sides) -> Self {
         let (versions, now) = (&stage.versions, stage.scene.world.now);
+        let Sides { mut old, mut new } = sides;
         mirror.default(&mut old, versions);
         mirror.default(&mut new, versions);
         let cluster = stage.cluster_of(key, &new);
@@ -195,19 +196,13 @@ fn missing_template(stage: &Stage<'_>, key: &Key, mirror: Mirror, new: &Value) -
 
 /// What Machines made of `old` are out of date for when `new` is wanted.
 fn by_specs(mirror: Mirror, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
-    let derived_members = |members: Vec<Member>| -> Vec<Cause> {
-        members.iter().flat_map(|member| member_causes(mirror, member, new, versions, now)).collect()
-    };
+    let causes = |member: &Member| member_causes(mirror, member, new, versions, now);
     match mirror {
+        // One by init and one joined stand for all of them.
         Mirror::Kubeadm => {
-            // One by init and one joined stand for all of them.
-            let mut two = old.clone();
-            if let Some(spec) = two.get_mut("spec").and_then(Value::as_object_mut) {
-                spec.insert("replicas".to_owned(), Value::from(2));
-            }
-            derived_members(kcp::derived(&two, versions, now))
+            [false, true].iter().flat_map(|join| causes(&kcp::made(old, *join, versions, now))).collect()
         }
-        Mirror::Rke2 => derived_members(rke2::derived(old, now)),
+        Mirror::Rke2 => rke2::derived(old, now).map(|(member, _)| causes(&member)).unwrap_or_default(),
         Mirror::Workers => {
             let sets = machine_deployment::derived(old, now);
             machine_deployment::outdated(&sets, new, versions, now).into_iter().flatten().collect()
@@ -240,12 +235,15 @@ fn units(
             true => (Basis::Specs, machine_deployment::derived(old, now)),
             false => (Basis::Machines, real),
         };
-        let before = machine_deployment::outdated(&sets, old, versions, now);
+        let before = match basis {
+            Basis::Specs => vec![Vec::new(); sets.len()],
+            Basis::Machines => machine_deployment::outdated(&sets, old, versions, now),
+        };
         let after = machine_deployment::outdated(&sets, new, versions, now);
         let units = sets.into_iter().zip(before.into_iter().zip(after)).map(|(set, (before, after))| Unit {
             names: set.machines,
             count: set.count,
-            before: if basis == Basis::Specs { Vec::new() } else { before },
+            before,
             after,
         });
         return (basis, units.collect());
@@ -254,24 +252,27 @@ fn units(
         machines::of_control_plane(stage.scene, key, cluster.map_or("", |key| key.name.as_str()), versions);
     members.retain(|member| !member.is_deleting());
     let derived = || match mirror {
-        Mirror::Rke2 => rke2::derived(old, now),
+        Mirror::Rke2 => rke2::derived(old, now).into_iter().collect(),
         _ => kcp::derived(old, versions, now),
     };
-    let basis = if members.is_empty() && !has_no_machines(old) { Basis::Specs } else { Basis::Machines };
-    match basis {
-        Basis::Specs => members = derived(),
-        Basis::Machines => fill_unread(stage, &mut members, derived()),
+    let causes = |member: &Member, owner: &Value| member_causes(mirror, member, owner, versions, now);
+    if members.is_empty() && !has_no_machines(old) {
+        let alike = derived().into_iter().map(|(member, count)| Unit {
+            names: Vec::new(),
+            count,
+            before: Vec::new(),
+            after: causes(&member, new),
+        });
+        return (Basis::Specs, alike.collect());
     }
+    fill_unread(stage, &mut members, derived);
     let units = members.iter().map(|member| Unit {
         names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
         count: 1,
-        before: match basis {
-            Basis::Specs => Vec::new(),
-            Basis::Machines => member_causes(mirror, member, old, versions, now),
-        },
-        after: member_causes(mirror, member, new, versions, now),
+        before: causes(member, old),
+        after: causes(member, new),
     });
-    (basis, units.collect())
+    (Basis::Machines, units.collect())
 }
 
 /// Whether the controller said, for this very spec, that there are no Machines yet.
@@ -284,8 +285,11 @@ fn has_no_machines(owner: &Value) -> bool {
 
 /// Where bootstrap configs or infrastructure Machines were not read at all, takes what the old spec would have made:
 /// an object that is known to be missing counts as matching, one that nobody looked for does not.
-fn fill_unread(stage: &Stage<'_>, members: &mut [Member], mut derived: Vec<Member>) {
-    let Some(last) = derived.pop() else { return };
+fn fill_unread(stage: &Stage<'_>, members: &mut [Member], derived: impl FnOnce() -> Vec<(Member, u64)>) {
+    if members.iter().all(|member| member.config.is_some() && member.infra.is_some()) {
+        return;
+    }
+    let Some((last, _)) = derived().pop() else { return };
     let read = |reference: &Value| {
         let kind = text(reference, "/kind").unwrap_or_default();
         stage.scene.world.live.of_kind(kind).next().is_some()

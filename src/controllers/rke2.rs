@@ -240,7 +240,7 @@ fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<
 
 /// The Machines that the owner would have made.
 #[must_use]
-pub fn derived(owner: &Value, now: Timestamp) -> Vec<Member> {
+pub fn derived(owner: &Value, now: Timestamp) -> Option<(Member, u64)> {
     let replicas = number(owner, "/spec/replicas").unwrap_or(1);
     let server = owner.pointer("/spec/serverConfig").cloned().unwrap_or_else(|| json!({}));
     let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").cloned().unwrap_or_default();
@@ -251,12 +251,7 @@ pub fn derived(owner: &Value, now: Timestamp) -> Vec<Member> {
         },
         "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "RKE2Config"}}},
     });
-    (0..replicas)
-        .map(|_| Member {
-            name: String::new(),
-            machine: machine.clone(),
-            config: Some(json!({"spec": config_of(owner)})),
-            infra: Some(clone_of(&reference)),
-        })
-        .collect()
+    let config = Some(json!({"spec": config_of(owner)}));
+    let member = Member { name: String::new(), machine, config, infra: Some(clone_of(&reference)) };
+    (replicas > 0).then_some((member, replicas))
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::compare::Pair;
 use crate::impact::Rollout;
 use crate::object::{Inventory, Key};
 use crate::report::Finding;
@@ -28,15 +27,6 @@ impl<'a> Scene<'a> {
     pub fn before(&self, key: &Key) -> Option<Cow<'a, Value>> {
         self.world.live.get(key)?.value().ok()
     }
-
-    /// The object as the API server will hold it; `pairs` are searched first.
-    #[must_use]
-    pub fn after(&self, pairs: &'a [Pair], key: &Key) -> Option<Cow<'a, Value>> {
-        match pairs.iter().find(|pair| pair.key == *key) {
-            Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
-            None => self.before(key).or_else(|| self.rendered.get(key)?.value().ok()),
-        }
-    }
 }
 
 /// What the mirrors and packs found out beside the effects that they wrote into the pairs.
@@ -51,6 +41,13 @@ pub struct Classified {
 }
 
 impl Classified {
+    /// Adds what was found about another object.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.rollouts.extend(other.rollouts);
+        self.findings.extend(other.findings);
+        self.warnings.extend(other.warnings);
+    }
+
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
     pub(super) fn add(&mut self, other: Self) {
         for rollout in other.rollouts {

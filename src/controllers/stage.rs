@@ -2,8 +2,8 @@
 //! References are collected only when something asks for them, because that parses every owner.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -29,17 +29,17 @@ pub(super) struct Stage<'a> {
     pub(super) rules: &'a Rules,
     /// Places of the pairs by key; the first one where a key stands twice.
     places: HashMap<&'a Key, usize>,
-    references: OnceCell<HashMap<(String, String), Vec<Reference>>>,
+    references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Clusters by kind and name of the control plane that they name.
-    clusters: OnceCell<HashMap<(String, String), Vec<Key>>>,
+    clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
     /// Owners of Machines by the name of their Cluster.
-    owners: OnceCell<HashMap<String, Vec<Key>>>,
+    owners: OnceLock<HashMap<String, Vec<Key>>>,
     /// Clusters by the name of their class.
-    members: OnceCell<HashMap<String, Vec<Key>>>,
+    members: OnceLock<HashMap<String, Vec<Key>>>,
     /// Whether an object that is there uses the ignition format.
-    ignition: OnceCell<bool>,
+    ignition: OnceLock<bool>,
     /// Answers about whole objects that many leaves ask for.
-    remembered: RefCell<HashMap<(Key, &'static str), Option<Answer>>>,
+    remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
 
 /// One object that refers to another one after the write.
@@ -81,12 +81,12 @@ impl<'a> Stage<'a> {
             versions,
             rules,
             places,
-            references: OnceCell::new(),
-            clusters: OnceCell::new(),
-            owners: OnceCell::new(),
-            members: OnceCell::new(),
-            ignition: OnceCell::new(),
-            remembered: RefCell::new(HashMap::new()),
+            references: OnceLock::new(),
+            clusters: OnceLock::new(),
+            owners: OnceLock::new(),
+            members: OnceLock::new(),
+            ignition: OnceLock::new(),
+            remembered: Mutex::new(HashMap::new()),
         }
     }
 
@@ -109,7 +109,8 @@ impl<'a> Stage<'a> {
     fn has_ignition(&self) -> bool {
         let kinds = ["KubeadmControlPlane", "KubeadmConfigTemplate", "KubeadmConfig", "KubeadmControlPlaneTemplate"];
         let live = kinds.iter().flat_map(|kind| self.scene.world.live.of_kind(kind));
-        live.filter_map(|object| object.value().ok()).any(|value| uses_ignition(&value))
+        let saying = live.filter(|object| object.may_say("ignition"));
+        saying.filter_map(|object| object.value().ok()).any(|value| uses_ignition(&value))
     }
 
     /// The feature gates that were told.
@@ -167,21 +168,21 @@ impl<'a> Stage<'a> {
 
     /// The object after the write, as it is written.
     #[must_use]
-    pub(super) fn written_after(&self, key: &Key) -> Option<Value> {
+    pub(super) fn written_after(&self, key: &Key) -> Option<Cow<'a, Value>> {
         let key = &*self.there(key);
         match self.pair(key) {
-            Some(pair) => pair.predicted.clone(),
-            None => self.scene.after(self.pairs, key).map(std::borrow::Cow::into_owned),
+            Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key).or_else(|| self.scene.rendered.get(key)?.value().ok()),
         }
     }
 
     /// The object before the write, as it is written.
     #[must_use]
-    pub(super) fn written_before(&self, key: &Key) -> Option<Value> {
+    pub(super) fn written_before(&self, key: &Key) -> Option<Cow<'a, Value>> {
         let key = &*self.there(key);
         match self.pair(key) {
-            Some(pair) => pair.live.clone(),
-            None => self.scene.before(key).map(std::borrow::Cow::into_owned),
+            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key),
         }
     }
 
@@ -252,11 +253,12 @@ impl<'a> Stage<'a> {
         make: impl FnOnce() -> Option<Answer>,
     ) -> Option<Answer> {
         let place = (key.clone(), word);
-        if let Some(known) = self.remembered.borrow().get(&place) {
+        let remembered = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = remembered().get(&place) {
             return known.clone();
         }
         let made = make();
-        self.remembered.borrow_mut().insert(place, made.clone());
+        remembered().insert(place, made.clone());
         made
     }
 
@@ -334,7 +336,7 @@ impl<'a> Stage<'a> {
         let keys = self.keys(|key| refers(key) && !gone.contains(key));
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
         for key in keys {
-            if let Some(value) = self.after(&key) {
+            if let Some(value) = self.written_after(&key) {
                 references_in(&value, &mut |kind, name| {
                     out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
                 });

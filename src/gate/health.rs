@@ -34,7 +34,7 @@ fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option
 
 /// A remediation that runs already.
 fn remediation(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
-    let owner = judged.world.live.get(&rollout.owner)?.value().ok()?;
+    let owner = judged.world.live.get(&rollout.owner).filter(|owner| owner.may_say(REMEDIATING))?.value().ok()?;
     owner.pointer("/metadata/annotations")?.get(REMEDIATING)?;
     reason(
         "remediation",

@@ -23,6 +23,24 @@ pub(super) enum Mode {
     Answer,
 }
 
+impl Mode {
+    /// The same mode, with nothing collected.
+    pub(super) const fn fresh(&self) -> Self {
+        match self {
+            Self::Predict => Self::Predict,
+            Self::Ask(_) => Self::Ask(Vec::new()),
+            Self::Answer => Self::Answer,
+        }
+    }
+
+    /// Adds what was collected elsewhere.
+    pub(super) fn take(&mut self, other: Self) {
+        if let (Self::Ask(writes), Self::Ask(more)) = (self, other) {
+            writes.extend(more);
+        }
+    }
+}
+
 /// One answer of the API server beside what was predicted.
 #[derive(Debug, Clone)]
 pub struct Answered {

@@ -16,6 +16,7 @@ pub(super) enum Located<'a> {
 }
 
 /// What is known about namespaces in this run.
+#[derive(Clone, Copy)]
 pub(super) struct Locator<'a> {
     /// Namespace of objects that do not say one.
     home: Option<&'a str>,

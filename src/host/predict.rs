@@ -15,6 +15,7 @@ use super::{foreign, kinds, method, referred, rename, reprint};
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::parallel;
 use crate::report::Finding;
 use crate::schema;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
@@ -166,9 +167,9 @@ impl<'a> Run<'a> {
 
     /// Looks at everything.
     fn look(&mut self) -> Result<(), LoadError> {
-        for object in std::mem::take(&mut self.sorted.compared) {
-            self.out.compared += 1;
-            self.write(object)?;
+        let compared = std::mem::take(&mut self.sorted.compared);
+        for part in parallel::map(&compared, |object| self.part(object)) {
+            self.take(part?);
         }
         self.removals()?;
         self.hooks()?;
@@ -178,6 +179,41 @@ impl<'a> Run<'a> {
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
         Ok(())
+    }
+
+    /// A run of its own over one object, which does not touch this one.
+    fn part(&self, object: &Object) -> Result<Self, LoadError> {
+        let doubles = self.sorted.doubles.get(&object.key).copied().into_iter().collect();
+        let mut part = Self {
+            sorted: Sorted { doubles, ..Sorted::default() },
+            rendered: self.rendered,
+            world: self.world,
+            locator: self.locator,
+            way: self.way,
+            out: Prediction { way: self.way, compared: 1, ..Prediction::default() },
+            argo: self.argo.clone(),
+            blind: Vec::new(),
+            homeless: Vec::new(),
+            reshaped: 0,
+            mode: self.mode.fresh(),
+        };
+        part.write(object)?;
+        Ok(part)
+    }
+
+    /// Takes over what came out of another run.
+    fn take(&mut self, part: Self) {
+        let (out, other) = (&mut self.out, part.out);
+        out.pairs.extend(other.pairs);
+        out.findings.extend(other.findings);
+        out.warnings.extend(other.warnings);
+        out.doubts.extend(other.doubts);
+        out.answered.extend(other.answered);
+        out.compared += other.compared;
+        self.blind.extend(part.blind);
+        self.homeless.extend(part.homeless);
+        self.reshaped += part.reshaped;
+        self.mode.take(part.mode);
     }
 
     /// Predicts one rendered object.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -83,6 +84,22 @@ impl Object {
         match &self.body {
             Body::Value(value) => Ok(Cow::Borrowed(value)),
             Body::Text(bytes, span) => Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?)),
+        }
+    }
+}
+
+impl Object {
+    /// Whether its content may hold a word; false only where that is sure, without the tree being made. `word` is plain:
+    /// letters, digits, dashes, dots and slashes.
+    #[must_use]
+    pub fn may_say(&self, word: &str) -> bool {
+        match &self.body {
+            // Behind a backslash a letter may be written as a number; a word of several lines would hold white space.
+            Body::Text(bytes, span) => {
+                let text = span.of(bytes);
+                memmem::find(text, word.as_bytes()).is_some() || memchr(b'\\', text).is_some()
+            }
+            Body::Value(_) => true,
         }
     }
 }
@@ -190,6 +207,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_word_is_only_ruled_out_where_it_cannot_stand() {
+        let object = |line: &str| {
+            let text = format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nformat: {line}\n");
+            crate::object::Stream::load(&Arc::from(text.into_bytes())).expect("a stream").objects.objects()[0].clone()
+        };
+        assert!(object("ignition").may_say("ignition"));
+        assert!(object(r#""ig\x6eition""#).may_say("ignition"));
+        assert!(!object("cloud-config").may_say("ignition"));
+    }
 
     #[test]
     fn debug_output_shows_no_content() {

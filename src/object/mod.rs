@@ -5,11 +5,13 @@ mod index;
 mod key;
 mod load;
 mod path;
+mod route;
 mod stream;
 mod veil;
 
 pub use key::{ApiVersion, Key, is_compared};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
+pub(crate) use route::Route;
 pub use stream::Stream;
 pub use veil::Veil;

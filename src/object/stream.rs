@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Body, Inventory, Key, LoadError, Object};
-use crate::yaml;
+use crate::{parallel, yaml};
 
 /// The objects of a stream, and what else stands in it.
 #[derive(Debug, Clone, Default)]
@@ -25,22 +25,25 @@ impl Stream {
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
     pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
         let mut stream = Self::default();
-        let mut objects = Vec::new();
-        for section in yaml::split(bytes)? {
-            if section.is_blank(bytes) {
-                continue;
-            }
-            if let Some(object) = by_head(bytes, &section) {
+        let sections = yaml::split(bytes)?;
+        let mut objects = Vec::with_capacity(sections.len());
+        let heads =
+            parallel::map(&sections, |section| if section.is_blank(bytes) { None } else { by_head(bytes, section) });
+        for (section, object) in sections.iter().zip(heads) {
+            if let Some(object) = object {
                 stream.documents += 1;
                 objects.push(object);
                 continue;
             }
-            let value = yaml::read_section(bytes, &section)?.to_json()?;
+            if section.is_blank(bytes) {
+                continue;
+            }
+            let value = yaml::read_section(bytes, section)?.to_json()?;
             if value.is_null() {
                 continue;
             }
             stream.documents += 1;
-            stream.take(value, bytes, &section, &mut objects)?;
+            stream.take(value, bytes, section, &mut objects)?;
         }
         stream.objects = objects.into();
         Ok(stream)

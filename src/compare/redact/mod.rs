@@ -6,9 +6,9 @@ mod places;
 mod shapes;
 mod text;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use self::learned::Learned;
 use super::pair::{Change, Pair};
-use crate::object::{Key, Path, Segment};
+use crate::object::{Key, Path, Route, Segment};
+use crate::parallel;
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
 const SHORTEST_LEARNED: usize = 8;
@@ -29,7 +30,6 @@ const DEEPEST: usize = 4;
 pub const MARK: &str = "<redacted:";
 
 /// Hides what is secret. It knows secrets by their place, by their shape, and those that it has seen in other places.
-#[derive(Clone)]
 pub struct Redactor {
     /// Key of the hashes.
     key: Vec<u8>,
@@ -38,7 +38,7 @@ pub struct Redactor {
     /// Secrets seen so far.
     known: Learned,
     /// Each mark that was made, with what it stands for, where that is wanted.
-    made: Option<RefCell<HashMap<String, Value>>>,
+    made: Option<Mutex<HashMap<String, Value>>>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -58,14 +58,14 @@ impl Redactor {
     /// Keeps each mark that is made from now on, with what it stands for.
     #[must_use]
     pub fn keeping_marks(mut self) -> Self {
-        self.made = Some(RefCell::default());
+        self.made = Some(Mutex::default());
         self
     }
 
     /// The marks that were kept.
     #[must_use]
     pub fn into_marks(self) -> HashMap<String, Value> {
-        self.made.map(RefCell::into_inner).unwrap_or_default()
+        self.made.map(|made| made.into_inner().unwrap_or_else(PoisonError::into_inner)).unwrap_or_default()
     }
 
     /// Also hides what stands at paths like `spec.files.*.content` or `data.**`; list places count as a step.
@@ -78,29 +78,36 @@ impl Redactor {
 
     /// Hides everything secret in the changes of all pairs, and in what is said about them.
     pub fn pairs(&mut self, pairs: &mut [Pair]) {
-        for pair in &*pairs {
-            for side in [&pair.live, &pair.predicted].into_iter().flatten() {
-                self.learn(&pair.key, side);
-            }
-        }
-        for pair in pairs {
+        let found = parallel::map(pairs, |pair| self.found_in(pair));
+        found.into_iter().flatten().for_each(|secret| self.remember(secret));
+        parallel::each(pairs, |pair| {
             pair.because = self.text(&pair.because);
             for change in &mut pair.changes {
                 self.change(&pair.key, change);
             }
-        }
+        });
+    }
+
+    /// The secrets of both sides of a pair.
+    fn found_in(&self, pair: &Pair) -> Vec<String> {
+        let sides = [&pair.live, &pair.predicted].into_iter().flatten();
+        sides.flat_map(|side| self.secrets_of(&pair.key, side)).collect()
     }
 
     /// Remembers the secrets of an object, so that they are also hidden where they stand in other texts.
     pub fn learn(&mut self, key: &Key, object: &Value) {
-        let mut found = Vec::new();
-        self.collect(key, &mut Path::root(), None, object, &mut found);
-        for secret in found {
-            if let Some(text) = decoded(&secret) {
-                self.remember(text);
-            }
+        for secret in self.secrets_of(key, object) {
             self.remember(secret);
         }
+    }
+
+    /// The secrets of an object, and what is behind those that are encoded.
+    fn secrets_of(&self, key: &Key, object: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        self.collect(key, &Route::At(&Path::root()), None, object, &mut found);
+        let behind: Vec<String> = found.iter().filter_map(|secret| decoded(secret)).collect();
+        found.extend(behind);
+        found
     }
 
     /// Remembers one secret text.
@@ -122,7 +129,7 @@ impl Redactor {
         }
         let item = change.item.clone();
         // A secret file stays secret when it is read as a document.
-        let whole = self.is_secret(key, &change.path, item.as_deref());
+        let whole = self.is_secret(key, &Route::At(&change.path), item.as_deref());
         for side in [&mut change.before, &mut change.after].into_iter().flatten() {
             *side = if whole { self.hidden(side) } else { self.value(key, &path, item.as_deref(), side) };
         }
@@ -133,20 +140,23 @@ impl Redactor {
     /// the path goes through.
     #[must_use]
     pub fn value(&self, key: &Key, path: &Path, item: Option<&str>, value: &Value) -> Value {
-        if self.is_secret(key, path, item) {
+        self.value_at(key, &Route::At(path), item, value)
+    }
+
+    fn value_at(&self, key: &Key, place: &Route<'_>, item: Option<&str>, value: &Value) -> Value {
+        if self.is_secret(key, place, item) {
             return self.hidden(value);
         }
         match value {
             Value::Object(map) => {
                 let item = places::name_of(value).or(item);
-                let entries = map
-                    .iter()
-                    .map(|(name, value)| (name.clone(), self.value(key, &path.key(name.as_str()), item, value)));
+                let entries =
+                    map.iter().map(|(name, value)| (name.clone(), self.value_at(key, &place.key(name), item, value)));
                 Value::Object(entries.collect())
             }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                Value::Array(items.map(|(place, value)| self.value(key, &path.index(place), item, value)).collect())
+                Value::Array(items.map(|(at, value)| self.value_at(key, &place.index(at), item, value)).collect())
             }
             Value::String(text) if self.hides_encoded(text) => Value::String(self.mark(text)),
             Value::String(text) => Value::String(self.text(text)),
@@ -187,13 +197,17 @@ impl Redactor {
     /// Keeps what a mark stands for, where that is wanted.
     fn keep(&self, mark: &str, value: impl FnOnce() -> Value) {
         if let Some(made) = &self.made {
-            made.borrow_mut().insert(mark.to_owned(), value());
+            made.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.to_owned(), value());
         }
     }
 
     /// Whether what stands at a place is secret whatever it is.
-    fn is_secret(&self, key: &Key, path: &Path, item: Option<&str>) -> bool {
-        places::is_secret(key, path, item) || self.patterns.iter().any(|pattern| matches(pattern, path.segments()))
+    fn is_secret(&self, key: &Key, place: &Route<'_>, item: Option<&str>) -> bool {
+        let named = || {
+            let path = place.to_path();
+            self.patterns.iter().any(|pattern| matches(pattern, path.segments()))
+        };
+        places::is_secret(key, place, item) || !self.patterns.is_empty() && named()
     }
 
     /// A value with every leaf hidden; what is no text keeps its shape as a mark too.
@@ -239,8 +253,8 @@ impl Redactor {
     }
 
     /// Collects the secret texts below a value.
-    fn collect(&self, key: &Key, path: &mut Path, item: Option<&str>, value: &Value, found: &mut Vec<String>) {
-        if self.is_secret(key, path, item) {
+    fn collect(&self, key: &Key, place: &Route<'_>, item: Option<&str>, value: &Value, found: &mut Vec<String>) {
+        if self.is_secret(key, place, item) {
             leaves(value, found);
             return;
         }
@@ -248,16 +262,12 @@ impl Redactor {
             Value::Object(map) => {
                 let item = places::name_of(value).or(item);
                 for (name, value) in map {
-                    path.push(Segment::Key(name.clone()));
-                    self.collect(key, path, item, value, found);
-                    path.pop();
+                    self.collect(key, &place.key(name), item, value, found);
                 }
             }
             Value::Array(items) => {
-                for (place, value) in items.iter().enumerate() {
-                    path.push(Segment::Index(place));
-                    self.collect(key, path, item, value, found);
-                    path.pop();
+                for (at, value) in items.iter().enumerate() {
+                    self.collect(key, &place.index(at), item, value, found);
                 }
             }
             Value::String(text) => shaped(text, 0, found),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shapes::is_secret_word;
-use crate::object::{Key, Path, Segment};
+use crate::object::{Key, Route, Segment};
 
 /// Ends of file names whose content is secret.
 const SECRET_FILES: [&str; 15] = [
@@ -25,18 +25,14 @@ const SECRET_FILES: [&str; 15] = [
 ];
 
 /// Whether what stands at a place of an object is secret. `item` is the identity of the list item that it is in.
-pub(super) fn is_secret(key: &Key, path: &Path, item: Option<&str>) -> bool {
-    let segments = path.segments();
+pub(super) fn is_secret(key: &Key, place: &Route<'_>, item: Option<&str>) -> bool {
     if key.group.is_empty() && key.kind == "Secret" {
-        let below_data = matches!(segments.first(), Some(Segment::Key(top)) if top == "data" || top == "stringData");
-        return below_data && segments.len() > 1;
+        let path = place.to_path();
+        let below_data =
+            matches!(path.segments().first(), Some(Segment::Key(top)) if top == "data" || top == "stringData");
+        return below_data && path.segments().len() > 1;
     }
-    let Some(field) = segments.iter().rev().find_map(|segment| match segment {
-        Segment::Key(field) => Some(field.as_str()),
-        Segment::Index(_) => None,
-    }) else {
-        return false;
-    };
+    let Some(field) = place.last_key() else { return false };
     match (field, item) {
         ("value" | "content", Some(item))
             if item.split(" > ").any(|item| is_secret_word(item) || is_secret_file(item)) =>

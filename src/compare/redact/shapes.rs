@@ -38,6 +38,10 @@ const HARMLESS: [&str; 6] = [
 
 /// Whether a value with this name is secret.
 pub(super) fn is_secret_word(name: &str) -> bool {
+    let Some(last) = name.bytes().rev().find(u8::is_ascii_alphanumeric) else { return false };
+    if !b"adeghklnstyADEGHKLNSTY".contains(&last) {
+        return false;
+    }
     let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest_before(name, word) == Some(true));
     let ends_with = |word: &&str| rest_before(name, word).is_some();
     (whole || SECRET_WORDS.iter().any(ends_with)) && !HARMLESS.iter().any(ends_with)
@@ -49,8 +53,14 @@ fn rest_before(name: &str, word: &str) -> Option<bool> {
     word.bytes().rev().all(|byte| letters.next() == Some(byte)).then(|| letters.next().is_none())
 }
 
+/// Fewest letters of a token of any form but that of an RKE2 node.
+const SHORTEST_TOKEN: usize = 16;
+
 /// Whether a word is a token by its form, whatever stands before it.
 pub(super) fn is_token(word: &str) -> bool {
+    if word.len() < SHORTEST_TOKEN && !word.starts_with("K10") {
+        return false;
+    }
     is_bootstrap_token(word) || is_web_token(word) || has_known_prefix(word) || is_crypt_hash(word)
 }
 

@@ -77,7 +77,13 @@ fn is_hub(api_version: &str) -> bool {
 /// The object in the superset form; since Cluster API 1.11 also with what conversion drops and restores.
 #[must_use]
 pub fn value(kind: &str, api_version: &str, object: &Value, versions: &Versions) -> Value {
-    let mut out = object.clone();
+    moved(kind, api_version, object.clone(), versions)
+}
+
+/// The same of an object that nobody needs as it was.
+#[must_use]
+pub fn moved(kind: &str, api_version: &str, object: Value, versions: &Versions) -> Value {
+    let mut out = object;
     if !is_hub(api_version) {
         for (from, to, how) in compiled(kind) {
             carry(&mut out, from, to, *how);

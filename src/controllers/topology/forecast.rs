@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::blueprint::{Part, Role, parts};
 use super::patches::{self, Outcome};
 use super::values;
+use crate::controllers::admission::Sides;
 use crate::controllers::judge::Subject;
 use crate::controllers::kcp_config::{STYLE, old_defaults};
 use crate::controllers::owner::{Assessment, Mirror};
@@ -186,7 +187,8 @@ fn in_place(
         json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": spec})
     };
     let (old, new) = (object(before), object(after));
-    let assessment = Mirror::of(&key).map(|mirror| Assessment::of(stage, &key, mirror, old.clone(), new.clone()));
+    let sides = || Sides { old: old.clone(), new: new.clone() };
+    let assessment = Mirror::of(&key).map(|mirror| Assessment::of(stage, &key, mirror, sides()));
     let subject = Subject {
         stage,
         key: &key,

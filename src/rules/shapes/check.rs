@@ -2,14 +2,15 @@
 //! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/validation` and `schema/listtype`, v0.33.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use jiff::Timestamp;
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::{Node, Shape, Word, node};
-use crate::object::Path;
+use crate::object::{Path, Route};
 
 thread_local! {
     /// Patterns that were compiled already; `None` is one that cannot be.
@@ -21,7 +22,7 @@ impl Shape {
     #[must_use]
     pub fn faults(&self, value: &Value, at: &Path) -> Vec<(Path, String)> {
         let mut out = Vec::new();
-        check(self.root, value, at, &mut out);
+        check(self.root, value, &Route::At(at), &mut out);
         out
     }
 }
@@ -31,18 +32,18 @@ impl Shape {
     #[must_use]
     pub fn moved(&self, old: &Value, new: &Value, at: &Path) -> Vec<(Path, String)> {
         let mut out = Vec::new();
-        fixed(self.root, old, new, at, &mut out);
+        fixed(self.root, old, new, &Route::At(at), &mut out);
         out
     }
 }
 
 /// Checks one value.
-fn check(shape: &Node, value: &Value, at: &Path, out: &mut Vec<(Path, String)>) {
+fn check(shape: &Node, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     if value.is_null() && (shape.nullable || shape.kind == "*") {
         return;
     }
     if !type_fits(shape, value) {
-        out.push((at.clone(), format!("must be {}", type_word(&shape.kind))));
+        out.push((at.to_path(), format!("must be {}", type_word(&shape.kind))));
         return;
     }
     if let Some(list) = &shape.one_of
@@ -50,7 +51,7 @@ fn check(shape: &Node, value: &Value, at: &Path, out: &mut Vec<(Path, String)>) 
     {
         let words: Vec<String> =
             list.iter().map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned)).collect();
-        out.push((at.clone(), format!("must be one of {}", words.join(", "))));
+        out.push((at.to_path(), format!("must be one of {}", words.join(", "))));
     }
     match value {
         Value::String(text) => check_text(shape, text, at, out),
@@ -62,12 +63,12 @@ fn check(shape: &Node, value: &Value, at: &Path, out: &mut Vec<(Path, String)>) 
 }
 
 /// Where a value that never changes was changed.
-fn fixed(shape: &Node, old: &Value, new: &Value, at: &Path, out: &mut Vec<(Path, String)>) {
+fn fixed(shape: &Node, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     for rule in &shape.rules {
         if let Word::Fixed(field) = rule {
             let (place, before, after) = match field.as_str() {
-                "" => (at.clone(), Some(old), Some(new)),
-                field => (at.key(field), old.get(field), new.get(field)),
+                "" => (at.to_path(), Some(old), Some(new)),
+                field => (at.key(field).to_path(), old.get(field), new.get(field)),
             };
             if before.is_some() && before != after {
                 out.push((place, "cannot change".to_owned()));
@@ -123,12 +124,12 @@ fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Optio
 }
 
 /// Checks a text.
-fn check_text(shape: &Node, text: &str, at: &Path, out: &mut Vec<(Path, String)>) {
-    out.extend(within(shape.length, text.chars().count(), "letters").map(|fault| (at.clone(), fault)));
+fn check_text(shape: &Node, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.length, text.chars().count(), "letters").map(|fault| (at.to_path(), fault)));
     if let Some(pattern) = &shape.pattern
         && !matches(pattern, text)
     {
-        out.push((at.clone(), format!("must match {pattern}")));
+        out.push((at.to_path(), format!("must match {pattern}")));
     }
     let wrong = match shape.format.as_deref() {
         Some("date-time") => {
@@ -143,14 +144,14 @@ fn check_text(shape: &Node, text: &str, at: &Path, out: &mut Vec<(Path, String)>
         Some("ipv6") => text.parse::<std::net::Ipv6Addr>().is_err().then_some("must be an IPv6 address"),
         _ => None,
     };
-    out.extend(wrong.map(|fault| (at.clone(), fault.to_owned())));
+    out.extend(wrong.map(|fault| (at.to_path(), fault.to_owned())));
     for rule in &shape.rules {
         match rule {
             Word::Not(list) if list.iter().any(|word| word == text) => {
-                out.push((at.clone(), format!("must not be {text}")));
+                out.push((at.to_path(), format!("must not be {text}")));
             }
             Word::Matches(pattern) if !matches(pattern, text) => {
-                out.push((at.clone(), format!("must match {pattern}")));
+                out.push((at.to_path(), format!("must match {pattern}")));
             }
             _ => {}
         }
@@ -167,44 +168,44 @@ fn is_uuid(text: &str) -> bool {
 /// Whether a text matches; a pattern that cannot be read refuses nothing.
 fn matches(pattern: &str, text: &str) -> bool {
     PATTERNS.with_borrow_mut(|known| {
-        let compiled = known.entry(pattern.to_owned()).or_insert_with(|| Regex::new(pattern).ok());
-        compiled.as_ref().is_none_or(|compiled| compiled.is_match(text))
+        if !known.contains_key(pattern) {
+            known.insert(pattern.to_owned(), Regex::new(pattern).ok());
+        }
+        known.get(pattern).and_then(Option::as_ref).is_none_or(|compiled| compiled.is_match(text))
     })
 }
 
 /// Checks a number.
-fn check_number(shape: &Node, number: f64, at: &Path, out: &mut Vec<(Path, String)>) {
+fn check_number(shape: &Node, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     let (least, most) = match shape.format.as_deref() {
         Some("int32") => (Some(f64::from(i32::MIN)), Some(f64::from(i32::MAX))),
         _ => (None, None),
     };
     for least in [shape.value.0, least].into_iter().flatten().filter(|least| number < *least) {
-        out.push((at.clone(), format!("must be at least {least}")));
+        out.push((at.to_path(), format!("must be at least {least}")));
     }
     for most in [shape.value.1, most].into_iter().flatten().filter(|most| number > *most) {
-        out.push((at.clone(), format!("must be at most {most}")));
+        out.push((at.to_path(), format!("must be at most {most}")));
     }
 }
 
 /// Checks a list.
-fn check_list(shape: &Node, list: &[Value], at: &Path, out: &mut Vec<(Path, String)>) {
-    out.extend(within(shape.count, list.len(), "items").map(|fault| (at.clone(), fault)));
-    let keyed =
-        |item: &Value| -> Value { shape.keys.iter().map(|key| item.get(key).cloned().unwrap_or_default()).collect() };
-    match shape.list.as_deref() {
-        Some("map") => repeated(list.iter().map(keyed), at, out),
-        Some("set") => repeated(list.iter().cloned(), at, out),
-        _ => {}
-    }
-    for rule in &shape.rules {
-        match rule {
-            Word::Unique(field) if field.is_empty() => repeated(list.iter().cloned(), at, out),
-            Word::Unique(field) => {
-                repeated(list.iter().map(|item| item.get(field).cloned().unwrap_or_default()), at, out);
-            }
-            _ => {}
-        }
-    }
+fn check_list<'v>(shape: &Node, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.count, list.len(), "items").map(|fault| (at.to_path(), fault)));
+    let at_key = |item: &'v Value, key: &str| item.get(key).unwrap_or(&Value::Null);
+    let keyed = |item: &'v Value| -> Vec<&'v Value> { shape.keys.iter().map(|key| at_key(item, key)).collect() };
+    let is_repeated = match shape.list.as_deref() {
+        Some("map") => repeats(list.iter().map(keyed)),
+        Some("set") => repeats(list.iter()),
+        _ => false,
+    };
+    let is_unique = |rule: &Word| match rule {
+        Word::Unique(field) if field.is_empty() => !repeats(list.iter()),
+        Word::Unique(field) => !repeats(list.iter().map(|item| at_key(item, field))),
+        _ => true,
+    };
+    let refused = usize::from(is_repeated) + shape.rules.iter().filter(|rule| !is_unique(rule)).count();
+    out.extend((0..refused).map(|_| (at.to_path(), "must not hold the same item twice".to_owned())));
     if let Some(below) = shape.items.and_then(node) {
         for (place, item) in list.iter().enumerate() {
             check(below, item, &at.index(place), out);
@@ -212,34 +213,28 @@ fn check_list(shape: &Node, list: &[Value], at: &Path, out: &mut Vec<(Path, Stri
     }
 }
 
-/// Names a value that stands twice.
-fn repeated(values: impl Iterator<Item = Value>, at: &Path, out: &mut Vec<(Path, String)>) {
-    let mut seen: Vec<Value> = Vec::new();
-    for value in values {
-        if seen.contains(&value) {
-            out.push((at.clone(), "must not hold the same item twice".to_owned()));
-            return;
-        }
-        seen.push(value);
-    }
+/// Whether a value stands twice.
+fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
+    let mut seen = HashSet::new();
+    values.into_iter().any(|value| !seen.insert(value))
 }
 
 /// Checks a map.
-fn check_map(shape: &Node, map: &Map<String, Value>, at: &Path, out: &mut Vec<(Path, String)>) {
-    out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.clone(), fault)));
+fn check_map(shape: &Node, map: &Map<String, Value>, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
     for key in shape.required.iter().filter(|key| !map.contains_key(*key)) {
-        out.push((at.key(key), "is required".to_owned()));
+        out.push((at.key(key).to_path(), "is required".to_owned()));
     }
     for rule in &shape.rules {
         if let Word::NotBoth(fields) = rule
             && fields.iter().filter(|field| map.contains_key(*field)).count() > 1
         {
-            out.push((at.clone(), format!("must not have both of {}", fields.join(", "))));
+            out.push((at.to_path(), format!("must not have both of {}", fields.join(", "))));
         }
         if let Word::OneOf(fields) = rule
             && fields.iter().filter(|field| map.contains_key(*field)).count() != 1
         {
-            out.push((at.clone(), format!("must have exactly one of {}", fields.join(", "))));
+            out.push((at.to_path(), format!("must have exactly one of {}", fields.join(", "))));
         }
     }
     for (key, child) in map {

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value};
 
 use super::{Node, Shape, node};
-use crate::object::Path;
+use crate::object::{Path, Route};
 
 impl Shape {
     /// Takes out the fields that the kind does not have and says where they were.
     pub fn prune(&self, value: &mut Value, at: &Path) -> Vec<Path> {
         let mut dropped = Vec::new();
-        prune(self.root, value, at, &mut dropped);
+        prune(self.root, value, &Route::At(at), &mut dropped);
         dropped
     }
 
@@ -151,14 +151,14 @@ fn add_zeros(shape: &Node, value: &mut Value, parent: &str) {
 }
 
 /// Takes out what a node does not name.
-fn prune(shape: &Node, value: &mut Value, at: &Path, dropped: &mut Vec<Path>) {
+fn prune(shape: &Node, value: &mut Value, at: &Route<'_>, dropped: &mut Vec<Path>) {
     match value {
         Value::Object(map) => {
             let open = shape.open || shape.kind == "*";
             map.retain(|key, _| {
                 let known = open || shape.others.is_some() || shape.fields.contains_key(key);
                 if !known {
-                    dropped.push(at.key(key));
+                    dropped.push(at.key(key).to_path());
                 }
                 known
             });

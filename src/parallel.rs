@@ -1,0 +1,23 @@
+//! Work on many things at once, with the answers in the order of the things. A few are done in place: for them starting
+//! threads costs more than it saves, and most releases are small.
+
+use rayon::prelude::*;
+
+/// Fewest things that are worth threads.
+const FEWEST: usize = 64;
+
+/// What `work` makes of each item.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    if items.len() < FEWEST {
+        return items.iter().map(work).collect();
+    }
+    items.par_iter().map(work).collect()
+}
+
+/// The same where `work` changes the items.
+pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
+    if items.len() < FEWEST {
+        return items.iter_mut().for_each(work);
+    }
+    items.par_iter_mut().for_each(work);
+}
