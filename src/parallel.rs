@@ -21,3 +21,10 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     }
     items.par_iter_mut().for_each(work);
 }
+
+/// Drops many items while the caller goes on.
+pub(crate) fn discard<T: Send + 'static>(items: Vec<T>) {
+    if items.len() >= FEWEST {
+        rayon::spawn(move || drop(items));
+    }
+}

@@ -14,6 +14,7 @@ use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
 use crate::late;
 use crate::object::{LoadError, Stream};
+use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::Policy;
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
@@ -222,6 +223,7 @@ impl Case<'_> {
         report.server_dry_run = answers;
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
+        parallel::discard(pairs);
         report
     }
 }

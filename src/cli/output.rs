@@ -1,6 +1,6 @@
 //! Where reports go: `-o FORMAT` to a stream, `-o FORMAT=FILE` to a file.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -43,7 +43,12 @@ impl Output {
     /// Writes the report to where this says.
     pub(super) fn write(&self, report: &Report, paint: human::Paint, stream: &mut dyn Write) -> anyhow::Result<()> {
         match &self.file {
-            None => self.render(report, paint, stream).context("cannot write the report"),
+            None => {
+                // Standard output writes at the end of each line, and a report has many.
+                let mut buffered = BufWriter::with_capacity(1 << 16, stream);
+                self.render(report, paint, &mut buffered)?;
+                buffered.flush().context("cannot write the report")
+            }
             Some(file) => {
                 let mut bytes = Vec::new();
                 self.render(report, human::Paint(false), &mut bytes)?;

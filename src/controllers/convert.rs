@@ -19,7 +19,10 @@ const GONE: &[&str] = &["apiVersion", "kind", "clusterName", "kubernetesVersion"
 
 /// Converts the kubeadm configuration at `place` (a JSON pointer) of an object that was read as v1beta1.
 pub(super) fn kubeadm_config(object: &mut Value, place: &str) {
-    let stored = annotation(object, STORED).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    // Only what was false and the timeouts are restored; a fleet has thousands of these, and most hold neither.
+    let stored = annotation(object, STORED)
+        .filter(|text| text.contains("false") || text.contains("timeouts"))
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
     let restored = stored.as_ref().and_then(|stored| stored.pointer(place)).unwrap_or(&Value::Null);
     let Some(spec) = object.pointer_mut(place) else { return };
     truths(spec, restored);

@@ -1,22 +1,32 @@
 //! The answers per effect: what the policy says to a rollout, a deletion, a latent change and so on.
 //! One reason an object and effect; it names the field that weighs most.
 
+use std::collections::HashMap;
+
 use super::{Judged, decision};
 use crate::compare::{Change, Pair};
 use crate::effect::{Decision, Effect, Touches};
+use crate::object::Key;
 use crate::policy::Gates;
 use crate::report::{Reason, sentence};
+
+/// How many Machines an owner's rollout takes, by its effect.
+type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;
 
 /// The reasons of every object, worst effect first.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let gates = &judged.policy.gates;
+    let mut rollouts: Machines<'_> = HashMap::new();
+    for rollout in &judged.classified.rollouts {
+        rollouts.entry((&rollout.owner, rollout.effect)).or_insert(rollout.machines);
+    }
     let mut found: Vec<(Effect, Reason)> = Vec::new();
     for pair in judged.pairs {
         found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
         for effect in effects_of(pair) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
-                found.push((effect, reason(judged, pair, effect, answer)));
+                found.push((effect, reason(&rollouts, pair, effect, answer)));
             }
         }
         found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
@@ -67,15 +77,10 @@ fn answer(gates: &Gates, effect: Effect) -> Decision {
     decision(answer)
 }
 
-fn reason(judged: &Judged<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
+fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
     let weighty: Vec<&Change> =
         pair.changes.iter().filter(|change| change.effect == effect && change.symbol.is_none()).collect();
-    let machines = judged
-        .classified
-        .rollouts
-        .iter()
-        .find(|rollout| rollout.owner == pair.key && rollout.effect == effect)
-        .and_then(|rollout| rollout.machines);
+    let machines = rollouts.get(&(&pair.key, effect)).copied().flatten();
     let next = weighty
         .first()
         .map(|change| change.rule.as_str())

@@ -1,9 +1,13 @@
 //! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok, etcd's quorum.
 //! Asked only where Machines would be replaced and Machines could be read.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{Judged, decision};
+use crate::compare::Pair;
 use crate::effect::{Decision, Effect};
 use crate::impact::Rollout;
 use crate::object::Key;
@@ -16,9 +20,17 @@ const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 
 /// The reasons of every rollout, by owner.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let owners: HashMap<&Key, &Pair> = judged.pairs.iter().map(|pair| (&pair.key, pair)).collect();
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
     rollouts
-        .flat_map(|rollout| [remediation(judged, rollout), machines(judged, rollout), etcd(judged, rollout)])
+        .flat_map(|rollout| {
+            let live = match owners.get(&rollout.owner) {
+                Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+                None => judged.world.live.get(&rollout.owner).and_then(|owner| owner.value().ok()),
+            };
+            let remediation = live.and_then(|live| remediation(judged, rollout, &live));
+            [remediation, machines(judged, rollout), etcd(judged, rollout)]
+        })
         .flatten()
         .collect()
 }
@@ -33,9 +45,8 @@ fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option
 }
 
 /// A remediation that runs already.
-fn remediation(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
-    let owner = judged.world.live.get(&rollout.owner).filter(|owner| owner.may_say(REMEDIATING))?.value().ok()?;
-    owner.pointer("/metadata/annotations")?.get(REMEDIATING)?;
+fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value) -> Option<Reason> {
+    live.pointer("/metadata/annotations")?.get(REMEDIATING)?;
     reason(
         "remediation",
         decision(judged.policy.gates.health.remediation),
@@ -97,7 +108,7 @@ fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
         .filter(|object| object.key.namespace == rollout.owner.namespace)
         .filter_map(|object| object.value().ok())
         .filter(|machine| !own_only || is_control_plane(machine))
-        .map(std::borrow::Cow::into_owned)
+        .map(Cow::into_owned)
         .collect()
 }
 

@@ -11,6 +11,7 @@ use super::predict::Prediction;
 use super::{kinds, referred};
 use crate::compare::{Action, Pair, Reference, changes, references, without_identity};
 use crate::object::{Inventory, Key};
+use crate::parallel;
 use crate::report::Finding;
 use crate::schema;
 use crate::world::World;
@@ -31,7 +32,7 @@ struct Move {
 
 /// Pairs renamed templates, and says which removed templates are still in use.
 pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
-    let mut queue: Vec<Move> = out.pairs.iter().flat_map(moves).collect();
+    let mut queue: Vec<Move> = parallel::map(&out.pairs, moves).into_iter().flatten().collect();
     let mut places = places(&out.pairs);
     let mut done: HashSet<(Key, String)> = HashSet::new();
     while let Some(moved) = queue.pop() {

@@ -24,53 +24,60 @@ impl Stream {
     /// # Errors
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
     pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
-        let mut stream = Self::default();
         let sections = yaml::split(bytes)?;
+        let mut stream = Self::default();
         let mut objects = Vec::with_capacity(sections.len());
-        let heads =
-            parallel::map(&sections, |section| if section.is_blank(bytes) { None } else { by_head(bytes, section) });
-        for (section, object) in sections.iter().zip(heads) {
-            if let Some(object) = object {
-                stream.documents += 1;
-                objects.push(object);
-                continue;
+        for document in parallel::map(&sections, |section| Document::read(bytes, section)) {
+            stream.documents += usize::from(!matches!(document, Ok(Document::Empty)));
+            match document? {
+                Document::Empty => {}
+                Document::Nameless => stream.nameless += 1,
+                Document::One(object) => objects.push(object),
+                Document::List(items) => objects.extend(items),
             }
-            if section.is_blank(bytes) {
-                continue;
-            }
-            let value = yaml::read_section(bytes, section)?.to_json()?;
-            if value.is_null() {
-                continue;
-            }
-            stream.documents += 1;
-            stream.take(value, bytes, section, &mut objects)?;
         }
         stream.objects = objects.into();
         Ok(stream)
     }
+}
 
-    fn take(
-        &mut self,
-        mut value: Value,
-        bytes: &Arc<[u8]>,
-        section: &yaml::Section,
-        objects: &mut Vec<Object>,
-    ) -> Result<(), LoadError> {
+/// What one document of a stream is.
+enum Document {
+    /// Nothing but blanks and comments, or null.
+    Empty,
+    /// An object without a name of its own.
+    Nameless,
+    /// An object.
+    One(Object),
+    /// The items of a `List`.
+    List(Vec<Object>),
+}
+
+impl Document {
+    /// Reads as much of a document as is needed to know what it is.
+    fn read(bytes: &Arc<[u8]>, section: &yaml::Section) -> Result<Self, LoadError> {
+        if section.is_blank(bytes) {
+            return Ok(Self::Empty);
+        }
+        if let Some(object) = by_head(bytes, section) {
+            return Ok(Self::One(object));
+        }
+        let mut value = yaml::read_section(bytes, section)?.to_json()?;
+        if value.is_null() {
+            return Ok(Self::Empty);
+        }
         if is_list(&value) {
             let items = value.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
-            for item in items {
-                objects.push(Object::from_value(item, section.line)?);
-            }
-            return Ok(());
+            let items: Result<Vec<Object>, LoadError> =
+                items.into_iter().map(|item| Object::from_value(item, section.line)).collect();
+            return items.map(Self::List);
         }
         if value.pointer("/metadata/name").is_none() && value.pointer("/metadata/generateName").is_some() {
-            self.nameless += 1;
-            return Ok(());
+            return Ok(Self::Nameless);
         }
         let mut object = Object::from_value(value, section.line)?;
         object.body = Body::Text(Arc::clone(bytes), section.document);
-        objects.push(object);
-        Ok(())
+        Ok(Self::One(object))
     }
 }
 

@@ -2,6 +2,7 @@
 //! uids or managed fields make them a cluster, anything else is an earlier render that is its own base.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use serde_json::Value;
 use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, World};
 use crate::host::Host;
-use crate::object::{Body, Inventory, LoadError, Object, Stream};
+use crate::object::{Inventory, LoadError, Object, Stream};
+use crate::parallel;
 
 /// Why files could not be taken for a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +95,6 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             }
             return saved(file, &bytes, host);
         }
-        let bytes: Arc<[u8]> = Arc::from(bytes);
         let stream =
             Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
         Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
@@ -184,7 +185,10 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
 
 /// Whether objects come from a cluster: one that a controller made, or one with the API server's marks on it.
 fn kind(live: &Inventory) -> LiveKind {
-    if live.objects().iter().any(of_cluster) { LiveKind::Cluster } else { LiveKind::OldRender }
+    // What comes from a cluster shows it at once; only an old render is looked through to its end.
+    let Some((first, rest)) = live.objects().split_first() else { return LiveKind::OldRender };
+    let is_of_cluster = of_cluster(first) || parallel::map(rest, of_cluster).contains(&true);
+    if is_of_cluster { LiveKind::Cluster } else { LiveKind::OldRender }
 }
 
 /// Labels that controllers put on the Machines that they make.
@@ -198,14 +202,8 @@ const MADE: [&str; 4] = [
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == super::needs::CORE && object.key.kind == "Machine";
-    // A text without either word cannot hold the field, and an old render of thousands of documents is never parsed for it.
-    let possible = match &object.body {
-        Body::Text(bytes, span) => {
-            let text = span.of(bytes);
-            [b"uid".as_slice(), b"managedFields", b"\\"].iter().any(|word| memchr::memmem::find(text, word).is_some())
-        }
-        Body::Value(_) => true,
-    };
+    // An old render of thousands of documents is never parsed for a field that it cannot hold.
+    let possible = object.may_say("uid") || object.may_say("managedFields");
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
     let made = || {
         object.value().is_ok_and(|value| {
@@ -256,8 +254,10 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 /// The bytes of a file.
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|source| FileError::Read { path: path.display().to_string(), source })
+fn read(path: &Path) -> Result<Arc<[u8]>, FileError> {
+    File::open(path)
+        .and_then(super::whole)
+        .map_err(|source| FileError::Read { path: path.display().to_string(), source })
 }
 
 #[cfg(test)]

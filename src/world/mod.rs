@@ -11,6 +11,9 @@ pub mod providers;
 pub mod release;
 pub mod rights;
 pub mod snapshot;
+mod whole;
+
+pub(crate) use whole::whole;
 
 pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
