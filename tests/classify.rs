@@ -28,6 +28,13 @@ struct Expected {
     evidence: Option<String>,
     /// Versions that were found beside those that were told.
     found: BTreeMap<String, String>,
+    /// Feature gates that were told.
+    gates: BTreeMap<String, bool>,
+    /// Words that stand in a warning, each.
+    warnings: Vec<String>,
+    /// Words that stand in none.
+    #[serde(rename = "noWarnings")]
+    no_warnings: Vec<String>,
 }
 
 fn objects(path: &Path) -> Inventory {
@@ -62,7 +69,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
             .map(|(name, version)| (name.clone(), provider(version)))
             .chain(expected.found.iter().map(|(name, version)| (name.clone(), found(version))))
             .collect(),
-        feature_gates: BTreeMap::new(),
+        feature_gates: expected.gates.clone(),
         unread: Vec::new(),
         absent: Vec::new(),
         answers: None,
@@ -122,6 +129,14 @@ fn run(folder: &Path) {
             "{case}: no finding {id}: {:?}",
             classified.findings
         );
+    }
+    for words in &expected.warnings {
+        let found = classified.warnings.iter().any(|warning| warning.contains(words));
+        assert!(found, "{case}: no warning with {words:?}: {:?}", classified.warnings);
+    }
+    for words in &expected.no_warnings {
+        let found: Vec<&String> = classified.warnings.iter().filter(|warning| warning.contains(words)).collect();
+        assert!(found.is_empty(), "{case}: {found:?}");
     }
     for id in &expected.no_findings {
         let found: Vec<&str> = classified.findings.iter().map(|finding| finding.id.as_str()).collect();

@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
+use super::gates::{Open, State};
 use super::kcp_admission::Refusal;
 use super::{
-    checks_admission, defaulting, docker_admission, fixed_template, hub, metal3_admission, openstack_admission,
+    checks_admission, defaulting, docker_admission, fixed_template, gates, hub, metal3_admission, openstack_admission,
 };
 use super::{kcp_admission, kubeadm_admission, rke2_admission, vsphere_admission, workers_admission};
 use crate::compare::{Action, Pair};
@@ -26,6 +27,8 @@ pub(super) struct Admission {
     pub(super) dropped: Vec<Path>,
     /// What is refused, by schema or webhook; empty where nothing is.
     pub(super) refusals: Vec<Refusal>,
+    /// What a webhook may refuse, because nobody said whether its feature gate is on.
+    pub(super) open: Vec<Open>,
     /// Whether a template whose content cannot change has the same content on both sides.
     pub(super) same: bool,
 }
@@ -33,11 +36,7 @@ pub(super) struct Admission {
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
 /// only what is refused about it alone is found.
 #[must_use]
-pub(super) fn admit(
-    pair: &Pair,
-    versions: &Versions,
-    gates: &dyn Fn(&str, bool) -> bool,
-) -> Option<(Sides, Admission)> {
+pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> State) -> Option<(Sides, Admission)> {
     let is_new = pair.action == Action::Create;
     let mut new = pair.predicted.clone()?;
     let mut old = if is_new { new.clone() } else { pair.live.clone()? };
@@ -81,15 +80,18 @@ pub(super) fn admit(
         super::kcp::default(&mut old);
         super::kcp::default(&mut new);
     }
+    let needs = gates::needs(&pair.key, &new, is_new, versions);
+    let (off, open) = gates::refusals(&needs, state);
     if refusals.is_empty() {
-        refusals.extend(by_webhook(pair, &old, &new, versions, gates));
+        refusals.extend(off);
+        refusals.extend(by_webhook(pair, &old, &new, versions, state));
     }
     let fixed = fixed_template::differences(kind, &pair.api_version, &old, &new, versions);
     let same = fixed.as_ref().is_some_and(Vec::is_empty);
     if refusals.is_empty() {
         refusals.extend(fixed.into_iter().flatten().map(fixed_template::refusal));
     }
-    Some((Sides { old, new }, Admission { dropped, refusals, same }))
+    Some((Sides { old, new }, Admission { dropped, refusals, open, same }))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
@@ -148,33 +150,27 @@ fn by_webhook(
     old: &Value,
     new: &Value,
     versions: &Versions,
-    gates: &dyn Fn(&str, bool) -> bool,
+    gates: &dyn Fn(&str) -> State,
 ) -> Vec<Refusal> {
     match (pair.key.group.as_str(), pair.key.kind.as_str()) {
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
-            let mut out = kcp_admission::refusals(old, new, versions, gates);
+            let mut out = kcp_admission::refusals(old, new, versions);
             let config = Path::root().key("spec").key("kubeadmConfigSpec");
-            out.extend(kubeadm_admission::refusals(
-                new.pointer("/spec/kubeadmConfigSpec"),
-                &config,
-                true,
-                versions,
-                gates,
-            ));
+            out.extend(kubeadm_admission::refusals(new.pointer("/spec/kubeadmConfigSpec"), &config, true, versions));
             out
         }
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate") => {
             let keys = ["spec", "template", "spec", "kubeadmConfigSpec"];
             let config = keys.into_iter().fold(Path::root(), |at, key| at.key(key));
             let spec = new.pointer("/spec/template/spec/kubeadmConfigSpec");
-            kubeadm_admission::refusals(spec, &config, true, versions, gates)
+            kubeadm_admission::refusals(spec, &config, true, versions)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfig") => {
-            kubeadm_admission::refusals(new.get("spec"), &Path::root().key("spec"), false, versions, gates)
+            kubeadm_admission::refusals(new.get("spec"), &Path::root().key("spec"), false, versions)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate") => {
             let at = Path::root().key("spec").key("template").key("spec");
-            kubeadm_admission::refusals(new.pointer("/spec/template/spec"), &at, false, versions, gates)
+            kubeadm_admission::refusals(new.pointer("/spec/template/spec"), &at, false, versions)
         }
         (_, kind) if kind.starts_with("RKE2") => {
             let mut new = new.clone();

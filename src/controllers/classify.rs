@@ -12,7 +12,7 @@ use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{Classified, Scene, dangling, half_applied, hub, plain_owner, replicas, templates, topology, weigh};
+use super::{Classified, Scene, dangling, gates, half_applied, hub, plain_owner, replicas, templates, topology, weigh};
 use crate::compare::{Action, Basis, Pair};
 use crate::effect::Effect;
 use crate::object::Key;
@@ -81,6 +81,8 @@ struct Found {
     beside: Classified,
     /// What a moved template reference of it does, where it owns Machines.
     moved: Option<Effect>,
+    /// Where a new object needs a feature gate of which nobody said whether it is on.
+    open: Vec<gates::Open>,
 }
 
 /// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
@@ -89,14 +91,17 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
+    let mut open = Vec::new();
     for (pair, found) in stage.pairs.iter().zip(found) {
         outcomes.push(found.map(|found| {
             out.extend(found.beside);
+            open.push((&pair.key, found.open));
             moved.extend(found.moved.map(|effect| (pair.key.clone(), effect)));
             found.outcome
         }));
     }
     out.findings.extend(dangling::findings(stage));
+    out.warnings.extend(gates::warnings(&open));
     stage
         .pairs
         .iter()
@@ -107,8 +112,7 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
 fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
-    let gates = |name: &str, default: bool| stage.gate(name, default);
-    let (sides, mut admission) = admission::admit(pair, &stage.versions, &gates)?;
+    let (sides, mut admission) = admission::admit(pair, &stage.versions, &|gate| stage.gate(gate))?;
     if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
         admission.refusals.extend(topology::refusals(stage, &pair.key, &sides.old, &sides.new));
     }
@@ -128,12 +132,14 @@ fn superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Valu
 /// The outcome of a pair that is no renamed template.
 fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
     let mut beside = Classified::default();
+    let mut open = Vec::new();
     let (mut outcome, mut is_owner) = (Outcome::default(), pair.key.kind == "MachinePool");
     match (pair.action, admitted(stage, pair)) {
         (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
         (Action::Create, admitted) => {
             let admission = admitted.map(|(_, admission)| admission);
             outcome = created(stage, pair, admission.as_ref(), &mut beside);
+            open.extend(admission.into_iter().flat_map(|admission| admission.open));
         }
         (Action::Update | Action::Unchanged, Some((sides, admission))) => {
             let subject = match Mirror::of(&pair.key) {
@@ -149,7 +155,7 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
         (Action::Update | Action::Unchanged, None) => {}
     }
     let moved = is_owner.then(|| moved_reference(pair, &outcome.answers));
-    Found { outcome, beside, moved }
+    Found { outcome, beside, moved, open }
 }
 
 /// Both sides of an object, judged as an owner of Machines where it is one.
@@ -243,14 +249,18 @@ fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &m
             out.findings.push(Finding { id: "silent-no-op".to_owned(), object: pair.key.clone(), message });
         }
     }
-    let answer = refused?;
-    Some(Outcome {
+    refused.map(|answer| whole(pair, &answer))
+}
+
+/// One answer about a pair and everything in it.
+fn whole(pair: &Pair, answer: &Answer) -> Outcome {
+    Outcome {
         answers: pair.changes.iter().map(|_| answer.clone()).collect(),
         effect: answer.effect,
-        rule: answer.rule,
-        because: answer.because,
+        rule: answer.rule.clone(),
+        because: answer.because.clone(),
         basis: None,
-    })
+    }
 }
 
 /// An object is changed.
@@ -262,6 +272,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     let subject = Subject {
         assessment,
         refusals,
+        open: if pair.action == Action::Update { &admission.open } else { &[] },
         dropped: &admission.dropped,
         same: admission.same,
         ..Subject::of(stage, pair, (old, new), &used_by)
@@ -371,9 +382,15 @@ fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
 fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
     if pair.action == Action::Create
         && let Some((_, admission)) = admitted(stage, pair)
-        && let Some(outcome) = refused_as_new(stage, pair, &admission, out)
     {
-        return outcome;
+        if let Some(outcome) = refused_as_new(stage, pair, &admission, out) {
+            return outcome;
+        }
+        // It takes the place of one that did without: this is no first install, of which a note is enough.
+        if let Some(open) = admission.open.first() {
+            let answer = Answer::known(stage.rules, Effect::Unknown, "gate/open");
+            return whole(pair, &answer.saying(format!("{}: {}", open.path, open.because())));
+        }
     }
     let from = pair.renamed_from.clone().unwrap_or_default();
     let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::gates::Open;
 use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::replicas;
@@ -32,6 +33,8 @@ pub(super) struct Subject<'a> {
     pub(super) assessment: Option<&'a Assessment>,
     /// What its webhook refuses.
     pub(super) refusals: &'a [Refusal],
+    /// What its webhook may refuse, because nobody said whether its feature gate is on.
+    pub(super) open: &'a [Open],
     /// Whether both sides ask for the same once empty values are dropped.
     pub(super) same: bool,
     /// Fields of the write that the kind does not have, as rendered.
@@ -47,8 +50,8 @@ impl<'a> Subject<'a> {
         used_by: &'a [String],
     ) -> Self {
         let (key, api_version) = (&pair.key, pair.api_version.as_str());
-        let (assessment, refusals, same, dropped) = (None, &[][..], false, &[][..]);
-        Self { stage, key, api_version, old, new, used_by, assessment, refusals, same, dropped }
+        let (assessment, refusals, open, same, dropped) = (None, &[][..], &[][..], false, &[][..]);
+        Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, dropped }
     }
 }
 
@@ -142,6 +145,9 @@ impl Subject<'_> {
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
         }
+        if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
+            return Answer::known(rules, Effect::Unknown, "gate/open").saying(open.because());
+        }
         if (self.same && is_content(path)) || self.has_same_value(path) {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
@@ -184,7 +190,7 @@ impl Subject<'_> {
             new: self.new,
             used_by: self.used_by,
             versions: &self.stage.versions,
-            gates: self.stage.gates(),
+            gates: self.stage,
         }
     }
 

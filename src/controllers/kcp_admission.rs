@@ -93,7 +93,7 @@ const ALLOWED: &[(&str, u64, u64)] = &[
 
 /// What the webhook refuses about this update; both sides in the superset form, with defaults.
 #[must_use]
-pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool) -> Vec<Refusal> {
+pub fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     fixed_fields(old, new, versions, &mut out);
     replicas(new, &mut out);
@@ -108,7 +108,7 @@ pub fn refusals(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&s
         let place = "spec.rollout.before.certificatesExpiryDays";
         refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
     }
-    template(old, new, versions, gates, &mut out);
+    template(old, new, versions, &mut out);
     dns(old, new, versions, &mut out);
     out
 }
@@ -126,7 +126,7 @@ fn dns(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
 }
 
 /// The template must name an infrastructure template, with valid labels and allowed taints.
-fn template(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
+fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     for key in ["apiGroup", "kind", "name"] {
         if text(new, &format!("/spec/machineTemplate/spec/infrastructureRef/{key}")).is_none() {
             let place = format!("spec.machineTemplate.spec.infrastructureRef.{key}");
@@ -160,7 +160,7 @@ fn template(old: &Value, new: &Value, versions: &Versions, gates: &dyn Fn(&str, 
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
     if versions.capi(13) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
-        workers_admission::taint_refusals(&Value::Null, taints, "spec.taints", gates, &at, out);
+        workers_admission::taint_refusals(taints, "spec.taints", &at, out);
     }
 }
 

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::admission::refuse;
+use super::gates::says_something as defined;
 use super::kcp_admission::Refusal;
 use super::machines::{number, text};
 use crate::object::Path;
@@ -14,20 +15,14 @@ const RULE: &str = "kubeadm/rejected";
 
 /// What is refused in the configuration that stands at `at`.
 #[must_use]
-pub fn refusals(
-    spec: Option<&Value>,
-    at: &Path,
-    of_control_plane: bool,
-    versions: &Versions,
-    gates: &dyn Fn(&str, bool) -> bool,
-) -> Vec<Refusal> {
+pub fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let Some(spec) = spec else { return out };
     let empty_counts = !versions.capi(11);
     sources(spec, at, ["files", "content", "contentFrom"], empty_counts, &mut out);
     sources(spec, at, ["users", "passwd", "passwdFrom"], empty_counts, &mut out);
     same_paths(spec, at, &mut out);
-    ignition(spec, at, versions, gates, &mut out);
+    ignition(spec, at, versions, &mut out);
     disks(spec, at, &mut out);
     let user = "joinConfiguration.discovery.file.kubeConfig.user";
     let pointer = format!("/{}", user.replace('.', "/"));
@@ -84,17 +79,6 @@ fn items<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = (usize, &'v Va
     spec.get(list).and_then(Value::as_array).into_iter().flatten().enumerate()
 }
 
-/// Whether a block says anything.
-fn defined(block: Option<&Value>) -> bool {
-    match block {
-        Some(Value::Object(map)) => map.values().any(|value| defined(Some(value))),
-        Some(Value::Array(list)) => !list.is_empty(),
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Null) | None => false,
-        Some(_) => true,
-    }
-}
-
 /// A value and a reference to it exclude each other, and a reference must be whole.
 ///
 /// Up to 1.10 an empty reference is a reference.
@@ -128,8 +112,8 @@ fn same_paths(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// Ignition needs its gate, and some settings exclude it.
-fn ignition(spec: &Value, at: &Path, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
+/// Some settings exclude the ignition format; the gate that it needs is looked at elsewhere.
+fn ignition(spec: &Value, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let is_ignition = text(spec, "/format") == Some("ignition");
     // Up to 1.10 an empty block is a block.
     let has_block = if versions.capi(11) {
@@ -137,16 +121,6 @@ fn ignition(spec: &Value, at: &Path, versions: &Versions, gates: &dyn Fn(&str, b
     } else {
         spec.get("ignition").is_some_and(Value::is_object)
     };
-    if (is_ignition || has_block) && !gates("KubeadmBootstrapFormatIgnition", false) {
-        let gate = "needs the feature gate KubeadmBootstrapFormatIgnition, which is off unless somebody turned it on";
-        if is_ignition {
-            refuse(out, RULE, at, "format", gate);
-        }
-        if has_block {
-            refuse(out, RULE, at, "ignition", gate);
-        }
-        return;
-    }
     if !is_ignition {
         if has_block {
             refuse(out, RULE, at, "format", "must be ignition where spec.ignition is set");

@@ -13,6 +13,7 @@ mod deletions;
 pub mod diff;
 mod docker_admission;
 mod fixed_template;
+pub mod gates;
 mod half_applied;
 pub mod hub;
 mod judge;

@@ -7,14 +7,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
+use super::gates::{self, State};
 use super::machines::{annotation, target, text};
 use super::verdict::Answer;
 use super::{Scene, hub};
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
 use crate::object::Key;
-use crate::rules::Rules;
-use crate::rules::Versions;
+use crate::rules::{Gates, Rules, Versions};
 use crate::world::WriteMethod;
 
 /// The shared part of one run.
@@ -36,8 +36,8 @@ pub(super) struct Stage<'a> {
     owners: OnceLock<HashMap<String, Vec<Key>>>,
     /// Clusters by the name of their class.
     members: OnceLock<HashMap<String, Vec<Key>>>,
-    /// Whether an object that is there uses the ignition format.
-    ignition: OnceLock<bool>,
+    /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
+    shown: Mutex<BTreeMap<String, bool>>,
     /// Answers about whole objects that many leaves ask for.
     remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
@@ -85,17 +85,34 @@ impl<'a> Stage<'a> {
             clusters: OnceLock::new(),
             owners: OnceLock::new(),
             members: OnceLock::new(),
-            ignition: OnceLock::new(),
+            shown: Mutex::new(BTreeMap::new()),
             remembered: Mutex::new(HashMap::new()),
         }
     }
 
-    /// Whether a feature gate of the controllers is on: as it was told, else as the objects that are there show, else as usual.
+    /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.
     #[must_use]
-    pub(super) fn gate(&self, name: &str, usual: bool) -> bool {
-        let ignition = || *self.ignition.get_or_init(|| self.has_ignition());
-        let shown = || name == "KubeadmBootstrapFormatIgnition" && ignition();
-        self.gates().get(name).copied().unwrap_or_else(|| usual || shown())
+    pub(super) fn gate(&self, name: &str) -> State {
+        if let Some(told) = self.told_gate(name) {
+            return if told { State::On } else { State::Off };
+        }
+        if gates::is_usually_on(name, &self.versions) { State::On } else { State::Open }
+    }
+
+    /// Whether a feature gate is on, as it was told or read, or as an object shows that is there and would be refused without.
+    #[must_use]
+    pub(super) fn told_gate(&self, name: &str) -> Option<bool> {
+        if let Some(told) = self.scene.world.feature_gates.get(name) {
+            return Some(*told);
+        }
+        let shown = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shown().get(name).copied();
+        let is_shown = known.unwrap_or_else(|| {
+            let found = self.is_used(name);
+            shown().insert(name.to_owned(), found);
+            found
+        });
+        is_shown.then_some(true)
     }
 
     /// Whether a write with a field that its kind does not have is refused.
@@ -105,18 +122,16 @@ impl<'a> Stage<'a> {
         host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply)
     }
 
-    /// Whether any object that is there uses the ignition format, which its webhook lets through only with the gate.
-    fn has_ignition(&self) -> bool {
-        let kinds = ["KubeadmControlPlane", "KubeadmConfigTemplate", "KubeadmConfig", "KubeadmControlPlaneTemplate"];
-        let live = kinds.iter().flat_map(|kind| self.scene.world.live.of_kind(kind));
-        let saying = live.filter(|object| object.may_say("ignition"));
-        saying.filter_map(|object| object.value().ok()).any(|value| uses_ignition(&value))
-    }
-
-    /// The feature gates that were told.
-    #[must_use]
-    pub(super) fn gates(&self) -> &'a BTreeMap<String, bool> {
-        &self.scene.world.feature_gates
+    /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
+    /// are many, and they have nothing that their owner has not.
+    fn is_used(&self, gate: &str) -> bool {
+        let mut live = self.scene.world.live.objects().iter().filter(|object| gates::may_need(gate, object));
+        live.any(|object| {
+            super::machines::read(object, &self.versions).is_some_and(|value| {
+                let needs = gates::needs(&object.key, &value, true, &self.versions);
+                needs.iter().any(|need| need.gate == gate)
+            })
+        })
     }
 
     /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
@@ -346,17 +361,16 @@ impl<'a> Stage<'a> {
     }
 }
 
+impl Gates for Stage<'_> {
+    fn is_on(&self, gate: &str) -> Option<bool> {
+        self.told_gate(gate)
+    }
+}
+
 /// Whether objects of a key's kind own Machines.
 fn owns_machines(key: &Key) -> bool {
     matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
         || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
-}
-
-/// Whether an object has the ignition format.
-fn uses_ignition(object: &Value) -> bool {
-    let places = ["/spec", "/spec/template/spec", "/spec/kubeadmConfigSpec", "/spec/template/spec/kubeadmConfigSpec"];
-    let format = |place: &&str| object.pointer(place).and_then(|spec| text(spec, "/format"));
-    places.iter().filter_map(format).any(|format| format == "ignition")
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::admission::refuse;
+use super::gates::{PREFLIGHT, State};
 use super::kcp_admission::Refusal;
 use super::machines::{annotation, label, text};
 use super::{checks_admission, labels, replicas};
@@ -21,7 +22,7 @@ pub fn refusals(
     old: &Value,
     new: &Value,
     versions: &Versions,
-    gates: &dyn Fn(&str, bool) -> bool,
+    gates: &dyn Fn(&str) -> State,
 ) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
@@ -33,7 +34,7 @@ pub fn refusals(
     }
     match kind {
         "MachineDeployment" | "MachineSet" => {
-            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out, true);
+            template(new, "/spec/template/spec", "template.spec", versions, &spec, &mut out, true);
             selected(new, &spec, &mut out);
             preflight(new, versions, gates, &mut out);
             naming(new, versions, &spec, &mut out);
@@ -44,14 +45,14 @@ pub fn refusals(
             autoscaler(new, &mut out);
         }
         "MachinePool" => {
-            template(new, "/spec/template/spec", "template.spec", versions, gates, &spec, &mut out, false);
+            template(new, "/spec/template/spec", "template.spec", versions, &spec, &mut out, false);
             if items(new.pointer("/spec/template/spec/taints")) > 0 {
                 refuse(&mut out, RULE, &spec, "template.spec.taints", "a MachinePool cannot have taints");
             }
             labels::refusals(new.pointer("/spec/template/metadata"), &spec.key("template").key("metadata"), &mut out);
             autoscaler(new, &mut out);
         }
-        "Machine" => template(new, "/spec", "", versions, gates, &spec, &mut out, false),
+        "Machine" => template(new, "/spec", "", versions, &spec, &mut out, false),
         "MachineHealthCheck" => checks_admission::health_check(new, &spec, &mut out),
         "MachineDrainRule" => checks_admission::drain_rule(new, &spec, &mut out),
         "Cluster" => cluster(old, new, versions, &spec, &mut out),
@@ -119,16 +120,11 @@ fn cluster_name(kind: &str, old: &Value, new: &Value, versions: &Versions, spec:
 }
 
 /// What every Machine spec must have.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one check with two callers; the arguments are what the webhook has at hand."
-)]
 fn template(
     new: &Value,
     pointer: &str,
     below: &str,
     versions: &Versions,
-    gates: &dyn Fn(&str, bool) -> bool,
     spec: &Path,
     out: &mut Vec<Refusal>,
     asks_late: bool,
@@ -155,29 +151,12 @@ fn template(
     }
     let taints = machine.get("taints");
     if items(taints) > 0 && versions.capi(12) {
-        taint_refusals(machine, taints, &place("taints"), gates, spec, out);
+        taint_refusals(taints, &place("taints"), spec, out);
     }
 }
 
-/// Taints need their gate, and some keys belong to others.
-pub(super) fn taint_refusals(
-    _machine: &Value,
-    taints: Option<&Value>,
-    below: &str,
-    gates: &dyn Fn(&str, bool) -> bool,
-    spec: &Path,
-    out: &mut Vec<Refusal>,
-) {
-    if !gates("MachineTaintPropagation", false) {
-        refuse(
-            out,
-            RULE,
-            spec,
-            below,
-            "taints need the feature gate MachineTaintPropagation, which is off unless somebody turned it on",
-        );
-        return;
-    }
+/// Some keys of taints belong to others.
+pub(super) fn taint_refusals(taints: Option<&Value>, below: &str, spec: &Path, out: &mut Vec<Refusal>) {
     for (place, taint) in taints.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let key = text(taint, "/key").unwrap_or_default();
         let reserved = key == "node-role.kubernetes.io/control-plane"
@@ -218,15 +197,14 @@ fn selected(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// Checks that are skipped must be known ones.
-fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str, bool) -> bool, out: &mut Vec<Refusal>) {
+fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, out: &mut Vec<Refusal>) {
     const KNOWN: [&str; 5] =
         ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
     // The last one came with 1.10, and the gate is on since 1.9.
     let known = if versions.capi(10) { &KNOWN[..] } else { &KNOWN[..4] };
     let name = "machineset.cluster.x-k8s.io/skip-preflight-checks";
     let Some(told) = annotation(new, name).filter(|told| !told.is_empty()) else { return };
-    if gates("MachineSetPreflightChecks", versions.capi(9)) && told.split(',').any(|word| !known.contains(&word.trim()))
-    {
+    if gates(PREFLIGHT) == State::On && told.split(',').any(|word| !known.contains(&word.trim())) {
         let at = Path::root().key("metadata").key("annotations").key(name);
         refuse(out, RULE, &at, "", format!("it names a preflight check that is not known: {told}"));
     }

@@ -38,8 +38,26 @@ pub struct Asked<'a> {
     pub used_by: &'a [String],
     /// The providers' versions.
     pub versions: &'a Versions,
-    /// Feature gates that were told.
-    pub gates: &'a BTreeMap<String, bool>,
+    /// What is known of the controllers' feature gates.
+    pub gates: &'a dyn Gates,
+}
+
+/// Somebody who may know whether a feature gate of the controllers is on.
+pub trait Gates {
+    /// Whether it is on; `None` where that is not known.
+    fn is_on(&self, gate: &str) -> Option<bool>;
+}
+
+impl Gates for BTreeMap<String, bool> {
+    fn is_on(&self, gate: &str) -> Option<bool> {
+        self.get(gate).copied()
+    }
+}
+
+impl std::fmt::Debug for dyn Gates + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gates")
+    }
 }
 
 /// The rule that was found, filled in.
@@ -134,10 +152,7 @@ impl Rule {
             && when.after.as_ref().is_none_or(|list| one_of(asked.after, list))
             && when.field.iter().all(|(path, list)| field(asked.new, path, list))
             && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
-            && when
-                .gate
-                .as_ref()
-                .is_none_or(|gate| asked.gates.get(&gate.name).copied().unwrap_or(gate.default) == gate.state)
+            && when.gate.as_ref().is_none_or(|gate| asked.gates.is_on(&gate.name).unwrap_or(gate.default) == gate.state)
             && (when.used_by.is_empty() || when.used_by.iter().any(|kind| asked.used_by.contains(kind)))
     }
 }

@@ -13,7 +13,7 @@ mod user;
 mod versions;
 
 pub use explain::explain;
-pub use matching::{Asked, Hit, Rules, Shift};
+pub use matching::{Asked, Gates, Hit, Rules, Shift};
 pub use meta::{check_pack, check_user_rules};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
+use crate::controllers::gates;
 use crate::host::{Detected, HostKind, ReleaseName, kinds};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
+use crate::rules::Versions;
 
 /// The core group of Cluster API.
 pub const CORE: &str = "cluster.x-k8s.io";
@@ -64,8 +66,21 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     application(asked, &mut plan);
     plan.release = release(asked, plan.kinds.is_empty());
     plan.providers = !plan.kinds.is_empty();
+    plan.gates = asked.rendered.objects().iter().any(needs_gate);
     plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
     Ok(plan)
+}
+
+/// Whether an object needs a feature gate that is off unless somebody turned it on.
+fn needs_gate(object: &Object) -> bool {
+    let newest = Versions::told("cluster-api", "");
+    let may = |gate: &&str| gates::may_need(gate, object) && !gates::is_usually_on(gate, &newest);
+    if !gates::ALL.iter().any(may) {
+        return false;
+    }
+    object.value().is_ok_and(|value| {
+        gates::needs(&object.key, &value, true, &newest).iter().any(|need| !gates::is_usually_on(need.gate, &newest))
+    })
 }
 
 /// One place for the choice between a cluster-wide list and one a namespace.

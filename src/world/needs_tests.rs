@@ -59,6 +59,21 @@ fn a_control_plane_needs_its_machines_and_no_workers() {
 }
 
 #[test]
+fn feature_gates_are_asked_for_where_the_chart_needs_one() {
+    let plan_of = |format: &str| {
+        let value = json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfigTemplate",
+            "metadata": {"name": "x", "namespace": "telco"}, "spec": {"template": {"spec": {"format": format}}}});
+        plan(vec![Object::from_value(value, 0).expect("an object")], &Policy::default(), &[], Host::default())
+    };
+    let asked = plan_of("ignition");
+    assert!(asked.gates && asked.lines().iter().any(|line| line.contains("feature gates")));
+    assert!(!plan_of("cloud-config").gates);
+    // A gate that is usually on is not worth a question.
+    let pool = object("cluster.x-k8s.io/v1beta2", "MachinePool", Some("telco"), "mp");
+    assert!(!plan(vec![pool], &Policy::default(), &[], Host::default()).gates);
+}
+
+#[test]
 fn workers_need_their_revisions() {
     let plan = plan(
         vec![object("cluster.x-k8s.io/v1beta2", "MachineDeployment", Some("telco"), "md")],

@@ -131,6 +131,8 @@ pub struct ReadPlan {
     pub release: Option<ReleaseRead>,
     /// Whether the versions of the providers are asked for.
     pub providers: bool,
+    /// Whether the feature gates of the controllers are asked for.
+    pub gates: bool,
     /// Objects without a namespace while none is known: their keys cannot be looked up.
     pub homeless: Vec<crate::object::Key>,
 }
@@ -158,6 +160,9 @@ impl ReadPlan {
         }
         if self.providers {
             lines.push("list the provider versions: Providers, CAPIProviders, controller Deployments, CRDs".to_owned());
+        }
+        if self.gates {
+            lines.push("list the controller Deployments: feature gates that the chart needs".to_owned());
         }
         lines
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Provider;
+use crate::controllers::gates;
 
 /// One version that was found, before providers of one name are put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,56 @@ pub fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sight
         version: version(labels.get("app.kubernetes.io/version")?)?,
         evidence: format!("label of CustomResourceDefinition {name}"),
     })
+}
+
+/// The feature gates of a controller: those that its arguments name, and those that are off because they do not.
+///
+/// Empty for controllers whose gates nothing here depends on (cluster-api `core/main.go`, `bootstrap/kubeadm/main.go` and
+/// `controlplane/kubeadm/main.go`, `--feature-gates`).
+#[must_use]
+pub fn gates(object: &Value) -> BTreeMap<String, bool> {
+    let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(PROVIDER_LABEL)?.as_str());
+    // Only the gates that this controller's webhooks ask for say something.
+    let own: &[&str] = match label {
+        Some("cluster-api") => &[gates::TAINTS, gates::TOPOLOGY, gates::RUNTIME],
+        Some("bootstrap-kubeadm") => &[gates::IGNITION],
+        Some("control-plane-kubeadm") => &[gates::IGNITION, gates::TAINTS, gates::TOPOLOGY],
+        _ => return BTreeMap::new(),
+    };
+    let containers = object.pointer("/spec/template/spec/containers").and_then(Value::as_array);
+    let lists =
+        containers.into_iter().flatten().flat_map(|container| [container.get("command"), container.get("args")]);
+    let words: Vec<&str> = lists.flatten().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+    let mut told = BTreeMap::new();
+    for (place, word) in words.iter().enumerate() {
+        let list = match word.trim_start_matches('-').strip_prefix("feature-gates") {
+            Some("") => words.get(place + 1).copied(),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        for gate in list.unwrap_or_default().split(',') {
+            if let Some((name, state)) = gate.split_once('=') {
+                told.insert(name.trim().to_owned(), state.trim().eq_ignore_ascii_case("true"));
+            }
+        }
+    }
+    let all = told.get("AllAlpha").copied().unwrap_or(false);
+    let usual = own.iter().map(|name| ((*name).to_owned(), all)).filter(|(name, _)| !told.contains_key(name));
+    let usual: Vec<_> = usual.collect();
+    told.extend(usual);
+    told.retain(|name, _| gates::ALL.contains(&name.as_str()));
+    told
+}
+
+/// Puts the gates of several controllers together; one that they do not agree about is not known.
+#[must_use]
+pub fn agreed(controllers: impl Iterator<Item = BTreeMap<String, bool>>) -> BTreeMap<String, bool> {
+    let mut states: BTreeMap<String, Option<bool>> = BTreeMap::new();
+    for (name, state) in controllers.flatten() {
+        let known = states.entry(name).or_insert(Some(state));
+        *known = known.filter(|known| *known == state);
+    }
+    states.into_iter().filter_map(|(name, state)| Some((name, state?))).collect()
 }
 
 /// Label that clusterctl and the provider manifests put on everything of a provider.
@@ -146,6 +197,35 @@ mod tests {
 
     fn seen(name: &str, version: &str) -> Sighting {
         Sighting { name: name.to_owned(), version: version.to_owned(), evidence: "e".to_owned() }
+    }
+
+    #[test]
+    fn feature_gates_are_read_from_arguments() {
+        let manager = |label: &str, args: &[&str]| {
+            json!({"metadata": {"name": "m", "labels": {PROVIDER_LABEL: label}},
+            "spec": {"template": {"spec": {"containers": [{"command": ["/manager"], "args": args}]}}}})
+        };
+        let map = |told: &[(&str, bool)]| -> BTreeMap<String, bool> {
+            told.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect()
+        };
+        let named = manager(
+            "bootstrap-kubeadm",
+            &["--v=2", "--feature-gates=MachinePool=true,KubeadmBootstrapFormatIgnition=true,X=true"],
+        );
+        assert_eq!(gates(&named), map(&[(gates::IGNITION, true), (gates::POOLS, true)]));
+        let apart = manager("bootstrap-kubeadm", &["--feature-gates", "KubeadmBootstrapFormatIgnition=false"]);
+        assert_eq!(gates(&apart), map(&[(gates::IGNITION, false)]));
+        assert_eq!(gates(&manager("bootstrap-kubeadm", &["--v=2"])), map(&[(gates::IGNITION, false)]));
+        assert_eq!(gates(&manager("infrastructure-openstack", &["--feature-gates=X=true"])), map(&[]));
+        let all = manager("cluster-api", &["--feature-gates=AllAlpha=true,RuntimeSDK=false"]);
+        assert_eq!(gates(&all), map(&[(gates::TAINTS, true), (gates::TOPOLOGY, true), (gates::RUNTIME, false)]));
+    }
+
+    #[test]
+    fn gates_that_controllers_do_not_agree_about_are_not_known() {
+        let one = BTreeMap::from([("A".to_owned(), true), ("B".to_owned(), true)]);
+        let other = BTreeMap::from([("A".to_owned(), false), ("B".to_owned(), true)]);
+        assert_eq!(agreed([one.clone(), other, one].into_iter()), BTreeMap::from([("B".to_owned(), true)]));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
 use rollgate::compare::{Action, Pair, changes};
-use rollgate::controllers::{Scene, classify};
+use rollgate::controllers::{Scene, classify, gates};
 use rollgate::effect::Effect;
 use rollgate::host::Host;
 use rollgate::object::{Inventory, Object};
-use rollgate::rules::Rules;
+use rollgate::rules::{Rules, Versions};
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -175,11 +175,16 @@ impl Recording {
         let mut lines = text.lines();
         let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("a header");
         let said = |key: &str| header[key].as_str().unwrap_or_default().to_owned();
-        let mut gates = BTreeMap::new();
+        let mut told = BTreeMap::new();
         for gate in said("gates").split(',') {
             if let Some((name, state)) = gate.split_once('=') {
-                gates.insert(name.to_owned(), state == "true");
+                told.insert(name.to_owned(), state == "true");
             }
+        }
+        // A recording was made with the gates that it names and no others.
+        let newest = Versions::told("cluster-api", "");
+        for gate in gates::ALL.into_iter().filter(|gate| !gates::is_usually_on(gate, &newest)) {
+            told.entry(gate.to_owned()).or_insert(false);
         }
         let (provider, version) = (said("provider"), said("version"));
         let mut out = Self {
@@ -187,7 +192,7 @@ impl Recording {
             provider,
             version,
             now: said("now"),
-            gates,
+            gates: told,
             bases: BTreeMap::new(),
             cases: Vec::new(),
             pending: BTreeMap::new(),

@@ -198,6 +198,7 @@ fn in_place(
         used_by: &[],
         assessment: assessment.as_ref(),
         refusals: &[],
+        open: &[],
         same: false,
         dropped: &[],
     };

@@ -1,5 +1,5 @@
 //! Asks for the versions of the providers, the best record first, and stops at the first that answers.
-//! What may not be read is a warning, since the newest known version is then assumed; what broke is a doubt.
+//! Feature gates are read from the controllers' arguments. What may not be read is a warning, since the newest known version is then assumed; what broke is a doubt.
 
 use std::collections::BTreeSet;
 
@@ -62,6 +62,23 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
     outcome.world.providers = providers::merge(&sightings);
     if sightings.is_empty() {
         told(outcome, refusals);
+    }
+}
+
+/// Fills in the feature gates that the chart needs. Where the controllers cannot be read, nothing is known of them, and what
+/// depends on them says so.
+pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+    if !outcome.plan.gates {
+        return;
+    }
+    let wanted = GroupKind::new("apps", "Deployment");
+    catalogue.more(caller, &BTreeSet::from([(wanted.clone(), None)])).await;
+    let Ok(Served::As(resource) | Served::Otherwise(resource)) = catalogue.find(&wanted, None) else { return };
+    if let Ok(listed) =
+        list::list(caller, &resource.path(None), Some(PROVIDER_LABEL), list::JSON, Keep::default()).await
+    {
+        let found = listed.objects.iter().filter_map(|object| Some(providers::gates(object.value().ok()?.as_ref())));
+        outcome.world.feature_gates = providers::agreed(found);
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
     }
     record::read(caller, online, outcome).await;
     installed::read(caller, &mut catalogue, outcome).await;
+    installed::gates(caller, &mut catalogue, outcome).await;
     removed(caller, online, &mut catalogue, outcome, progress).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
 }
