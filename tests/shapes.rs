@@ -1,5 +1,6 @@
 //! Makes `src/rules/shapes/shapes.json` from the CRDs of each provider version: which fields there are, of which type,
-//! within which limits. Run with `ROLLGATE_CRDS="cluster-api@1.14.2=DIR rke2@0.21.0=DIR ..." cargo test --test shapes -- --ignored`.
+//! within which limits. Run with `ROLLGATE_CRDS="cluster-api@1.14.2=DIR rke2@0.21.0=DIR ..." cargo test --test shapes -- --ignored`;
+//! versions that are not named stay in the file as they are. The second group of the vSphere provider stands under `vmware.`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Pool {
             }
         }
         if let Some(rules) = schema["x-kubernetes-validations"].as_array() {
-            put("w", &rules.iter().map(|rule| rule_word(&rule["rule"])).collect());
+            put("w", &rules.iter().flat_map(|rule| rule_words(&rule["rule"])).collect());
         }
         if schema["additionalProperties"].is_object() {
             let below = self.schema(&schema["additionalProperties"]);
@@ -87,9 +88,18 @@ impl Pool {
     }
 }
 
-/// A validation rule in a word of our own; an unknown one is named as such and never holds anything.
-fn rule_word(rule: &Value) -> Value {
+/// A validation rule in words of our own.
+fn rule_words(rule: &Value) -> Vec<Value> {
     let text: String = rule.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    // A field that comes or goes with nothing, and whose value stays, is two rules in one.
+    match text.split_once(" && ") {
+        Some((first, second)) if first.contains(") == has(oldSelf.") => vec![rule_word(first), rule_word(second)],
+        _ => vec![rule_word(&text)],
+    }
+}
+
+/// One validation rule; an unknown one is named as such and never holds anything.
+fn rule_word(text: &str) -> Value {
     if text == "self.all(x, self.exists_one(y, x.name == y.name))" {
         json!({"unique": "name"})
     } else if text == "self.all(x, self.exists_one(y, x == y))" {
@@ -98,6 +108,25 @@ fn rule_word(rule: &Value) -> Value {
         json!({"not": list.split(',').map(|word| word.trim().trim_matches('\'')).collect::<Vec<_>>()})
     } else if let Some(pattern) = text.strip_prefix("self.matches('").and_then(|text| text.strip_suffix("')")) {
         json!({"matches": pattern})
+    } else if let Some(list) = text.strip_prefix("self in [").and_then(|text| text.strip_suffix("]")) {
+        let words: Vec<&str> = list.split(',').map(|word| word.trim().trim_matches('\'')).collect();
+        json!({"matches": format!("^({})$", words.join("|"))})
+    } else if let Some(start) = text.strip_prefix("self.startsWith('").and_then(|text| text.strip_suffix("')")) {
+        json!({"matches": format!("^{start}")})
+    } else if let Some((field, _)) =
+        text.strip_prefix("has(self.").and_then(|text| text.split_once(") == has(oldSelf."))
+    {
+        json!({"kept": field})
+    } else if let Some(fields) = text.strip_prefix("!has(self.")
+        && let Some((one, rest)) = fields.split_once(") || !has(self.")
+    {
+        match rest.split_once(") || self.") {
+            None => json!({"notBoth": [one, rest.trim_end_matches(')')]}),
+            Some((other, rest)) => match rest.split_once(" != ") {
+                Some((named, value)) if named == other => json!({"clash": [one, other, value.trim_matches('\'')]}),
+                _ => json!({"unread": text}),
+            },
+        }
     } else if text == "!(has(self.secret) && has(self.configMap))" {
         json!({"notBoth": ["secret", "configMap"]})
     } else if text == "!has(self.data) || !has(self.config)" {
@@ -121,7 +150,7 @@ fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
     for path in entries {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         if path.is_dir() {
-            if !matches!(name.as_str(), "test" | "docs" | "hack" | "supervisor" | "clusterctl") {
+            if !matches!(name.as_str(), "test" | "docs" | "hack" | "clusterctl") {
                 crds(&path, out);
             }
         } else if path.to_string_lossy().contains("crd/bases/") && name.ends_with(".yaml") {
@@ -134,15 +163,25 @@ fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
 #[ignore = "needs the CRDs of the providers"]
 fn remake() {
     let told = std::env::var("ROLLGATE_CRDS").expect("ROLLGATE_CRDS names the folders");
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/shapes/shapes.json");
+    let have: Value =
+        std::fs::read(&place).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_else(|| json!({}));
     let mut pool = Pool::default();
-    let mut roots: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for node in have["nodes"].as_array().into_iter().flatten() {
+        pool.add(node);
+    }
+    let mut roots: BTreeMap<String, BTreeMap<String, usize>> =
+        serde_json::from_value(have["roots"].clone()).unwrap_or_default();
     for (name, folder) in told.split_whitespace().map(|word| word.split_once('=').expect("NAME@VERSION=DIR")) {
         let mut files = Vec::new();
         crds(Path::new(folder), &mut files);
         for file in files {
             let bytes = std::fs::read(&file).expect("a readable CRD");
             let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("a CRD");
-            let kind = tree["spec"]["names"]["kind"].as_str().expect("a kind").to_owned();
+            let kind = tree["spec"]["names"]["kind"].as_str().expect("a kind");
+            // The vSphere provider has two groups with kinds of the same names.
+            let is_second = tree["spec"]["group"].as_str().is_some_and(|group| group.starts_with("vmware."));
+            let kind = if is_second { format!("vmware.{kind}") } else { kind.to_owned() };
             for version in tree["spec"]["versions"].as_array().expect("versions") {
                 let word = version["name"].as_str().expect("a name");
                 if !matches!(word, "v1beta1" | "v1beta2") {
@@ -160,6 +199,5 @@ fn remake() {
     let lines: Vec<String> = roots.iter().map(|(name, kinds)| format!("{}: {}", json!(name), json!(kinds))).collect();
     text.push_str(&lines.join(",\n"));
     text.push_str("\n}}\n");
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/shapes/shapes.json");
     std::fs::write(place, text).expect("the file can be written");
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::gates::{Open, State};
 use super::kcp_admission::Refusal;
+use super::{aws_admission, aws_machine_admission, eks_admission};
 use super::{
     checks_admission, defaulting, docker_admission, fixed_template, gates, hub, metal3_admission, openstack_admission,
 };
@@ -61,9 +62,11 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
             }
             defaulting::fill_in(&pair.key, &pair.api_version, shape, side, versions);
         }
-        // A config without a spec is let through: Go leaves the whole block out.
-        let no_spec =
-            matches!(kind, "KubeadmConfig" | "KubeadmConfigTemplate") && new.get("spec").is_none_or(Value::is_null);
+        // What needs no spec is let through without one: Go leaves the whole block out.
+        let needs_none = matches!(kind, "KubeadmConfig" | "KubeadmConfigTemplate")
+            || kind.starts_with("VSphere")
+            || kind.starts_with("AWS");
+        let no_spec = needs_none && new.get("spec").is_none_or(Value::is_null);
         if !no_spec {
             // What was there already is let through; of a new object nothing was.
             let past = if is_new { None } else { Some(&old) };
@@ -86,10 +89,10 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
         refusals.extend(off);
         refusals.extend(by_webhook(pair, &old, &new, versions, state));
     }
-    let fixed = fixed_template::differences(kind, &pair.api_version, &old, &new, versions);
+    let fixed = fixed_template::differences(&pair.key, &pair.api_version, &old, &new, versions);
     let same = fixed.as_ref().is_some_and(Vec::is_empty);
     if refusals.is_empty() {
-        refusals.extend(fixed.into_iter().flatten().map(fixed_template::refusal));
+        refusals.extend(fixed.into_iter().flatten().map(|path| fixed_template::refusal(&pair.key, path)));
     }
     Some((Sides { old, new }, Admission { dropped, refusals, open, same }))
 }
@@ -97,7 +100,18 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
 fn has_shapes(group: &str) -> bool {
     let head = group.strip_suffix("cluster.x-k8s.io");
-    matches!(head, Some("" | "addons." | "bootstrap." | "controlplane." | "infrastructure." | "ipam." | "runtime."))
+    matches!(
+        head,
+        Some(
+            "" | "addons."
+                | "bootstrap."
+                | "controlplane."
+                | "infrastructure."
+                | "ipam."
+                | "runtime."
+                | "vmware.infrastructure."
+        )
+    )
 }
 
 /// What the schema refuses about the new side and not about the old one: what was there already is let through.
@@ -152,6 +166,8 @@ fn by_webhook(
     versions: &Versions,
     gates: &dyn Fn(&str) -> State,
 ) -> Vec<Refusal> {
+    let is_new = pair.action == Action::Create;
+    let past = (!is_new).then_some(old);
     match (pair.key.group.as_str(), pair.key.kind.as_str()) {
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
             let mut out = kcp_admission::refusals(old, new, versions);
@@ -186,16 +202,20 @@ fn by_webhook(
             docker_admission::refusals(&pair.key.kind, old, new)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("OpenStack") => {
-            openstack_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
+            openstack_admission::refusals(kind, past, new, versions)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("VSphere") => {
-            vsphere_admission::refusals(kind, pair.action == Action::Create, new)
+            vsphere_admission::refusals(kind, is_new, new)
         }
-        ("vmware.infrastructure.cluster.x-k8s.io", kind) => {
-            vsphere_admission::supervisor(kind, (pair.action != Action::Create).then_some(old), new)
+        ("infrastructure.cluster.x-k8s.io", "AWSCluster") => aws_admission::cluster(past, new),
+        ("infrastructure.cluster.x-k8s.io", "AWSClusterTemplate") if is_new => aws_admission::cluster_template(new),
+        ("infrastructure.cluster.x-k8s.io", "AWSMachine") => aws_machine_admission::machine(past, new),
+        ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate") if is_new => aws_machine_admission::template(new),
+        ("controlplane.cluster.x-k8s.io", kind @ ("AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate")) => {
+            eks_admission::refusals(kind, past, new)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("Metal3") => {
-            metal3_admission::refusals(kind, (pair.action != Action::Create).then_some(old), new, versions)
+            metal3_admission::refusals(kind, past, new, versions)
         }
         ("cluster.x-k8s.io", kind) => workers_admission::refusals(kind, old, new, versions, gates),
         _ => Vec::new(),

@@ -1,16 +1,32 @@
 //! What mutating webhooks fill in before the schema is asked, in the form in which the object was written.
 //! Read beside the `Default` methods in `core/webhooks/admission` and `controlplane/kubeadm/webhooks/admission` of
 //! Cluster API 1.14, `test/infrastructure/docker/internal/webhooks` of the same, and controller-runtime
-//! `pkg/webhook/admission/defaulter_custom.go`, which writes an object anew from Go's types.
+//! `pkg/webhook/admission/defaulter_custom.go`, which writes an object anew from Go's types. AWS has `aws_defaults`.
 
 use serde_json::{Map, Value, json};
 
+use super::aws_defaults;
 use crate::object::Key;
 use crate::rules::{Shape, Versions};
 
 /// Sends one side of a write through the mutating webhook of its kind.
 pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut Value, versions: &Versions) {
     let kind = key.kind.as_str();
+    if kind.starts_with("VSphere") {
+        vsphere(key, api_version, shape, object);
+        return;
+    }
+    if aws_defaults::HAVE_WEBHOOKS.contains(&kind) {
+        // Since controller-runtime 0.23 (2.12) the object is only written anew where a default changed it.
+        let before = versions.at_least("aws", 2, 12).then(|| object.clone());
+        aws_defaults::fill_in(kind, object, versions);
+        if before.is_none_or(|before| before != *object)
+            && let Some(spec) = object.get_mut("spec")
+        {
+            shape.write_zeros(spec);
+        }
+        return;
+    }
     let of_newer_webhook = HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1");
     let before = (of_newer_webhook && versions.capi(13) && of_cluster_api(&key.group)).then(|| object.clone());
     mutate(kind, api_version, object, versions);
@@ -27,6 +43,41 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
         // Since 1.11 only what Go cannot leave out is added to the written text, and since 1.13 (controller-runtime 0.23)
         // only where a default changed something at all. Written as v1beta1 the text stays as it is.
         shape.add_zeros(spec);
+    }
+}
+
+/// What the webhooks of the vSphere provider fill in, which write the object anew from Go's types
+/// (`internal/webhooks/vsphere{machine,deploymentzone,failuredomain}.go` and `vmware/vspheremachine.go` of 1.14).
+fn vsphere(key: &Key, api_version: &str, shape: Shape, object: &mut Value) {
+    let is_second = key.group.starts_with("vmware.");
+    let is_written = match key.kind.as_str() {
+        "VSphereMachine" => true,
+        "VSphereDeploymentZone" | "VSphereFailureDomain" => !is_second,
+        _ => false,
+    };
+    if !is_written {
+        return;
+    }
+    let Some(spec) = object.as_object_mut().and_then(|map| map_at(map, "spec")) else { return };
+    match (key.kind.as_str(), is_second) {
+        ("VSphereMachine", false) if spec.get("datacenter").is_none_or(|told| told == "") => {
+            spec.insert("datacenter".to_owned(), json!("*"));
+        }
+        ("VSphereDeploymentZone", _) => {
+            spec.entry("controlPlane").or_insert(json!(true));
+        }
+        ("VSphereFailureDomain", _) => {
+            for key in ["region", "zone"] {
+                if let Some(part) = map_at(spec, key) {
+                    part.entry("autoConfigure").or_insert(json!(false));
+                }
+            }
+        }
+        _ => {}
+    }
+    // The types of v1beta2 leave out what v1beta1 writes.
+    if let Some(spec) = object.get_mut("spec").filter(|_| !api_version.ends_with("v1beta2")) {
+        shape.round_trip(spec);
     }
 }
 
@@ -125,7 +176,7 @@ fn of_cluster_api(group: &str) -> bool {
 }
 
 /// The map at a key, made where there is none; `None` where something else stands there.
-fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+pub(super) fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
     map.entry(key).or_insert_with(|| json!({})).as_object_mut()
 }
 

@@ -1,16 +1,18 @@
-//! Mirror of the webhooks that refuse another content under the name of a template.
+//! Mirror of the webhooks that refuse another content under the name of a template, or another spec of a Machine.
 //! Read beside `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplanetemplate.go` (ValidateUpdate) and
 //! `test/infrastructure/docker/internal/webhooks/{dev,docker}machinetemplate.go` of Cluster API 1.14; up to 1.13 the first
 //! is `controlplane/kubeadm/internal/webhooks`. All of them compare Go values, so what Go cannot tell apart is the same.
+//! What the infrastructure providers compare, and how, stands in `fixed_infra`.
 
 use serde_json::{Map, Value, json};
 
 use super::diff::{self, Style};
+use super::fixed_infra;
 use super::hub::go_seconds;
 use super::kcp_admission::Refusal;
 use super::kcp_config::{self, old_defaults};
 use super::kcp_config_old::OLD_STYLE;
-use crate::object::Path;
+use crate::object::{Key, Path};
 use crate::rules::Versions;
 
 /// What the types of v1beta2 keep apart where conversion from v1beta1 made the value: empty lists and maps are lost there.
@@ -70,12 +72,16 @@ const DOCKER_WRITTEN: Style = Style {
 /// The places at which the content of a template differs; `None` for a kind that is not mirrored here.
 #[must_use]
 pub(super) fn differences(
-    kind: &str,
+    key: &Key,
     api_version: &str,
     old: &Value,
     new: &Value,
     versions: &Versions,
 ) -> Option<Vec<Path>> {
+    if let Some(fixed) = fixed_infra::of(key) {
+        return fixed.differences(old, new, versions);
+    }
+    let kind = key.kind.as_str();
     let is_old = api_version.ends_with("v1beta1");
     let content = |side: &Value| side.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
     let (mut before, mut after) = (content(old), content(new));
@@ -98,13 +104,28 @@ pub(super) fn differences(
     Some(diff::places(Some(&before), Some(&after), &at))
 }
 
+/// Whether the comparison of a kind is about a path: equal contents say that nothing happens there.
+#[must_use]
+pub(super) fn covers(key: &Key, path: &Path) -> bool {
+    let is_template = |path: &Path| {
+        let spec = Path::root().key("spec");
+        spec.key("template").key("spec").covers(path) || *path == spec || *path == spec.key("template")
+    };
+    fixed_infra::of(key).map_or_else(|| is_template(path), |fixed| fixed.covers(path))
+}
+
 /// The refusal of a place that differs.
 #[must_use]
-pub(super) fn refusal(path: Path) -> Refusal {
-    let message = format!(
-        "the webhook refuses another content under the same name ({path}); new content needs a template of another name and a moved reference"
-    );
-    Refusal { rule: "template/content", path, message }
+pub(super) fn refusal(key: &Key, path: Path) -> Refusal {
+    let rule = fixed_infra::of(key).map_or("template/content", |fixed| fixed.rule);
+    let message = if rule == "template/content" {
+        format!(
+            "the webhook refuses another content under the same name ({path}); new content needs a template of another name and a moved reference"
+        )
+    } else {
+        format!("the webhook refuses another value of {path} later")
+    };
+    Refusal { rule, path, message }
 }
 
 /// The content of a control plane template as its webhook compares it.
@@ -162,7 +183,7 @@ fn defaults_of_v1beta1(config: &mut Map<String, Value>) {
 }
 
 /// Spells durations alike: Go compares what they mean.
-fn durations(value: &mut Value) {
+pub(super) fn durations(value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (key, child) in map.iter_mut() {
@@ -194,10 +215,14 @@ fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, 
 mod tests {
     use super::*;
 
+    fn key(kind: &str) -> Key {
+        Key::new("infrastructure.cluster.x-k8s.io/v1beta2", kind, None, "x")
+    }
+
     fn places(api_version: &str, version: &str, old: Value, new: Value) -> Vec<String> {
         let wrap = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
         let versions = Versions::told("cluster-api", version);
-        let found = differences("KubeadmControlPlaneTemplate", api_version, &wrap(old), &wrap(new), &versions);
+        let found = differences(&key("KubeadmControlPlaneTemplate"), api_version, &wrap(old), &wrap(new), &versions);
         found.expect("a mirrored kind").iter().map(ToString::to_string).collect()
     }
 
@@ -223,7 +248,7 @@ mod tests {
         let side = |text: &str| json!({"spec": {"template": {"spec": {"bootstrapTimeout": text}}}});
         let versions = Versions::told("docker", "v1.14.0");
         let found = |text: &str| {
-            differences("DockerMachineTemplate", "g/v1beta2", &side("1m0s"), &side(text), &versions)
+            differences(&key("DockerMachineTemplate"), "g/v1beta2", &side("1m0s"), &side(text), &versions)
                 .expect("mirrored")
                 .len()
         };

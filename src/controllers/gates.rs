@@ -14,6 +14,10 @@ use crate::rules::Versions;
 
 /// The ignition format of kubeadm configurations.
 pub const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
+/// Ignition with its bucket, of the AWS provider (cluster-api-provider-aws `feature/feature.go`).
+pub const AWS_IGNITION: &str = "BootstrapFormatIgnition";
+/// More than one network in the supervisor mode of the vSphere provider (cluster-api-provider-vsphere `feature/feature.go`).
+pub const NETWORKS: &str = "MultiNetworks";
 /// Taints of Machines.
 pub const TAINTS: &str = "MachineTaintPropagation";
 /// Clusters with a topology, and their classes.
@@ -28,7 +32,8 @@ pub const PREFLIGHT: &str = "MachineSetPreflightChecks";
 pub const RESOURCE_SETS: &str = "ClusterResourceSet";
 
 /// All of them.
-pub const ALL: [&str; 7] = [IGNITION, TAINTS, TOPOLOGY, POOLS, RUNTIME, PREFLIGHT, RESOURCE_SETS];
+pub const ALL: [&str; 9] =
+    [IGNITION, AWS_IGNITION, NETWORKS, TAINTS, TOPOLOGY, POOLS, RUNTIME, PREFLIGHT, RESOURCE_SETS];
 
 /// Gates that are on where nobody says otherwise, each with the first minor version of Cluster API in which they are.
 const USUALLY_ON: [(&str, u64); 3] = [(RESOURCE_SETS, 0), (POOLS, 7), (PREFLIGHT, 9)];
@@ -104,6 +109,8 @@ pub fn needs(key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Ve
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") if !versions.capi(10) => need(RESOURCE_SETS, "spec"),
         ("runtime.cluster.x-k8s.io", "ExtensionConfig") => need(RUNTIME, "spec"),
+        ("infrastructure.cluster.x-k8s.io", kind) => aws_ignition(kind, object, is_new, &mut need),
+        ("vmware.infrastructure.cluster.x-k8s.io", kind) => networks(kind, object, &mut need),
         _ => {}
     }
     out
@@ -118,6 +125,8 @@ pub fn may_need(gate: &str, object: &Object) -> bool {
         _ => "",
     };
     let kinds: &[&str] = match gate {
+        AWS_IGNITION => &["AWSCluster", "AWSMachine", "AWSMachineTemplate"],
+        NETWORKS => &["VSphereCluster", "VSphereMachine", "VSphereMachineTemplate"],
         IGNITION => &["KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "KubeadmControlPlaneTemplate"],
         TAINTS => &["KubeadmControlPlane", "MachineDeployment", "MachineSet"],
         TOPOLOGY => &["Cluster", "ClusterClass", "KubeadmControlPlaneTemplate"],
@@ -206,6 +215,32 @@ fn ignition(object: &Value, place: &str, versions: &Versions, need: &mut dyn FnM
     }
 }
 
+/// What the webhooks of the AWS provider ask their own gate for: of Machines and their templates only when they are new.
+fn aws_ignition(kind: &str, object: &Value, is_new: bool, need: &mut dyn FnMut(&'static str, &str)) {
+    let place = match kind {
+        "AWSCluster" => "spec.s3Bucket",
+        "AWSMachine" if is_new => "spec.ignition",
+        "AWSMachineTemplate" if is_new => "spec.template.spec.ignition",
+        _ => return,
+    };
+    if object.pointer(&format!("/{}", place.replace('.', "/"))).is_some_and(Value::is_object) {
+        need(AWS_IGNITION, place);
+    }
+}
+
+/// What the webhooks of the vSphere provider in supervisor mode (`internal/webhooks/vmware` of 1.14) ask their gate for.
+fn networks(kind: &str, object: &Value, need: &mut dyn FnMut(&'static str, &str)) {
+    let place = match kind {
+        "VSphereCluster" => "spec.network.nsxVPC.createSubnetSet",
+        "VSphereMachine" => "spec.network.interfaces",
+        "VSphereMachineTemplate" => "spec.template.spec.network.interfaces",
+        _ => return,
+    };
+    if object.pointer(&format!("/{}", place.replace('.', "/"))).is_some_and(|value| !value.is_null()) {
+        need(NETWORKS, place);
+    }
+}
+
 /// A list of taints with something in it.
 fn taints(object: &Value, place: &str, need: &mut dyn FnMut(&'static str, &str)) {
     let list = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_array);
@@ -284,6 +319,25 @@ mod tests {
         let wanted = [format!("{TOPOLOGY} spec"), format!("{RUNTIME} spec.patches[1].external")];
         assert_eq!(gates("", "ClusterClass", &class, "v1.14.2"), wanted);
         assert_eq!(gates("", "Cluster", &json!({"spec": {"topology": {}}}), "v1.14.2"), [""; 0]);
+    }
+
+    #[test]
+    fn gates_of_other_providers_are_their_own() {
+        let template = json!({"spec": {"template": {"spec": {"ignition": {"version": "3.4"}}}}});
+        let wanted = format!("{AWS_IGNITION} spec.template.spec.ignition");
+        assert_eq!(gates("infrastructure.", "AWSMachineTemplate", &template, "v1.14.2"), [wanted]);
+        let key = Key {
+            group: "infrastructure.cluster.x-k8s.io".to_owned(),
+            kind: "AWSMachineTemplate".to_owned(),
+            namespace: None,
+            name: "x".to_owned(),
+        };
+        assert!(needs(&key, &template, false, &Versions::told("cluster-api", "v1.14.2")).is_empty());
+        assert!(gates("infrastructure.", "AWSCluster", &json!({"spec": {"region": "x"}}), "v1.14.2").is_empty());
+        let machine = json!({"spec": {"network": {"interfaces": {"primary": {}}}}});
+        let wanted = format!("{NETWORKS} spec.network.interfaces");
+        assert_eq!(gates("vmware.infrastructure.", "VSphereMachine", &machine, "v1.14.2"), [wanted]);
+        assert!(gates("infrastructure.", "VSphereMachine", &machine, "v1.14.2").is_empty());
     }
 
     #[test]

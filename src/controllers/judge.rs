@@ -9,7 +9,7 @@ use super::owner::{Assessment, Mirror};
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{admission, diff, hub, topology};
+use super::{admission, diff, fixed_template, hub, topology};
 use crate::compare::{Basis, Change, Pair};
 use crate::effect::Effect;
 use crate::object::{Key, Path, Segment};
@@ -35,7 +35,7 @@ pub(super) struct Subject<'a> {
     pub(super) refusals: &'a [Refusal],
     /// What its webhook may refuse, because nobody said whether its feature gate is on.
     pub(super) open: &'a [Open],
-    /// Whether both sides ask for the same once empty values are dropped.
+    /// Whether both sides are the same to a webhook that compares whole contents.
     pub(super) same: bool,
     /// Fields of the write that the kind does not have, as rendered.
     pub(super) dropped: &'a [Path],
@@ -148,7 +148,7 @@ impl Subject<'_> {
         if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
             return Answer::known(rules, Effect::Unknown, "gate/open").saying(open.because());
         }
-        if (self.same && is_content(path)) || self.has_same_value(path) {
+        if (self.same && fixed_template::covers(self.key, path)) || self.has_same_value(path) {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
         if let Some(answer) = self.by_replicas(path) {
@@ -379,11 +379,6 @@ fn is_computed(path: &Path) -> bool {
     let text = path.to_string();
     starts(path, &["spec", "patches"])
         || [".templateRef", ".ref.", ".infrastructure.", ".bootstrap."].iter().any(|word| text.contains(word))
-}
-
-/// Whether a path lies in what a template is about, beside its labels and annotations.
-fn is_content(path: &Path) -> bool {
-    starts(path, &["spec", "template", "spec"]) || is(path, &["spec"]) || is(path, &["spec", "template"])
 }
 
 /// Whether a path lies in the reference to the infrastructure template.

@@ -2,6 +2,9 @@
 //! One file a controller, readable beside the Go file that it names.
 
 mod admission;
+mod aws_admission;
+mod aws_defaults;
+mod aws_machine_admission;
 pub mod cause;
 mod checks_admission;
 mod classify;
@@ -12,6 +15,8 @@ mod defaulting;
 mod deletions;
 pub mod diff;
 mod docker_admission;
+mod eks_admission;
+mod fixed_infra;
 mod fixed_template;
 pub mod gates;
 mod half_applied;

@@ -1,5 +1,6 @@
 //! Mirror of what the vSphere provider's webhooks refuse beside what the packs say.
-//! Read beside `internal/webhooks/vsphere{machine,machinetemplate}.go` of cluster-api-provider-vsphere 1.14.
+//! Read beside `internal/webhooks/vsphere{machine,machinetemplate}.go` of cluster-api-provider-vsphere 1.14. What may not
+//! change of a whole content stands in `fixed_infra`.
 
 use serde_json::Value;
 
@@ -23,34 +24,32 @@ pub(super) fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
             let at = spec.key("template").key("spec");
             let machine_spec = new.pointer("/spec/template/spec");
             machine(machine_spec, &at, true, &mut out);
-            if machine_spec.is_some_and(|spec| text(spec, "/providerID").is_some()) {
-                refuse(&mut out, RULE, &at, "providerID", "a template has no provider id");
-            }
+            template(machine_spec, &at, &mut out);
         }
         _ => {}
     }
     out
 }
 
-/// What the schema of a cluster in supervisor mode refuses (`apis/supervisor/v1beta1/vspherecluster_types.go`, its markers).
-#[must_use]
-pub(super) fn supervisor(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refusal> {
-    let mut out = Vec::new();
-    if kind != "VSphereCluster" {
-        return out;
+/// What a template has no place for.
+fn template(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let Some(spec) = spec else { return };
+    if spec.get("providerID").is_some_and(|id| !id.is_null()) {
+        refuse(out, RULE, at, "providerID", "a template has no provider id");
     }
-    let at = Path::root().key("spec");
-    let is_whole = |endpoint: &Value| endpoint.get("host").is_some() && endpoint.get("port").is_some();
-    if new.pointer("/spec/controlPlaneEndpoint").is_some_and(|endpoint| !is_whole(endpoint)) {
-        refuse(&mut out, RULE, &at, "controlPlaneEndpoint", "an endpoint needs its host and its port");
+    let devices = spec.pointer("/network/devices").and_then(Value::as_array);
+    for (place, device) in devices.into_iter().flatten().enumerate() {
+        if device.get("ipAddrs").and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+            refuse(out, RULE, at, &format!("network.devices[{place}].ipAddrs"), "a template has no addresses");
+        }
     }
-    let network = |side: &Value| side.pointer("/spec/network").is_some();
-    if new.pointer("/spec/network").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
-        refuse(&mut out, RULE, &at, "network", "a network needs at least one field");
-    } else if old.is_some_and(|old| network(old) != network(new)) {
-        refuse(&mut out, RULE, &at, "network", "it cannot be added or removed later");
+    let is_version = |text: &str| {
+        let digits = text.strip_prefix("vmx-").unwrap_or_default();
+        matches!(digits.len(), 1 | 2) && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if text(spec, "/hardwareVersion").is_some_and(|version| !is_version(version)) {
+        refuse(out, RULE, at, "hardwareVersion", "it must be a version such as vmx-17");
     }
-    out
 }
 
 /// What every Machine's spec must keep to.
@@ -72,6 +71,17 @@ fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>
     }
     if is_new && text(spec, "/network/preferredAPIServerCidr").is_some() {
         refuse(out, RULE, at, "network.preferredAPIServerCidr", "it can no longer be set");
+    }
+    let devices = spec.get("pciDevices").filter(|_| is_new).and_then(Value::as_array);
+    for (place, device) in devices.into_iter().flatten().enumerate() {
+        let has = |key: &str| device.get(key).is_some_and(|value| !value.is_null());
+        let by_ids = has("deviceId") && has("vendorId");
+        let by_profile = text(device, "/vGPUProfile").is_some();
+        let is_half = has("deviceId") != has("vendorId");
+        if by_ids == by_profile || is_half {
+            let message = "a device is named by deviceId and vendorId, or by vGPUProfile";
+            refuse(out, RULE, at, &format!("pciDevices[{place}]"), message);
+        }
     }
     let devices = spec.pointer("/network/devices").and_then(Value::as_array);
     for (place, device) in devices.into_iter().flatten().enumerate() {
@@ -99,17 +109,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_in_supervisor_mode_has_a_whole_endpoint_and_keeps_its_network() {
-        let refused = |old: serde_json::Value, new: serde_json::Value| {
-            let found = supervisor("VSphereCluster", Some(&json!({"spec": old})), &json!({"spec": new}));
+    fn a_new_template_has_no_addresses_and_whole_devices() {
+        let told = |spec: Value| {
+            let found = refusals("VSphereMachineTemplate", true, &json!({"spec": {"template": {"spec": spec}}}));
             found.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
         };
-        let network = json!({"network": {"nsxVPC": {"createSubnetSet": true}}});
-        assert_eq!(refused(json!({}), json!({"controlPlaneEndpoint": {}})), ["spec.controlPlaneEndpoint"]);
-        assert!(refused(json!({}), json!({"controlPlaneEndpoint": {"host": "a", "port": 6443}})).is_empty());
-        assert_eq!(refused(json!({}), json!({"network": {}})), ["spec.network"]);
-        assert_eq!(refused(network.clone(), json!({})), ["spec.network"]);
-        assert!(refused(network.clone(), network).is_empty());
+        let addresses = json!({"network": {"devices": [{"ipAddrs": ["10.6.0.5/24"]}]}});
+        assert_eq!(told(addresses), ["spec.template.spec.network.devices[0].ipAddrs"]);
+        assert_eq!(told(json!({"hardwareVersion": "vmx-17", "pciDevices": [{"vGPUProfile": "a"}]})), [""; 0]);
+        assert_eq!(told(json!({"hardwareVersion": "17", "pciDevices": [{"deviceId": 1}]})).len(), 2);
     }
 
     #[test]

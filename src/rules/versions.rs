@@ -13,6 +13,7 @@ pub const NEWEST: &[(&str, Version)] = &[
     ("metal3", Version::new(1, 14, 0)),
     ("vsphere", Version::new(1, 17, 0)),
     ("docker", Version::new(1, 14, 2)),
+    ("aws", Version::new(2, 13, 0)),
 ];
 
 /// The versions by which mirrors and rules are chosen.
@@ -170,6 +171,7 @@ fn canonical(name: &str) -> &str {
         "capo" => "openstack",
         "capm3" => "metal3",
         "capv" => "vsphere",
+        "capa" | "bootstrap-eks" | "control-plane-eks" => "aws",
         "capd" => "docker",
         "cluster-api-provider-rke2" => "rke2",
         _ => ["infrastructure-", "cluster-api-provider-"]

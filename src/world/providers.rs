@@ -82,6 +82,8 @@ pub fn gates(object: &Value) -> BTreeMap<String, bool> {
     // Only the gates that this controller's webhooks ask for say something.
     let own: &[&str] = match label {
         Some("cluster-api") => &[gates::TAINTS, gates::TOPOLOGY, gates::RUNTIME],
+        Some("infrastructure-vsphere") => &[gates::NETWORKS],
+        Some("infrastructure-aws") => &[gates::AWS_IGNITION],
         Some("bootstrap-kubeadm") => &[gates::IGNITION],
         Some("control-plane-kubeadm") => &[gates::IGNITION, gates::TAINTS, gates::TOPOLOGY],
         _ => return BTreeMap::new(),

@@ -74,6 +74,11 @@ fn fixed(shape: &Node, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(
                 out.push((place, "cannot change".to_owned()));
             }
         }
+        if let Word::Kept(field) = rule
+            && old.get(field).is_some() != new.get(field).is_some()
+        {
+            out.push((at.key(field).to_path(), "cannot be added or removed later".to_owned()));
+        }
     }
     if let (Value::Object(left), Value::Object(right)) = (old, new) {
         for (key, before) in left {
@@ -235,6 +240,14 @@ fn check_map(shape: &Node, map: &Map<String, Value>, at: &Route<'_>, out: &mut V
             && fields.iter().filter(|field| map.contains_key(*field)).count() != 1
         {
             out.push((at.to_path(), format!("must have exactly one of {}", fields.join(", "))));
+        }
+    }
+    for rule in &shape.rules {
+        if let Word::Clash(field, other, value) = rule
+            && map.contains_key(field)
+            && map.get(other).is_some_and(|have| have == value.as_str())
+        {
+            out.push((at.key(field).to_path(), format!("must not be there beside {other}: {value}")));
         }
     }
     for (key, child) in map {

@@ -1,7 +1,7 @@
 //! What the API server does to an object before any webhook sees it: unknown fields go, nulls go, defaults come.
 //! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema/{pruning,defaulting}`, v0.33.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Node, Shape, node};
 use crate::object::{Path, Route};
@@ -35,13 +35,22 @@ impl Shape {
     }
 }
 
-/// Texts of v1beta1 that are pointers in Go: an empty one is not an absent one.
+impl Shape {
+    /// What a mutating webhook adds to an object by reading it into Go's types and writing it again: required fields that
+    /// are absent come with their zero value, everywhere.
+    pub fn write_zeros(&self, value: &mut Value) {
+        write_zeros(self.root, value);
+    }
+}
+
+/// Texts of v1beta1 that are pointers in Go, or durations: an empty one is not an absent one.
 const POINTERS: &[&str] = &[
     "dataSecretName",
     "deletePolicy",
     "failureDomain",
     "gecos",
     "groups",
+    "guestSoftPowerOffTimeout",
     "homeDir",
     "partition",
     "passwd",
@@ -77,10 +86,37 @@ fn round_trip(shape: &Node, value: &mut Value) {
                     round_trip(below, child);
                 }
             }
+            // A block that must not be empty is one that Go leaves out where it is.
+            map.retain(|key, child| {
+                let least = shape.fields.get(key).copied().and_then(node).and_then(|below| below.size.0);
+                least.unwrap_or(0) == 0 || shape.required.contains(key) || *child != json!({})
+            });
         }
         Value::Array(list) => {
             if let Some(below) = shape.items.and_then(node) {
                 list.iter_mut().for_each(|child| round_trip(below, child));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds zeros at every place.
+fn write_zeros(shape: &Node, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if !shape.fields.is_empty() {
+                zeros(shape, map);
+            }
+            for (key, child) in map.iter_mut() {
+                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                    write_zeros(below, child);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(below) = shape.items.and_then(node) {
+                list.iter_mut().for_each(|child| write_zeros(below, child));
             }
         }
         _ => {}
@@ -92,7 +128,8 @@ fn zeros(shape: &Node, map: &mut Map<String, Value>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
         let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
-            "o" => Value::Object(Map::new()),
+            // A map of free keys is nil, and null is no value.
+            "o" if below.others.is_none() => Value::Object(Map::new()),
             "s" => Value::String(String::new()),
             "i" | "n" => Value::from(0),
             "b" => Value::Bool(false),

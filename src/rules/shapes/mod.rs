@@ -88,6 +88,10 @@ pub(super) enum Word {
     OneOf(Vec<String>),
     /// The field, or the value itself, never changes.
     Fixed(String),
+    /// The field neither comes nor goes.
+    Kept(String),
+    /// The first field is not there beside this value of the second.
+    Clash(String, String, String),
     /// A rule that is not read here, in the schema's words; it never refuses anything here.
     Unread(#[expect(dead_code, reason = "it stands there for the reader of the file.")] String),
 }
@@ -115,7 +119,8 @@ impl Shape {
     /// the oldest one where the provider is older than all.
     #[must_use]
     pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
-        let word = format!("{kind}/{}", api_version.rsplit('/').next()?);
+        let second = if api_version.starts_with("vmware.") { "vmware." } else { "" };
+        let word = format!("{second}{kind}/{}", api_version.rsplit('/').next()?);
         let mut best: Option<&Root> = None;
         for root in ROOTS.get(&word)? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
