@@ -1,7 +1,8 @@
 //! Ratios against a peer or a limit, in one run: `cargo bench --bench ratios`.
 //!
 //! `post-render` of a stream without Cluster API objects against `cat`, each between two pipes and from a file; `plan` of two
-//! renders against `dyff between` (where `dyff` is on PATH or named by DYFF); growth with the input; start-up. Each figure is the
+//! renders, and of recorded changes in which every object differs, against `dyff between` (where `dyff` is on PATH or named by
+//! DYFF); growth with the input; start-up. Each figure is the
 //! median of several whole processes; memory is the high-water mark that Linux keeps for the process.
 
 #![expect(clippy::print_stdout, reason = "a bench is its output.")]
@@ -14,6 +15,8 @@ use std::time::Instant;
 
 #[path = "fleet/cost.rs"]
 mod cost;
+#[path = "ratios/recorded.rs"]
+mod recorded;
 
 use cost::{Cost, cost, high_water};
 
@@ -56,7 +59,21 @@ fn main() {
             row("dyff between, the same files", peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
         }
     }
+
+    let largest = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/oracle/cluster-api@v1.14.2.jsonl.gz");
+    let (old, new) = recorded::streams(&largest, RECORDED);
+    let (old, new) = (write("old.yaml", &old), write("new.yaml", &new));
+    let (old, new) = (old.display().to_string(), new.display().to_string());
+    let plan = cost(3, &rollgate, &["plan", &new, "--live", &old, "--policy", "none", "-o", "json"], None, &[]);
+    row(&format!("plan, {RECORDED} recorded changes"), plan, None);
+    if let Some(dyff) = dyff() {
+        let peer = cost(1, &dyff, &["between", &old, &new], None, &[]);
+        row("dyff between, the same files", peer, Some(peer.time.as_secs_f64() / plan.time.as_secs_f64()));
+    }
 }
+
+/// Cases of the largest recording that are planned at once: every object differs.
+const RECORDED: usize = 6000;
 
 /// What a filter between two pipes costs, which is how Helm holds a post-renderer; what comes out must be what went in.
 fn piped(runs: usize, program: &Path, args: &[&str], input: &[u8]) -> Cost {

@@ -2,6 +2,7 @@
 //! How many answers differ is written down in `testdata/oracle/differences.json`, and those numbers may only fall.
 
 mod oracle {
+    pub(crate) mod patch;
     pub(crate) mod replay;
 }
 
