@@ -149,7 +149,7 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
             outcome = updated(stage, pair, &subject, &admission, &mut beside);
             if let Whole::Owner(assessment) = &subject {
                 is_owner = true;
-                weigh::owner(pair, assessment, is_refused(pair, &admission), &mut beside);
+                weigh::owner(stage, pair, assessment, is_refused(pair, &admission), &mut beside);
             }
         }
         (Action::Update | Action::Unchanged, None) => {}

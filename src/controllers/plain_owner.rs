@@ -58,6 +58,9 @@ pub(super) fn rollout(
         let names = base.machine_names.clone();
         return Some(impact::gone(base, before, names, ends));
     }
+    if let Some(lost) = super::selector::rollout(stage, key, old, new) {
+        return Some(lost);
+    }
     if !base.causes.is_empty() {
         let who = if key.kind == "MachinePool" { "the infrastructure provider" } else { "its controller" };
         let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };

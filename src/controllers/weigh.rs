@@ -1,7 +1,8 @@
 //! What an owner's change weighs, and what else is due among its Machines: rollouts that wait, stop or never end.
 
-use super::Classified;
 use super::owner::{Assessment, Unit};
+use super::stage::Stage;
+use super::{Classified, selector};
 use crate::compare::Pair;
 use crate::impact;
 use crate::report::Finding;
@@ -9,10 +10,12 @@ use crate::report::Finding;
 /// The weight of an owner's change, and what else is due.
 ///
 /// What is refused moves no Machine; what is due beside it is due all the same.
-pub(super) fn owner(pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
+pub(super) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
     let key = &pair.key;
     if !is_refused {
-        out.rollouts.extend(impact::of(key, assessment));
+        // Machines that are lost are not drained, whatever else the write asks for.
+        let lost = selector::rollout(stage, key, &assessment.old, &assessment.new);
+        out.rollouts.extend(lost.or_else(|| impact::of(key, assessment)));
     }
     let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {

@@ -23,7 +23,7 @@ pub struct Rollout {
     pub effect: Effect,
     /// Machines wanted, as predicted; `None` where it is not known.
     pub replicas: Option<u64>,
-    /// Machines that are replaced or destroyed; `None` where it is not known.
+    /// Machines that are replaced, destroyed or lost to their owner; `None` where it is not known.
     pub machines: Option<u64>,
     /// Their names, where Machines could be read.
     pub machine_names: Vec<String>,

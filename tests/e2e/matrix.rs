@@ -137,7 +137,14 @@ impl<'a> Stage<'a> {
         let observed = observed(&run, &seen, &objects);
         let foretold = names(&report);
         // CAPRKE2 names the control plane and not its Machines.
-        let outdated = if self.play.name == "rke2" { foretold.clone() } else { sorted(seen.outdated.clone()) };
+        let outdated = if self.play.name == "rke2" {
+            foretold.clone()
+        } else {
+            let mut names = [seen.outdated.clone(), seen.lost.clone()].concat();
+            names.sort();
+            names.dedup();
+            names
+        };
         let why = reason(&report, &run, &seen);
         let forecast = report["effect"].as_str().unwrap_or("(no effect)").to_owned();
         let name = format!("{} ({})", case.name, self.release.helm.name());
@@ -171,13 +178,14 @@ fn copy_chart(to: &Path) {
     }
 }
 
-/// The effect that the controllers showed; a Machine that nobody owns any more is what no effect but unknown tells.
+/// The effect that the controllers showed. A Machine that its owner no longer finds is replaced by the one that is made for
+/// it, though it runs on; where none is made, no effect but unknown tells that.
 fn observed(run: &Run, seen: &Observation, objects: &Objects) -> String {
     let on_delete = objects.get("md").is_some_and(|md| md["spec"]["rollout"]["strategy"]["type"] == "OnDelete");
     let word = if run.code != Some(0) {
         "rejected"
     } else if !seen.lost.is_empty() {
-        "unknown"
+        if seen.created.is_empty() { "unknown" } else { "rollout" }
     } else if !seen.outdated.is_empty() && seen.created.is_empty() && on_delete {
         "latent"
     } else if !seen.outdated.is_empty() || (!seen.created.is_empty() && !seen.deleted.is_empty()) {

@@ -46,7 +46,7 @@ pub(crate) struct Observation {
     pub(crate) deleted: Vec<String>,
     /// What changed on Machines, bootstrap configs and infra Machines that stayed: `machines/NAME: PATH`.
     pub(crate) in_place: Vec<String>,
-    /// Names of Machines that stay and that nobody owns any more.
+    /// Names of Machines that stay and that their owner does not find any more: it has none, or selects other labels.
     pub(crate) lost: Vec<String>,
     /// Machines that their owner calls outdated.
     pub(crate) outdated: Vec<String>,
@@ -126,6 +126,14 @@ impl Sight {
         outdated
     }
 
+    /// Whether a Machine has an owner that finds it: a MachineSet finds its Machines by their labels.
+    fn has_owner(&self, machine: &Value) -> bool {
+        let Some(owner) = owner(machine) else { return false };
+        let set = self.all("machinesets").find(|set| name(set) == owner);
+        let labels = set.and_then(|set| set["spec"]["selector"]["matchLabels"].as_object());
+        labels.into_iter().flatten().all(|(label, value)| machine["metadata"]["labels"][label] == *value)
+    }
+
     /// What happened between this sight and a later one.
     pub(crate) fn until(&self, later: &Self) -> Observation {
         let mut seen = Observation { outdated: later.outdated(), ..Observation::default() };
@@ -145,7 +153,7 @@ impl Sight {
             } else if *resource == "machines" && going(after).is_some() {
                 seen.deleted.push(name(after));
             } else {
-                if *resource == "machines" && owner(before).is_some() && owner(after).is_none() {
+                if *resource == "machines" && self.has_owner(before) && !later.has_owner(after) {
                     seen.lost.push(name(after));
                 }
                 let mut paths = Vec::new();

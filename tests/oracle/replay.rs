@@ -75,6 +75,9 @@ struct Answer {
 /// Rules about things that reach Machines or the cluster in other ways than a recording sees.
 const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-exclusion"];
 
+/// Rules about what a controller does that no recording calls: a MachineSet looks for its Machines, by its selector.
+const NOT_RECORDED: &[&str] = &["md/selector", "ms/selector"];
+
 /// What happens to Machines, in the words of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
@@ -285,6 +288,8 @@ impl Recording {
             .changes
             .iter()
             .all(|change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None);
+        let unseen = |change: &rollgate::compare::Change| NOT_RECORDED.contains(&change.rule.as_str());
+        let unseen = ours == Word::Replaced && theirs < Word::Replaced && pair.changes.iter().any(unseen);
         // Only observed kinds are compared with Machines; the others are accepted or refused.
         let accepted_only = !base.observed && theirs < Word::Refused && ours != Word::Refused;
         // What a pack itself calls unknown is known to be unknown.
@@ -295,6 +300,7 @@ impl Recording {
         let rides = ours == Word::Replaced && !case.answer.outdated.is_empty();
         let agrees = listed
             || rides
+            || unseen
             || ours == theirs
             || (elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated)
             || accepted_only;
@@ -304,7 +310,7 @@ impl Recording {
         Answered {
             kind: case.kind.clone(),
             agrees,
-            observed: base.observed,
+            observed: base.observed && !unseen,
             id: case.id.clone(),
             theirs,
             ours,
