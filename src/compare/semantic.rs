@@ -1,11 +1,12 @@
 //! When two values of one place mean the same although they are written otherwise. Only what the controller or the API
-//! server itself takes for equal is here: whatever is in doubt is a change.
+//! server itself takes for equal is here: whatever is in doubt is a change. So the order of a set counts: the API server keeps
+//! it as it was written, and the webhooks of the OpenStack provider, which alone has sets, compare Go's lists.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::object::{ApiVersion, Path, Segment};
-use crate::schema::{Merge, Node, Shape, Type, builtin};
+use crate::schema::{Node, Shape, Type, builtin};
 
 /// Fields that hold a length of time as Go writes it (`metav1.Duration` in the v1beta1 types of Cluster API and CAPRKE2).
 const DURATIONS: [&str; 9] = [
@@ -57,7 +58,6 @@ impl Meaning {
             // Where the schema wants something, an empty value is refused: it is no other way to say nothing.
             (Value::Null, empty) => self.core && is_nothing(path, node, empty) && !node.is_some_and(|node| node.filled),
             (empty, Value::Null) => self.core && is_nothing(path, node, empty),
-            (Value::Array(old), Value::Array(new)) => is_set(node) && same_members(old, new),
             _ => false,
         }
     }
@@ -99,11 +99,6 @@ fn is_of(node: Option<&Node>, wanted: Type) -> bool {
     matches!(node.map(|node| &node.shape), Some(Shape::Leaf(found)) if *found == wanted)
 }
 
-/// Whether a place is a list that is a set.
-fn is_set(node: Option<&Node>) -> bool {
-    matches!(node.map(|node| &node.shape), Some(Shape::List { merge: Merge::Set, .. }))
-}
-
 /// Whether an empty list or map here equals none at all. Taints are the one list of Cluster API where it does not.
 fn is_nothing(path: &Path, node: Option<&Node>, value: &Value) -> bool {
     match (node.map(|node| &node.shape), value) {
@@ -111,16 +106,6 @@ fn is_nothing(path: &Path, node: Option<&Node>, value: &Value) -> bool {
         (Some(Shape::List { .. }), Value::Array(items)) => items.is_empty() && field(path) != "taints",
         _ => false,
     }
-}
-
-/// Whether two lists have the same members in any order.
-fn same_members(old: &[Value], new: &[Value]) -> bool {
-    let sorted = |items: &[Value]| {
-        let mut texts: Vec<String> = items.iter().map(Value::to_string).collect();
-        texts.sort_unstable();
-        texts
-    };
-    sorted(old) == sorted(new)
 }
 
 /// A version without its `v`.
