@@ -193,7 +193,7 @@ fn by_webhook(
             if kind == "RKE2ControlPlane" {
                 super::rke2::default(&mut new, versions);
             }
-            rke2_admission::refusals(kind, old, &new, versions)
+            rke2_admission::refusals(kind, (pair.action != Action::Create).then_some(old), &new, versions)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
             checks_admission::resource_set(&pair.api_version, old, new)

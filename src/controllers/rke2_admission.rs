@@ -1,4 +1,4 @@
-//! Mirror of what the webhooks of the RKE2 provider refuse on an update.
+//! Mirror of what the webhooks of the RKE2 provider refuse.
 //! Read beside `controlplane/api/v1beta1/rke2controlplane_webhook.go` and `bootstrap/api/v1beta1/rke2config_webhook.go`
 //! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
 
@@ -13,9 +13,10 @@ use crate::rules::Versions;
 /// Id of everything that is refused here.
 const RULE: &str = "rke2cp/rejected";
 
-/// What is refused about an update; both sides in the superset form, the new one with defaults.
+/// What is refused about an object; both sides in the superset form, the new one with defaults, the old one `None` where it
+/// is new.
 #[must_use]
-pub fn refusals(kind: &str, old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
+pub fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {
@@ -39,13 +40,13 @@ pub fn refusals(kind: &str, old: &Value, new: &Value, versions: &Versions) -> Ve
             {
                 refuse(&mut out, RULE, &spec, "replicas", "a control plane cannot have 0 replicas");
             }
-            registration(old.get("spec"), new.get("spec"), &spec, &mut out);
+            registration(old, new, "/spec", &spec, &mut out);
         }
         "RKE2ControlPlaneTemplate" => {
             let at = spec.key("template").key("spec");
             config(new.pointer("/spec/template/spec"), &at, versions, &mut out);
             server(new.pointer("/spec/template/spec"), &at, &mut out);
-            registration(old.pointer("/spec/template/spec"), new.pointer("/spec/template/spec"), &at, &mut out);
+            registration(old, new, "/spec/template/spec", &at, &mut out);
         }
         "RKE2Config" => config(new.get("spec"), &spec, versions, &mut out),
         _ => {}
@@ -53,10 +54,18 @@ pub fn refusals(kind: &str, old: &Value, new: &Value, versions: &Versions) -> Ve
     out
 }
 
-/// The registration method stays once it is set.
-fn registration(old: Option<&Value>, new: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
-    let told = |side: Option<&Value>| side.and_then(|side| text(side, "/registrationMethod")).map(str::to_owned);
-    if told(old).is_some() && told(old) != told(new) {
+/// The registration method stays once it is set. Only a new object is asked for the address that one method needs.
+fn registration(old: Option<&Value>, new: &Value, pointer: &str, at: &Path, out: &mut Vec<Refusal>) {
+    let told = |side: &Value, key: &str| text(side, &format!("{pointer}/{key}")).map(str::to_owned);
+    let method = told(new, "registrationMethod");
+    let Some(old) = old else {
+        if method.as_deref() == Some("address") && told(new, "registrationAddress").is_none() {
+            refuse(out, RULE, at, "registrationAddress", "the registration method address needs an address");
+        }
+        return;
+    };
+    let before = told(old, "registrationMethod");
+    if before.is_some() && before != method {
         refuse(out, RULE, at, "registrationMethod", "the registration method cannot change once it is set");
     }
 }
@@ -95,5 +104,31 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_new_object_is_asked_for_its_address() {
+        let plane = |address: &str| {
+            json!({"spec": {"registrationMethod": "address", "registrationAddress": address, "replicas": 1,
+                "machineTemplate": {"spec": {"infrastructureRef": {"name": "m"}}}}})
+        };
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |old: Option<&Value>, new: &Value| -> Vec<String> {
+            let found = refusals("RKE2ControlPlane", old, new, &versions);
+            found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+        };
+        assert_eq!(told(None, &plane("")), ["spec.registrationAddress"]);
+        assert_eq!(told(None, &plane("10.0.0.1")), [""; 0]);
+        assert_eq!(told(Some(&plane("")), &plane("")), [""; 0]);
+        let template = json!({"spec": {"template": {"spec": {"registrationMethod": "address"}}}});
+        let found = refusals("RKE2ControlPlaneTemplate", None, &template, &versions);
+        assert_eq!(found[0].path.to_string(), "spec.template.spec.registrationAddress");
     }
 }
