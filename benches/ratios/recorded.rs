@@ -43,13 +43,13 @@ pub(crate) fn streams(recording: &Path, count: usize) -> (String, String) {
     (old, new)
 }
 
-/// A value in block style, every text in quotes.
+/// A value in block style, as charts are rendered: plain where it can be, texts of several lines as they stand.
 fn block(value: &Value, depth: usize, out: &mut String) {
     let indent = "  ".repeat(depth);
     match value {
         Value::Object(map) if !map.is_empty() => {
             for (key, value) in map {
-                write!(out, "\n{indent}{}:", Value::from(key.as_str())).expect("a string can be written");
+                write!(out, "\n{indent}{}:", word(key)).expect("a string can be written");
                 block(value, depth + 1, out);
             }
         }
@@ -59,6 +59,25 @@ fn block(value: &Value, depth: usize, out: &mut String) {
                 block(item, depth + 1, out);
             }
         }
+        Value::String(text) if is_script(text) => {
+            out.push_str(" |");
+            text.lines().for_each(|line| write!(out, "\n{indent}{line}").expect("a string can be written"));
+        }
+        Value::String(text) => write!(out, " {}", word(text)).expect("a string can be written"),
         leaf => write!(out, " {leaf}").expect("a string can be written"),
     }
+}
+
+/// A text on one line, in quotes unless it cannot be taken for anything else.
+fn word(text: &str) -> String {
+    let is_plain = text.len() > 5
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte));
+    if is_plain { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// Whether a text can stand as a block of lines.
+fn is_script(text: &str) -> bool {
+    let is_line = |line: &str| !line.is_empty() && line.trim() == line && line.bytes().all(|byte| byte >= b' ');
+    text.ends_with('\n') && text.lines().count() > 1 && text.lines().all(is_line)
 }
