@@ -22,6 +22,14 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     items.par_iter_mut().for_each(work);
 }
 
+/// Whether any item is of a sort.
+pub(crate) fn any<T: Sync>(items: &[T], is: impl Fn(&T) -> bool + Send + Sync) -> bool {
+    if items.len() < FEWEST {
+        return items.iter().any(is);
+    }
+    items.par_iter().any(is)
+}
+
 /// Drops many items while the caller goes on.
 pub(crate) fn discard<T: Send + 'static>(items: Vec<T>) {
     if items.len() >= FEWEST {

@@ -70,7 +70,10 @@ fn block(value: &Value, depth: usize, out: &mut String) {
 
 /// A text on one line, in quotes unless it cannot be taken for anything else.
 fn word(text: &str) -> String {
-    let is_plain = text.len() > 5
+    let is_reserved = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
+        .iter()
+        .any(|reserved| text.eq_ignore_ascii_case(reserved));
+    let is_plain = !is_reserved
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte));
     if is_plain { text.to_owned() } else { Value::from(text).to_string() }

@@ -88,6 +88,7 @@ struct Found {
 /// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
 fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
+    stage.look_for_gates();
     let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());

@@ -13,7 +13,8 @@ use super::verdict::Answer;
 use super::{Scene, hub};
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
-use crate::object::Key;
+use crate::object::{Key, Object};
+use crate::parallel;
 use crate::rules::{Gates, Rules, Versions};
 use crate::world::WriteMethod;
 
@@ -115,6 +116,19 @@ impl<'a> Stage<'a> {
         is_shown.then_some(true)
     }
 
+    /// Looks once for what shows each gate that a pair may need, with all cores, before the pairs are judged side by side.
+    pub(super) fn look_for_gates(&self) {
+        let needs = |pair: &Pair| {
+            let new = pair.predicted.as_ref();
+            new.map(|new| gates::needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
+        };
+        let wanted: BTreeSet<&str> =
+            parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
+        let untold = wanted.into_iter().filter(|gate| !self.scene.world.feature_gates.contains_key(*gate));
+        let shown: Vec<(String, bool)> = untold.map(|gate| (gate.to_owned(), self.is_used(gate))).collect();
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
+    }
+
     /// Whether a write with a field that its kind does not have is refused.
     #[must_use]
     pub(super) fn is_strict(&self) -> bool {
@@ -125,12 +139,12 @@ impl<'a> Stage<'a> {
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
     /// are many, and they have nothing that their owner has not.
     fn is_used(&self, gate: &str) -> bool {
-        let mut live = self.scene.world.live.objects().iter().filter(|object| gates::may_need(gate, object));
-        live.any(|object| {
-            super::machines::read(object, &self.versions).is_some_and(|value| {
-                let needs = gates::needs(&object.key, &value, true, &self.versions);
-                needs.iter().any(|need| need.gate == gate)
-            })
+        let live = self.scene.world.live.objects().iter();
+        let candidates: Vec<&Object> = live.filter(|object| gates::may_need(gate, object)).collect();
+        // What needs a gate stands at the same place in every version that has it.
+        parallel::any(&candidates, |object| {
+            let needs = |value: &Value| gates::needs(&object.key, value, true, &self.versions);
+            object.value().is_ok_and(|value| needs(&value).iter().any(|need| need.gate == gate))
         })
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -94,10 +94,12 @@ impl Object {
     #[must_use]
     pub fn may_say(&self, word: &str) -> bool {
         match &self.body {
-            // Behind a backslash a letter may be written as a number; a word of several lines would hold white space.
+            // Behind a backslash a letter may be written as a number, and a line may end within a word.
             Body::Text(bytes, span) => {
                 let text = span.of(bytes);
-                memmem::find(text, word.as_bytes()).is_some() || memchr(b'\\', text).is_some()
+                let is_written_otherwise =
+                    |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
+                memmem::find(text, word.as_bytes()).is_some() || memchr_iter(b'\\', text).any(is_written_otherwise)
             }
             Body::Value(_) => true,
         }
@@ -216,6 +218,8 @@ mod tests {
         };
         assert!(object("ignition").may_say("ignition"));
         assert!(object(r#""ig\x6eition""#).may_say("ignition"));
+        assert!(object("\"igni\\\n  tion\"").may_say("ignition"));
+        assert!(!object(r#""a\n\"b""#).may_say("ignition"));
         assert!(!object("cloud-config").may_say("ignition"));
     }
 

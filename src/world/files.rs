@@ -187,7 +187,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
 fn kind(live: &Inventory) -> LiveKind {
     // What comes from a cluster shows it at once; only an old render is looked through to its end.
     let Some((first, rest)) = live.objects().split_first() else { return LiveKind::OldRender };
-    let is_of_cluster = of_cluster(first) || parallel::map(rest, of_cluster).contains(&true);
+    let is_of_cluster = of_cluster(first) || parallel::any(rest, of_cluster);
     if is_of_cluster { LiveKind::Cluster } else { LiveKind::OldRender }
 }
 
