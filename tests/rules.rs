@@ -126,6 +126,8 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-provider-gcp", (1, 12), (1, 12)),
     ("cluster-api-bootstrap-provider-talos", (0, 5), (0, 7)),
     ("k0smotron", (1, 0), (2, 1)),
+    ("cluster-api-k8s", (0, 1), (0, 6)),
+    ("cluster-api-provider-hetzner", (1, 0), (1, 1)),
     ("Kubernetes", (1, 33), (1, 33)),
 ];
 

@@ -206,9 +206,7 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
         return outcome;
     }
     let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
-    let makes_machines = matches!(pair.key.kind.as_str(), "MachineDeployment" | "MachineSet" | "MachinePool")
-        || (pair.key.group == "controlplane.cluster.x-k8s.io" && !pair.key.kind.ends_with("Template"));
-    let because = if makes_machines {
+    let because = if replicas::makes_machines(&pair.key, &new) {
         let count = replicas::wanted(&new, None);
         out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
         format!("it is new and makes {count} Machines; none that exists is touched")

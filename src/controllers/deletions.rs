@@ -72,6 +72,11 @@ fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
 
 /// An owner goes, with its Machines.
 fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Deletion {
+    if rule == "delete/control-plane" && !replicas::makes_machines(key, old) {
+        let because =
+            format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
+        return plain(Effect::Delete, rule, &because);
+    }
     let rollout = destroyed(stage, key, old);
     let count = rollout.machines.unwrap_or(0);
     let theirs = match (key.kind.as_str(), count) {

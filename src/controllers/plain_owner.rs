@@ -27,6 +27,9 @@ pub(super) fn rollout(
     (old, new): (&Value, &Value),
     (changes, answers): (&[Change], &[Answer]),
 ) -> Option<Rollout> {
+    if !replicas::makes_machines(key, new) {
+        return None;
+    }
     let worst = |effect: Effect| -> Vec<String> {
         let about = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == effect);
         about.map(|(change, _)| change.path.to_string()).collect()

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::machines::{annotation, number};
 use super::verdict::Answer;
 use crate::effect::Effect;
+use crate::object::Key;
 use crate::rules::Rules;
 
 /// Annotations that hand the number of Machines of a MachineDeployment or pool to the cluster autoscaler.
@@ -29,6 +30,20 @@ pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
             now.map_or(least, |now| now.clamp(least, most))
         }
         _ => 1,
+    }
+}
+
+/// Whether an owner makes Machines. A control plane that does has a template for them (Cluster API's contract for control
+/// plane providers, `docs/book/src/developer/providers/contracts/control-plane.md`); a hosted or managed one has none.
+#[must_use]
+pub(super) fn makes_machines(key: &Key, owner: &Value) -> bool {
+    match key.group.as_str() {
+        "cluster.x-k8s.io" => matches!(key.kind.as_str(), "MachineDeployment" | "MachineSet" | "MachinePool"),
+        "controlplane.cluster.x-k8s.io" if !key.kind.ends_with("Template") => {
+            let spec = owner.get("spec").unwrap_or(&Value::Null);
+            ["machineTemplate", "infrastructureTemplate", "infrastructureRef"].iter().any(|key| spec.get(key).is_some())
+        }
+        _ => false,
     }
 }
 
@@ -57,4 +72,25 @@ pub(super) fn answer(rules: &Rules, family: &str, old: &Value, new: &Value) -> A
     let plural = if count == 1 { "Machine is" } else { "Machines are" };
     Answer::known(rules, Effect::Scale, &id)
         .saying(format!("scales from {before} to {after}: {count} {plural} {verb}, none is replaced{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_managed_control_plane_makes_no_machines() {
+        let makes = |kind: &str, spec: Value| {
+            let group = "controlplane.cluster.x-k8s.io".to_owned();
+            let key = Key { group, kind: kind.to_owned(), namespace: None, name: "x".to_owned() };
+            makes_machines(&key, &json!({"spec": spec}))
+        };
+        assert!(!makes("AWSManagedControlPlane", json!({"version": "v1.33"})));
+        assert!(!makes("KamajiControlPlane", json!({"replicas": 3})));
+        assert!(makes("CK8sControlPlane", json!({"machineTemplate": {}})));
+        assert!(makes("TalosControlPlane", json!({"infrastructureTemplate": {}})));
+        assert!(!makes("KubeadmControlPlaneTemplate", json!({"machineTemplate": {}})));
+    }
 }
