@@ -72,10 +72,6 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
             let past = if is_new { None } else { Some(&old) };
             refusals.extend(by_schema(shape, kind, &pair.api_version, past, &new, unreadable, versions));
         }
-    } else if kind == "Metal3Cluster" {
-        for side in [&mut old, &mut new] {
-            metal3_admission::default_cluster(side, versions);
-        }
     }
     let mut old = hub::moved(kind, &pair.api_version, old, versions);
     let mut new = hub::moved(kind, &pair.api_version, new, versions);

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::aws_defaults;
+use super::{aws_defaults, metal3_admission};
 use crate::object::Key;
 use crate::rules::{Shape, Versions};
 
@@ -14,6 +14,20 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     let kind = key.kind.as_str();
     if kind.starts_with("VSphere") {
         vsphere(key, api_version, shape, object);
+        return;
+    }
+    if kind.starts_with("Metal3") {
+        if kind == "Metal3Cluster" {
+            metal3_admission::default_cluster(object, versions);
+        }
+        // Up to 1.12 each kind has a mutating webhook (`config/webhook/manifests.yaml`), which writes the object anew. Where
+        // nobody told the version, v1beta1 may be written to one of those.
+        let is_older =
+            !versions.at_least("metal3", 1, 13) || (api_version.ends_with("v1beta1") && !versions.is_known("metal3"));
+        let is_written = is_older || kind == "Metal3Cluster";
+        if let Some(spec) = object.get_mut("spec").filter(|_| is_written) {
+            shape.write_zeros(spec);
+        }
         return;
     }
     if aws_defaults::HAVE_WEBHOOKS.contains(&kind) {

@@ -127,6 +127,13 @@ impl Versions {
         own.or_else(|| newest(provider)).unwrap_or(Version::new(0, 0, 0))
     }
 
+    /// Whether the version of a provider is known, so that it does not merely count as the newest.
+    #[must_use]
+    pub fn is_known(&self, provider: &str) -> bool {
+        let provider = canonical(provider);
+        self.known.iter().any(|(name, _)| name == provider)
+    }
+
     /// Whether a provider has this minor version or a later one.
     #[must_use]
     pub fn at_least(&self, provider: &str, major: u64, minor: u64) -> bool {
