@@ -190,7 +190,7 @@ pub(super) fn warnings(new: &[(&Key, Vec<Open>)]) -> Vec<String> {
     let say = |(gate, keys): (&str, Vec<&Key>)| {
         let who = match keys.as_slice() {
             [one] => format!("{one} is new and needs"),
-            [first, rest @ ..] => format!("{first} and {} more objects are new and need", rest.len()),
+            [first, rest @ ..] => format!("{first} and {} more are new and need", rest.len()),
             [] => return None,
         };
         Some(format!(

@@ -122,6 +122,7 @@ fn type_word(kind: &str) -> &'static str {
 fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Option<String> {
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     match limits {
+        (Some(1), _) if count == 0 => Some("must not be empty".to_owned()),
         (Some(least), _) if count < least => Some(format!("must have at least {least} {what}, not {count}")),
         (_, Some(most)) if count > most => Some(format!("must have at most {most} {what}, not {count}")),
         _ => None,
@@ -130,7 +131,7 @@ fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Optio
 
 /// Checks a text.
 fn check_text(shape: &Node, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
-    out.extend(within(shape.length, text.chars().count(), "letters").map(|fault| (at.to_path(), fault)));
+    out.extend(within(shape.length, text.chars().count(), "characters").map(|fault| (at.to_path(), fault)));
     if let Some(pattern) = &shape.pattern
         && !matches(pattern, text)
     {
