@@ -27,6 +27,8 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
         let is_written = is_older || kind == "Metal3Cluster";
         if let Some(spec) = object.get_mut("spec").filter(|_| is_written) {
             shape.write_zeros(spec);
+            metal3_admission::drop_left_out(spec);
+            shape.fill(spec);
         }
         return;
     }

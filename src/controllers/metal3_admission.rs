@@ -13,6 +13,19 @@ use crate::rules::Versions;
 /// Id of everything that is refused here.
 const RULE: &str = "capm3/rejected";
 
+/// Takes away the zeros that Go leaves out when it writes a Metal3DataTemplate anew, so that the schema's default comes back
+/// (`metal3datatemplate_types.go`, `omitempty` beside a default).
+pub(super) fn drop_left_out(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, child| *child != 0 || !matches!(key.as_str(), "step" | "mtu"));
+            map.values_mut().for_each(drop_left_out);
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_left_out),
+        _ => {}
+    }
+}
+
 /// Fills in what the webhook of a Metal3Cluster fills in.
 pub(super) fn default_cluster(object: &mut Value, versions: &Versions) {
     let spec = object.as_object_mut().map(|map| map.entry("spec").or_insert_with(|| json!({})));
@@ -189,5 +202,12 @@ mod tests {
         for text in ["a/b", "http://a b/", "http://a/%zz", "1a://b", "not a url"] {
             assert!(!is_request_uri(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_zero_beside_a_default_is_left_out() {
+        let mut spec = json!({"metaData": {"indexes": [{"key": "i", "step": 0, "offset": 0}]}, "mtu": 1500});
+        drop_left_out(&mut spec);
+        assert_eq!(spec, json!({"metaData": {"indexes": [{"key": "i", "offset": 0}]}, "mtu": 1500}));
     }
 }

@@ -78,10 +78,6 @@ const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-e
 /// Rules about what a controller does that no recording calls: a MachineSet looks for its Machines, by its selector.
 const NOT_RECORDED: &[&str] = &["md/selector", "ms/selector"];
 
-/// Recorders that had no CRDs (see `tests/oracle/README.md`): they know no limits and no defaults, so where the schema alone
-/// decides they say nothing.
-const NO_SCHEMA: &[&str] = &["capm3"];
-
 /// What happens to Machines, in the words of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
@@ -296,8 +292,6 @@ impl Recording {
             .all(|change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None);
         let unseen = |change: &rollgate::compare::Change| NOT_RECORDED.contains(&change.rule.as_str());
         let unseen = ours == Word::Replaced && theirs < Word::Replaced && pair.changes.iter().any(unseen);
-        let by_schema = |change: &rollgate::compare::Change| change.rule.starts_with("schema/");
-        let unseen = unseen || (NO_SCHEMA.contains(&self.provider.as_str()) && pair.changes.iter().all(by_schema));
         // Only observed kinds are compared with Machines; the others are accepted or refused.
         let accepted_only = !base.observed && theirs < Word::Refused && ours != Word::Refused;
         // What a pack itself calls unknown is known to be unknown.

@@ -1,6 +1,5 @@
 // Command oracle records how the webhooks of CAPM3 1.10 answer changes of its objects. The module
-// of its API holds no CRD files: the schemas here are made from its Go types, so they know fields
-// and their types, and none of the limits that comments in the source put into the real CRDs.
+// of its API holds no CRD files: they are made from its Go types, as the provider makes them.
 package main
 
 import (
@@ -16,17 +15,11 @@ import (
 	"rollgate.dev/oracle/walker/infra"
 )
 
-var kinds = map[string]any{
-	"Metal3MachineTemplate": infrav1.Metal3MachineTemplate{},
-	"Metal3DataTemplate":    infrav1.Metal3DataTemplate{},
-	"Metal3ClusterTemplate": infrav1.Metal3ClusterTemplate{},
-	"Metal3Machine":         infrav1.Metal3Machine{},
-	"Metal3Cluster":         infrav1.Metal3Cluster{},
-}
+var kinds = []string{"Metal3MachineTemplate", "Metal3DataTemplate", "Metal3ClusterTemplate", "Metal3Machine", "Metal3Cluster"}
 
 func hints() walker.Hints {
 	skip := walker.Hint{Skip: true}
-	return walker.Hints{
+	hints := walker.Hints{
 		"providerID":            skip,
 		"image.url":             walker.Values("http://example.com/a.qcow2", "http://example.com/b.qcow2", "not a url"),
 		"image.checksum":        walker.Values("http://example.com/a.sha256", "http://example.com/b.sha256"),
@@ -37,6 +30,14 @@ func hints() walker.Hints {
 		"operator":              walker.Values("in", "notin"),
 		"controlPlaneEndpoint":  walker.Values(map[string]any{"host": "10.6.0.5", "port": 6443}, map[string]any{"host": "10.6.0.6", "port": 6443}),
 	}
+	v4, v6 := walker.Values("10.6.0.1", "10.6.0.2"), walker.Values("2001:db8::1", "2001:db8::2")
+	for family, addresses := range map[string]walker.Hint{"ipv4": v4, "ipv4DHCP": v4, "ipv6": v6, "ipv6DHCP": v6, "ipv6SLAAC": v6} {
+		for _, place := range []string{"network", "gateway.string", "services.dns[]"} {
+			hints[family+".routes."+place] = addresses
+		}
+	}
+	hints["networkData.services.dns[]"] = v4
+	return hints
 }
 
 func main() {
@@ -57,7 +58,7 @@ func main() {
 			Manifests: []string{filepath.Join(folder, "webhooks.yaml")},
 			Hints:     hints(),
 		}
-		for _, kind := range []string{"Metal3MachineTemplate", "Metal3DataTemplate", "Metal3ClusterTemplate", "Metal3Machine", "Metal3Cluster"} {
+		for _, kind := range kinds {
 			config.Kinds = append(config.Kinds, infra.Kind(infrav1.GroupVersion.Group, kind, nil))
 		}
 		return infra.Build(config)
