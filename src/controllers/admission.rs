@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::gates::{Open, State};
 use super::kcp_admission::Refusal;
-use super::{aws_admission, aws_machine_admission, eks_admission};
+use super::{aws_admission, aws_machine_admission, aws_pool_admission, eks_admission};
 use super::{
     checks_admission, defaulting, docker_admission, fixed_template, gates, hub, metal3_admission, openstack_admission,
 };
@@ -204,9 +204,16 @@ fn by_webhook(
             vsphere_admission::refusals(kind, is_new, new)
         }
         ("infrastructure.cluster.x-k8s.io", "AWSCluster") => aws_admission::cluster(past, new),
+        ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity") => {
+            aws_admission::account(new)
+        }
         ("infrastructure.cluster.x-k8s.io", "AWSClusterTemplate") if is_new => aws_admission::cluster_template(new),
         ("infrastructure.cluster.x-k8s.io", "AWSMachine") => aws_machine_admission::machine(past, new),
         ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate") if is_new => aws_machine_admission::template(new),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            kind @ ("AWSMachinePool" | "AWSManagedMachinePool" | "AWSFargateProfile"),
+        ) => aws_pool_admission::refusals(kind, past, new),
         ("controlplane.cluster.x-k8s.io", kind @ ("AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate")) => {
             eks_admission::refusals(kind, past, new)
         }

@@ -45,6 +45,27 @@ pub(super) fn cluster_template(new: &Value) -> Vec<Refusal> {
     out
 }
 
+/// What is refused about an account: which namespaces may use it must be a selector.
+#[must_use]
+pub(super) fn account(new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let at = Path::root().key("spec").key("allowedNamespaces").key("selector");
+    let selector = new.pointer("/spec/allowedNamespaces/selector").unwrap_or(&Value::Null);
+    for (place, expression) in list(selector, "/matchExpressions") {
+        let has_values = list(expression, "/values").next().is_some();
+        let fits = match text(expression, "/operator").unwrap_or_default() {
+            "In" | "NotIn" => has_values,
+            "Exists" | "DoesNotExist" => !has_values,
+            _ => false,
+        };
+        if !fits {
+            let message = "it must be In or NotIn with values, or Exists or DoesNotExist without";
+            refuse(&mut out, RULE, &at, &format!("matchExpressions[{place}]"), message);
+        }
+    }
+    out
+}
+
 /// What cannot change.
 fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let word = |side: &Value, pointer: &str| text(side, pointer).map(str::to_owned);
@@ -387,6 +408,16 @@ mod tests {
         let vpc = |id: &str| json!({"network": {"vpc": {"id": id}}});
         assert_eq!(refused(Some(vpc("")), vpc("vpc-a")), [""; 0]);
         assert_eq!(refused(Some(vpc("vpc-a")), json!({})), ["spec.network.vpc.id"]);
+    }
+
+    #[test]
+    fn an_account_names_its_namespaces_by_a_selector() {
+        let told = |expression: Value| {
+            account(&json!({"spec": {"allowedNamespaces": {"selector": {"matchExpressions": [expression]}}}})).len()
+        };
+        assert_eq!(told(json!({"key": "a", "operator": "In", "values": ["b"]})), 0);
+        assert_eq!(told(json!({"key": "a", "operator": "In"})), 1);
+        assert_eq!(told(json!({"key": "a", "operator": "Equals", "values": ["b"]})), 1);
     }
 
     #[test]

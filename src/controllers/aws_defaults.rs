@@ -1,10 +1,12 @@
 //! What the mutating webhooks of the AWS provider fill in.
 //! Read beside `api/v1beta2/defaults.go`, `webhooks/aws{cluster,clustertemplate,machine}_webhook.go`,
-//! `controlplane/eks/webhooks/awsmanagedcontrolplane{,template}_webhook.go` and `pkg/eks/eks.go` of cluster-api-provider-aws 2.13.
+//! `controlplane/eks/webhooks/awsmanagedcontrolplane{,template}_webhook.go`, `exp/webhooks/aws*pool_webhook.go` and
+//! `pkg/eks/eks.go` of cluster-api-provider-aws 2.13.
 
 use serde_json::{Map, Value, json};
 
 use super::defaulting::map_at;
+use super::hub::go_seconds;
 use crate::rules::Versions;
 
 /// Kinds with a mutating webhook.
@@ -19,8 +21,16 @@ pub(super) const HAVE_WEBHOOKS: &[&str] = &[
     "AWSManagedMachinePool",
 ];
 
-/// Longest name of an EKS cluster that is made of the object's name as it is.
-const LONGEST_NAME: usize = 100;
+/// Fields of the provider's types whose values are no pointers: Go writes them where they are empty.
+pub(super) const BLOCKS: &[&str] =
+    &["ami", "bastion", "cloudInit", "controlPlaneEndpoint", "endpointAccess", "kubeProxy", "network", "vpc", "vpcCni"];
+
+/// Fields that get a name made of the object's own, by kind, and its greatest length.
+const NAMES: &[(&str, &str, usize)] = &[
+    ("AWSManagedControlPlane", "eksClusterName", 100),
+    ("AWSManagedMachinePool", "eksNodegroupName", 64),
+    ("AWSFargateProfile", "profileName", 100),
+];
 
 /// Fills in what the webhook of a kind fills in.
 pub(super) fn fill_in(kind: &str, object: &mut Value, versions: &Versions) {
@@ -33,6 +43,13 @@ pub(super) fn fill_in(kind: &str, object: &mut Value, versions: &Versions) {
         Some(spec)
     };
     let Some(spec) = spec else { return };
+    for (_, key, longest) in NAMES.iter().filter(|(own, ..)| *own == kind) {
+        // A longer name becomes a hash, which is not computed here.
+        let own = format!("{namespace}_{}", name.replace('.', "_"));
+        if is_blank(spec, key) && own.len() < *longest {
+            spec.insert((*key).to_owned(), json!(own));
+        }
+    }
     match kind {
         "AWSCluster" | "AWSClusterTemplate" => {
             identity(spec);
@@ -41,13 +58,11 @@ pub(super) fn fill_in(kind: &str, object: &mut Value, versions: &Versions) {
             bastion(spec, versions);
         }
         "AWSMachine" => machine(spec),
+        "AWSMachinePool" => pool(spec),
+        "AWSManagedMachinePool" if !spec.get("updateConfig").is_some_and(Value::is_object) => {
+            spec.insert("updateConfig".to_owned(), json!({"maxUnavailable": 1}));
+        }
         "AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate" => {
-            if kind == "AWSManagedControlPlane" && is_blank(spec, "eksClusterName") {
-                let own = format!("{namespace}_{}", name.replace('.', "_"));
-                if own.len() < LONGEST_NAME {
-                    spec.insert("eksClusterName".to_owned(), json!(own));
-                }
-            }
             identity(spec);
             network(spec);
             bastion(spec, versions);
@@ -106,16 +121,33 @@ fn bastion(spec: &mut Map<String, Value>, versions: &Versions) {
     }
 }
 
+/// How Ignition gets its user data; whether there is Ignition.
+fn ignition(spec: &mut Map<String, Value>, storage: &str) -> bool {
+    let Some(ignition) = spec.get_mut("ignition").and_then(Value::as_object_mut) else { return false };
+    if is_blank(ignition, "storageType") {
+        ignition.insert("storageType".to_owned(), json!(storage));
+    }
+    let plain = ignition.get("storageType").is_some_and(|kind| kind == "UnencryptedUserData");
+    if is_blank(ignition, "version") && !plain {
+        ignition.insert("version".to_owned(), json!("2.3"));
+    }
+    true
+}
+
+/// How long a group waits.
+fn pool(spec: &mut Map<String, Value>) {
+    for key in ["defaultCoolDown", "defaultInstanceWarmup"] {
+        let told = spec.get(key).filter(|told| !told.is_null());
+        if told.is_none_or(|told| told.as_str().and_then(go_seconds) == Some(0)) {
+            spec.insert(key.to_owned(), json!("5m0s"));
+        }
+    }
+    ignition(spec, "UnencryptedUserData");
+}
+
 /// Where the user data of a Machine is kept.
 fn machine(spec: &mut Map<String, Value>) {
-    if let Some(ignition) = spec.get_mut("ignition").and_then(Value::as_object_mut) {
-        if is_blank(ignition, "storageType") {
-            ignition.insert("storageType".to_owned(), json!("ClusterObjectStore"));
-        }
-        let plain = ignition.get("storageType").is_some_and(|kind| kind == "UnencryptedUserData");
-        if is_blank(ignition, "version") && !plain {
-            ignition.insert("version".to_owned(), json!("2.3"));
-        }
+    if ignition(spec, "ClusterObjectStore") {
         return;
     }
     let Some(cloud) = map_at(spec, "cloudInit") else { return };

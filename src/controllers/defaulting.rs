@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::diff::{self, Style};
 use super::{aws_defaults, metal3_admission};
 use crate::object::Key;
-use crate::rules::{Shape, Versions};
+use crate::rules::{POINTERS, Shape, Versions};
 
 /// Sends one side of a write through the mutating webhook of its kind.
 pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut Value, versions: &Versions) {
@@ -26,7 +27,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
             !versions.at_least("metal3", 1, 13) || (api_version.ends_with("v1beta1") && !versions.is_known("metal3"));
         let is_written = is_older || kind == "Metal3Cluster";
         if let Some(spec) = object.get_mut("spec").filter(|_| is_written) {
-            shape.write_zeros(spec);
+            shape.write_zeros(spec, &[]);
             metal3_admission::drop_left_out(spec);
             shape.fill(spec);
         }
@@ -39,7 +40,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
         if before.is_none_or(|before| before != *object)
             && let Some(spec) = object.get_mut("spec")
         {
-            shape.write_zeros(spec);
+            shape.write_zeros(spec, aws_defaults::BLOCKS);
         }
         return;
     }
@@ -54,7 +55,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     let is_changed = before.is_none_or(|before| before != *object);
     let Some(spec) = object.get_mut("spec") else { return };
     if kind.starts_with("RKE2") || (!versions.capi(11) && of_cluster_api(&key.group)) {
-        shape.round_trip(spec);
+        shape.round_trip(spec, POINTERS);
     } else if of_newer_webhook && is_changed {
         // Since 1.11 only what Go cannot leave out is added to the written text, and since 1.13 (controller-runtime 0.23)
         // only where a default changed something at all. Written as v1beta1 the text stays as it is.
@@ -93,9 +94,41 @@ fn vsphere(key: &Key, api_version: &str, shape: Shape, object: &mut Value) {
     }
     // The types of v1beta2 leave out what v1beta1 writes.
     if let Some(spec) = object.get_mut("spec").filter(|_| !api_version.ends_with("v1beta2")) {
-        shape.round_trip(spec);
+        if let Some(map) = spec.as_object_mut().filter(|_| is_second) {
+            networks(map);
+        }
+        shape.round_trip(spec, VSPHERE_POINTERS);
     }
 }
+
+/// Of the networks in supervisor mode Go leaves out whatever is zero; an empty list is not, and is left out where it is written.
+fn networks(spec: &mut Map<String, Value>) {
+    let Some(network) = spec.get_mut("network") else { return };
+    diff::prune(network, Style { keep_empty: &["secondary", "routes"], drop_zero: &["mtu"], keep_blank: &[] });
+    if *network == json!({}) {
+        spec.remove("network");
+        return;
+    }
+    let Some(interfaces) = network.get_mut("interfaces").and_then(Value::as_object_mut) else { return };
+    let is_list = |value: &Value| *value == json!([]);
+    interfaces.retain(|_, value| !is_list(value));
+    if let Some(primary) = interfaces.get_mut("primary").and_then(Value::as_object_mut) {
+        primary.retain(|_, value| !is_list(value));
+    }
+}
+
+/// Texts of the vSphere types that are pointers in Go, or durations.
+const VSPHERE_POINTERS: &[&str] = &[
+    "apiGroup",
+    "computeCluster",
+    "failureDomain",
+    "guestSoftPowerOffTimeout",
+    "hostname",
+    "providerID",
+    "template",
+    "useDomains",
+    "useRoutes",
+];
 
 /// Kinds of Cluster API with a mutating webhook since 1.11.
 const HAVE_WEBHOOKS: &[&str] = &[

@@ -29,13 +29,14 @@ pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refu
         if name.is_none() || (was.is_some() && was != name) {
             refuse(&mut out, RULE, &at, "eksClusterName", "a cluster keeps its name in EKS");
         }
+        access(old, spec, &at, &mut out);
+        access_entries(spec, &at, &mut out);
     }
     version(old, spec, &at, &mut out);
     bastion(spec, &at, &mut out);
     mappings(spec, &at, &mut out);
     secondary_range(spec, &at, &mut out);
     addons(spec, &at, &mut out);
-    access_entries(spec, &at, &mut out);
     tags(spec, &at, &mut out);
     addresses(spec, &at, &mut out);
     match old {
@@ -51,11 +52,9 @@ fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
     if text(old, "/region") != text(new, "/region") {
         refuse(out, RULE, at, "region", "the region cannot change");
     }
-    for (key, message) in [
-        ("accessConfig", "access stays configured"),
-        ("encryptionConfig", "encryption cannot be turned off"),
-        ("identityRef", "the identity cannot be taken away"),
-    ] {
+    for (key, message) in
+        [("encryptionConfig", "encryption cannot be turned off"), ("identityRef", "the identity cannot be taken away")]
+    {
         let pointer = format!("/{key}");
         if has(old, &pointer) && !has(new, &pointer) {
             refuse(out, RULE, at, key, message);
@@ -67,21 +66,23 @@ fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
     {
         refuse(out, RULE, at, "encryptionConfig.provider", "the key of the encryption cannot change");
     }
-    let mode = |side: &Value| text(side, "/accessConfig/authenticationMode").map(str::to_owned);
-    if has(old, "/accessConfig") && has(new, "/accessConfig") && mode(old) != mode(new) {
-        let is_back = mode(old).as_deref() == Some("api_and_config_map") && mode(new).as_deref() == Some("config_map");
-        if is_back || mode(old).as_deref() == Some("api") {
-            refuse(
-                out,
-                RULE,
-                at,
-                "accessConfig.authenticationMode",
-                "the way of access only goes from config_map to api",
-            );
-        }
-    }
     if has(old, "/network/vpc/ipv6") != has(new, "/network/vpc/ipv6") {
         refuse(out, RULE, at, "network.vpc.ipv6", "the family of addresses cannot change");
+    }
+}
+
+/// The way of access stays configured, and only goes towards the API of EKS.
+fn access(old: Option<&Value>, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let Some(was) = old.and_then(|old| old.get("accessConfig")).filter(|access| access.is_object()) else { return };
+    let Some(is) = new.get("accessConfig").filter(|access| access.is_object()) else {
+        refuse(out, RULE, at, "accessConfig", "access stays configured");
+        return;
+    };
+    let (was, is) = (text(was, "/authenticationMode"), text(is, "/authenticationMode"));
+    let is_back = was == Some("api_and_config_map") && is == Some("config_map");
+    if was != is && (is_back || was == Some("api")) {
+        let message = "the way of access only goes from config_map to api";
+        refuse(out, RULE, at, "accessConfig.authenticationMode", message);
     }
 }
 

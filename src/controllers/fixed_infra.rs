@@ -60,21 +60,29 @@ const VSPHERE: Style = Style {
         "diskGiB",
         "memoryMiB",
         "metric",
-        "mtu",
         "numCPUs",
         "numCoresPerSocket",
         "port",
         "sizeGiB",
         "skipIPAllocation",
     ],
-    keep_blank: &["apiGroup", "failureDomain", "hostname", "providerID", "useDomains", "useRoutes"],
+    keep_blank: &["apiGroup", "failureDomain", "hostname", "providerID", "template", "useDomains", "useRoutes"],
 };
 
 /// The same where the webhook that fills in writes the object anew: empty lists and maps are lost there.
 const VSPHERE_WRITTEN: Style = Style {
     keep_empty: &["dhcp4Overrides", "dhcp6Overrides", "hosts", "namingStrategy"],
     drop_zero: VSPHERE.drop_zero,
-    keep_blank: &["apiGroup", "computeCluster", "failureDomain", "hostname", "providerID", "useDomains", "useRoutes"],
+    keep_blank: &[
+        "apiGroup",
+        "computeCluster",
+        "failureDomain",
+        "hostname",
+        "providerID",
+        "template",
+        "useDomains",
+        "useRoutes",
+    ],
 };
 
 /// A template of AWS Machines.
@@ -221,6 +229,13 @@ const AWS_CLUSTER: Style = Style {
     ],
 };
 
+/// A node group or a Fargate profile.
+const AWS_POOL: Style = Style {
+    keep_empty: &["availabilityZones", "labels", "remoteAccess", "selectors", "sourceSecurityGroups", "subnetIDs"],
+    drop_zero: &["public"],
+    keep_blank: &["amiType", "availabilityZoneSubnetType", "sshKeyName"],
+};
+
 /// What is compared of a kind; `None` for one that is not compared here.
 #[must_use]
 pub(super) fn of(key: &Key) -> Option<Fixed> {
@@ -270,6 +285,22 @@ pub(super) fn of(key: &Key) -> Option<Fixed> {
             ],
             ..whole(AWS_MACHINE, aws)
         },
+        ("AWSManagedMachinePool", false) => Fixed {
+            rule: "capa/rejected",
+            only: &[
+                "subnetIDs",
+                "diskSize",
+                "amiType",
+                "remoteAccess",
+                "availabilityZones",
+                "availabilityZoneSubnetType",
+                "awsLaunchTemplate.name",
+            ],
+            ..whole(AWS_POOL, aws)
+        },
+        ("AWSFargateProfile", false) => {
+            Fixed { rule: "capa/rejected", free: &["additionalTags"], ..whole(AWS_POOL, aws) }
+        }
         _ => return None,
     })
 }

@@ -5,6 +5,7 @@ mod admission;
 mod aws_admission;
 mod aws_defaults;
 mod aws_machine_admission;
+mod aws_pool_admission;
 pub mod cause;
 mod checks_admission;
 mod classify;

@@ -26,6 +26,14 @@ pub(super) fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
             machine(machine_spec, &at, true, &mut out);
             template(machine_spec, &at, &mut out);
         }
+        "VSphereMachineTemplate" => {
+            // Nothing of it may change, but a duration that cannot be read is refused before that is asked.
+            let at = spec.key("template").key("spec");
+            let told = new.pointer("/spec/template/spec/guestSoftPowerOffTimeout").and_then(Value::as_str);
+            if told.is_some_and(|told| go_seconds(told).is_none()) {
+                refuse(&mut out, RULE, &at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
+            }
+        }
         _ => {}
     }
     out

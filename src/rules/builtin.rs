@@ -29,6 +29,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("vsphere-supervisor-clusters", include_str!("packs/vsphere-supervisor-clusters.yaml")),
     ("eks", include_str!("packs/eks.yaml")),
     ("eks-others", include_str!("packs/eks-others.yaml")),
+    ("eks-fargate", include_str!("packs/eks-fargate.yaml")),
     ("eks-pools", include_str!("packs/eks-pools.yaml")),
     ("aws-clusters", include_str!("packs/aws-clusters.yaml")),
     ("aws-machines", include_str!("packs/aws-machines.yaml")),

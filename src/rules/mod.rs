@@ -18,6 +18,6 @@ pub use meta::{check_pack, check_user_rules};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;
 pub use pattern::Pattern;
-pub use shapes::Shape;
+pub use shapes::{POINTERS, Shape};
 pub use user::UserFault;
 pub use versions::{NEWEST, Versions, is_known, parse as parse_version};

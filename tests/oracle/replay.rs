@@ -318,14 +318,15 @@ impl Recording {
             theirs,
             ours,
             detail: format!(
-                "{} {} {} | {} | {} {} | {}",
+                "{} {} {} | {} | {} {} | {} | {}",
                 case.answer.stage,
                 case.answer.reason,
                 case.answer.error,
                 case.answer.changed.join(" "),
                 case.answer.outdated.join(","),
                 rollout,
-                rules.join("; ")
+                rules.join("; "),
+                pair.because
             ),
         }
     }

@@ -22,9 +22,10 @@ impl Shape {
 
 impl Shape {
     /// What a mutating webhook of before 1.11 leaves of an object by reading it into Go's types and writing it again:
-    /// empty texts that may be absent go, required fields that are absent come with their zero value.
-    pub fn round_trip(&self, value: &mut Value) {
-        round_trip(self.root, value);
+    /// empty texts that may be absent go unless they are pointers in Go, required fields that are absent come with their zero
+    /// value.
+    pub fn round_trip(&self, value: &mut Value, pointers: &[&str]) {
+        round_trip(self.root, value, pointers);
     }
 }
 
@@ -37,20 +38,21 @@ impl Shape {
 
 impl Shape {
     /// What a mutating webhook adds to an object by reading it into Go's types and writing it again: required fields that
-    /// are absent come with their zero value, everywhere.
-    pub fn write_zeros(&self, value: &mut Value) {
-        write_zeros(self.root, value);
+    /// are absent come with their zero value everywhere, and so do the blocks that Go cannot leave out, which are named.
+    /// What comes gets its defaults.
+    pub fn write_zeros(&self, value: &mut Value, blocks: &[&str]) {
+        write_zeros(self.root, value, blocks);
+        fill(self.root, value);
     }
 }
 
-/// Texts of v1beta1 that are pointers in Go, or durations: an empty one is not an absent one.
-const POINTERS: &[&str] = &[
+/// Texts of Cluster API's v1beta1 and of RKE2 that are pointers in Go: an empty one is not an absent one.
+pub const POINTERS: &[&str] = &[
     "dataSecretName",
     "deletePolicy",
     "failureDomain",
     "gecos",
     "groups",
-    "guestSoftPowerOffTimeout",
     "homeDir",
     "partition",
     "passwd",
@@ -65,7 +67,7 @@ const POINTERS: &[&str] = &[
 ];
 
 /// Reads into Go's types and writes again.
-fn round_trip(shape: &Node, value: &mut Value) {
+fn round_trip(shape: &Node, value: &mut Value, pointers: &[&str]) {
     match value {
         Value::Object(map) => {
             if !shape.fields.is_empty() {
@@ -76,25 +78,20 @@ fn round_trip(shape: &Node, value: &mut Value) {
                     };
                     *child != Value::String(String::new())
                         || shape.required.contains(key)
-                        || POINTERS.contains(&key.as_str())
+                        || pointers.contains(&key.as_str())
                         || is_time()
                 });
                 zeros(shape, map);
             }
             for (key, child) in map.iter_mut() {
                 if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
-                    round_trip(below, child);
+                    round_trip(below, child, pointers);
                 }
             }
-            // A block that must not be empty is one that Go leaves out where it is.
-            map.retain(|key, child| {
-                let least = shape.fields.get(key).copied().and_then(node).and_then(|below| below.size.0);
-                least.unwrap_or(0) == 0 || shape.required.contains(key) || *child != json!({})
-            });
         }
         Value::Array(list) => {
             if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| round_trip(below, child));
+                list.iter_mut().for_each(|child| round_trip(below, child, pointers));
             }
         }
         _ => {}
@@ -102,21 +99,26 @@ fn round_trip(shape: &Node, value: &mut Value) {
 }
 
 /// Adds zeros at every place.
-fn write_zeros(shape: &Node, value: &mut Value) {
+fn write_zeros(shape: &Node, value: &mut Value, blocks: &[&str]) {
     match value {
         Value::Object(map) => {
             if !shape.fields.is_empty() {
                 zeros(shape, map);
             }
+            let is_block =
+                |key: &str| shape.fields.get(key).copied().and_then(node).is_some_and(|below| below.kind == "o");
+            for block in blocks.iter().filter(|block| is_block(block)) {
+                map.entry(*block).or_insert_with(|| json!({}));
+            }
             for (key, child) in map.iter_mut() {
                 if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
-                    write_zeros(below, child);
+                    write_zeros(below, child, blocks);
                 }
             }
         }
         Value::Array(list) => {
             if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| write_zeros(below, child));
+                list.iter_mut().for_each(|child| write_zeros(below, child, blocks));
             }
         }
         _ => {}

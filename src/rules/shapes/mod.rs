@@ -4,6 +4,8 @@
 mod check;
 mod fill;
 
+pub use fill::POINTERS;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
