@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::admission::Refusal;
 use super::admission::{self, Admission, Sides};
 use super::deletions::{self, Deletion};
 use super::judge::{self, Subject};
-use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::stage::Stage;
 use super::verdict::Answer;

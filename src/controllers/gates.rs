@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::admission::Refusal;
 use super::admission::refuse;
-use super::kcp_admission::Refusal;
 use super::machines::text;
 use crate::object::{Key, Object, Path};
 use crate::rules::Versions;

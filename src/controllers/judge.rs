@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
+use super::admission::Refusal;
 use super::gates::Open;
-use super::kcp_admission::Refusal;
 use super::owner::{Assessment, Mirror};
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::{admission, diff, fixed_template, hub, topology};
+use super::{admission, diff, hub, topology};
 use crate::compare::{Basis, Change, Pair};
 use crate::effect::Effect;
 use crate::object::{Key, Path, Segment};
@@ -148,7 +148,7 @@ impl Subject<'_> {
         if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
             return Answer::known(rules, Effect::Unknown, "gate/open").saying(open.because());
         }
-        if (self.same && fixed_template::covers(self.key, path)) || self.has_same_value(path) {
+        if (self.same && admission::fixed_template::covers(self.key, path)) || self.has_same_value(path) {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
         if let Some(answer) = self.by_replicas(path) {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::kcp_admission::Refusal;
+use super::admission::Refusal;
 use crate::object::Path;
 
 /// Whether a selector selects a thing with these labels; `None` where it is not a selector.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::blueprint::class_of;
 use super::values::list;
 use crate::compare::Action;
-use crate::controllers::kcp_admission::Refusal;
+use crate::controllers::admission::Refusal;
 use crate::controllers::machines::{annotation, label, target, text};
 use crate::controllers::stage::Stage;
 use crate::host::HostKind;

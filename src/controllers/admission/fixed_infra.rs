@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::diff::{self, Style};
 use super::fixed_template::durations;
+use crate::controllers::diff::{self, Style};
 use crate::object::{Key, Path};
 use crate::rules::Versions;
 

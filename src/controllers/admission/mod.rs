@@ -1,18 +1,42 @@
 //! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
 //! The order is the API server's own; a kind without a shape goes through untouched.
 
+mod aws;
+mod aws_defaults;
+mod aws_machine;
+mod aws_pool;
+mod checks;
+mod defaulting;
+mod docker;
+mod eks;
+mod fixed_infra;
+pub(super) mod fixed_template;
+mod kcp;
+mod kubeadm;
+mod metal3;
+mod openstack;
+mod rke2;
+mod vsphere;
+mod workers;
+
 use serde_json::{Value, json};
 
-use super::gates::{Open, State};
-use super::kcp_admission::Refusal;
-use super::{aws_admission, aws_machine_admission, aws_pool_admission, eks_admission};
-use super::{
-    checks_admission, defaulting, docker_admission, fixed_template, gates, hub, metal3_admission, openstack_admission,
-};
-use super::{kcp_admission, kubeadm_admission, rke2_admission, vsphere_admission, workers_admission};
 use crate::compare::{Action, Pair};
+use crate::controllers::gates::{Open, State};
+use crate::controllers::{gates, hub};
 use crate::object::{Path, Segment};
 use crate::rules::{Shape, Versions};
+
+/// One thing that a webhook refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Id of the cause, for its source.
+    pub rule: &'static str,
+    /// Place in the superset form.
+    pub path: Path,
+    /// One sentence.
+    pub message: String,
+}
 
 /// Both sides of an object as the API server keeps them, in the superset form.
 pub(super) struct Sides {
@@ -76,8 +100,8 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
     let mut old = hub::moved(kind, &pair.api_version, old, versions);
     let mut new = hub::moved(kind, &pair.api_version, new, versions);
     if pair.key.group == "controlplane.cluster.x-k8s.io" && kind == "KubeadmControlPlane" {
-        super::kcp::default(&mut old);
-        super::kcp::default(&mut new);
+        crate::controllers::kcp::default(&mut old);
+        crate::controllers::kcp::default(&mut new);
     }
     let needs = gates::needs(&pair.key, &new, is_new, versions);
     let (off, open) = gates::refusals(&needs, state);
@@ -166,61 +190,57 @@ fn by_webhook(
     let past = (!is_new).then_some(old);
     match (pair.key.group.as_str(), pair.key.kind.as_str()) {
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
-            let mut out = kcp_admission::refusals(old, new, versions);
+            let mut out = kcp::refusals(old, new, versions);
             let config = Path::root().key("spec").key("kubeadmConfigSpec");
-            out.extend(kubeadm_admission::refusals(new.pointer("/spec/kubeadmConfigSpec"), &config, true, versions));
+            out.extend(kubeadm::refusals(new.pointer("/spec/kubeadmConfigSpec"), &config, true, versions));
             out
         }
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate") => {
             let keys = ["spec", "template", "spec", "kubeadmConfigSpec"];
             let config = keys.into_iter().fold(Path::root(), |at, key| at.key(key));
             let spec = new.pointer("/spec/template/spec/kubeadmConfigSpec");
-            kubeadm_admission::refusals(spec, &config, true, versions)
+            kubeadm::refusals(spec, &config, true, versions)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfig") => {
-            kubeadm_admission::refusals(new.get("spec"), &Path::root().key("spec"), false, versions)
+            kubeadm::refusals(new.get("spec"), &Path::root().key("spec"), false, versions)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate") => {
             let at = Path::root().key("spec").key("template").key("spec");
-            kubeadm_admission::refusals(new.pointer("/spec/template/spec"), &at, false, versions)
+            kubeadm::refusals(new.pointer("/spec/template/spec"), &at, false, versions)
         }
         (_, kind) if kind.starts_with("RKE2") => {
             let mut new = new.clone();
             if kind == "RKE2ControlPlane" {
-                super::rke2::default(&mut new, versions);
+                crate::controllers::rke2::default(&mut new, versions);
             }
-            rke2_admission::refusals(kind, (pair.action != Action::Create).then_some(old), &new, versions)
+            rke2::refusals(kind, (pair.action != Action::Create).then_some(old), &new, versions)
         }
-        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
-            checks_admission::resource_set(&pair.api_version, old, new)
-        }
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => checks::resource_set(&pair.api_version, old, new),
         ("infrastructure.cluster.x-k8s.io", "DockerCluster" | "DevCluster" | "DockerMachine" | "DevMachine") => {
-            docker_admission::refusals(&pair.key.kind, old, new)
+            docker::refusals(&pair.key.kind, old, new)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("OpenStack") => {
-            openstack_admission::refusals(kind, past, new, versions)
+            openstack::refusals(kind, past, new, versions)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("VSphere") => {
-            vsphere_admission::refusals(kind, is_new, new)
+            vsphere::refusals(kind, is_new, new)
         }
-        ("infrastructure.cluster.x-k8s.io", "AWSCluster") => aws_admission::cluster(past, new),
-        ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity") => {
-            aws_admission::account(new)
-        }
-        ("infrastructure.cluster.x-k8s.io", "AWSClusterTemplate") if is_new => aws_admission::cluster_template(new),
-        ("infrastructure.cluster.x-k8s.io", "AWSMachine") => aws_machine_admission::machine(past, new),
-        ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate") if is_new => aws_machine_admission::template(new),
+        ("infrastructure.cluster.x-k8s.io", "AWSCluster") => aws::cluster(past, new),
+        ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity") => aws::account(new),
+        ("infrastructure.cluster.x-k8s.io", "AWSClusterTemplate") if is_new => aws::cluster_template(new),
+        ("infrastructure.cluster.x-k8s.io", "AWSMachine") => aws_machine::machine(past, new),
+        ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate") if is_new => aws_machine::template(new),
         (
             "infrastructure.cluster.x-k8s.io",
             kind @ ("AWSMachinePool" | "AWSManagedMachinePool" | "AWSFargateProfile"),
-        ) => aws_pool_admission::refusals(kind, past, new),
+        ) => aws_pool::refusals(kind, past, new),
         ("controlplane.cluster.x-k8s.io", kind @ ("AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate")) => {
-            eks_admission::refusals(kind, past, new)
+            eks::refusals(kind, past, new)
         }
         ("infrastructure.cluster.x-k8s.io", kind) if kind.starts_with("Metal3") => {
-            metal3_admission::refusals(kind, past, new, versions)
+            metal3::refusals(kind, past, new, versions)
         }
-        ("cluster.x-k8s.io", kind) => workers_admission::refusals(kind, old, new, versions, gates),
+        ("cluster.x-k8s.io", kind) => workers::refusals(kind, old, new, versions, gates),
         _ => Vec::new(),
     }
 }

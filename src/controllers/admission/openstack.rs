@@ -5,9 +5,8 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::{Refusal, refuse};
+use crate::controllers::machines::text;
 use crate::object::{Path, Segment};
 use crate::rules::Versions;
 

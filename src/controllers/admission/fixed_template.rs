@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::diff::{self, Style};
+use super::Refusal;
 use super::fixed_infra;
-use super::hub::go_seconds;
-use super::kcp_admission::Refusal;
-use super::kcp_config::{self, old_defaults};
-use super::kcp_config_old::OLD_STYLE;
+use crate::controllers::diff::{self, Style};
+use crate::controllers::hub::go_seconds;
+use crate::controllers::kcp_config::{self, old_defaults};
+use crate::controllers::kcp_config_old::OLD_STYLE;
 use crate::object::{Key, Path};
 use crate::rules::Versions;
 
@@ -106,7 +106,7 @@ pub(super) fn differences(
 
 /// Whether the comparison of a kind is about a path: equal contents say that nothing happens there.
 #[must_use]
-pub(super) fn covers(key: &Key, path: &Path) -> bool {
+pub(in crate::controllers) fn covers(key: &Key, path: &Path) -> bool {
     let is_template = |path: &Path| {
         let spec = Path::root().key("spec");
         spec.key("template").key("spec").covers(path) || *path == spec || *path == spec.key("template")

@@ -4,11 +4,12 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::gates::{PREFLIGHT, State};
-use super::kcp_admission::Refusal;
-use super::machines::{annotation, label, text};
-use super::{checks_admission, labels, replicas};
+use super::Refusal;
+use super::checks;
+use super::refuse;
+use crate::controllers::gates::{PREFLIGHT, State};
+use crate::controllers::machines::{annotation, label, text};
+use crate::controllers::{labels, replicas};
 use crate::object::Path;
 use crate::rules::Versions;
 
@@ -17,7 +18,7 @@ pub(super) const RULE: &str = "core/rejected";
 
 /// What is refused about an update of one of the core kinds; both sides in the superset form.
 #[must_use]
-pub fn refusals(
+pub(super) fn refusals(
     kind: &str,
     old: &Value,
     new: &Value,
@@ -53,8 +54,8 @@ pub fn refusals(
             autoscaler(new, &mut out);
         }
         "Machine" => template(new, "/spec", "", versions, &spec, &mut out, false),
-        "MachineHealthCheck" => checks_admission::health_check(new, &spec, &mut out),
-        "MachineDrainRule" => checks_admission::drain_rule(new, &spec, &mut out),
+        "MachineHealthCheck" => checks::health_check(new, &spec, &mut out),
+        "MachineDrainRule" => checks::drain_rule(new, &spec, &mut out),
         "Cluster" => cluster(old, new, versions, &spec, &mut out),
         _ => {}
     }

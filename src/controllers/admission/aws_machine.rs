@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::aws_admission::{RULE, elastic_pool, key_name, list, tags};
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::Refusal;
+use super::aws::{RULE, elastic_pool, key_name, list, tags};
+use super::refuse;
+use crate::controllers::machines::text;
 use crate::object::Path;
 
 /// What is refused about a Machine; the old side is `None` where it is new.

@@ -3,11 +3,10 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::kcp_admission::Refusal;
-use super::labels;
-use super::machines::text;
-use super::workers_admission::{RULE, is_count, items};
+use super::workers::{RULE, is_count, items};
+use super::{Refusal, refuse};
+use crate::controllers::labels;
+use crate::controllers::machines::text;
 use crate::object::Path;
 
 /// Selector, time and limit of a health check.

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value};
 
-use super::admission::refuse;
-use super::aws_admission::{RULE, bastion, list, tags};
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::Refusal;
+use super::aws::{RULE, bastion, list, tags};
+use super::refuse;
+use crate::controllers::machines::text;
 use crate::object::Path;
 
 /// What is refused about an object; the old side is `None` where it is new.

@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::diff::{self, Style};
-use super::{aws_defaults, metal3_admission};
+use super::{aws_defaults, metal3};
+use crate::controllers::diff::{self, Style};
 use crate::object::Key;
 use crate::rules::{POINTERS, Shape, Versions};
 
@@ -19,7 +19,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     }
     if kind.starts_with("Metal3") {
         if kind == "Metal3Cluster" {
-            metal3_admission::default_cluster(object, versions);
+            metal3::default_cluster(object, versions);
         }
         // Up to 1.12 each kind has a mutating webhook (`config/webhook/manifests.yaml`), which writes the object anew. Where
         // nobody told the version, v1beta1 may be written to one of those.
@@ -28,7 +28,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
         let is_written = is_older || kind == "Metal3Cluster";
         if let Some(spec) = object.get_mut("spec").filter(|_| is_written) {
             shape.write_zeros(spec, &[]);
-            metal3_admission::drop_left_out(spec);
+            metal3::drop_left_out(spec);
             shape.fill(spec);
         }
         return;

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::hub::go_seconds;
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::Refusal;
+use super::refuse;
+use crate::controllers::hub::go_seconds;
+use crate::controllers::machines::text;
 use crate::object::Path;
 
 /// Id of everything that is refused here.

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::gates::says_something as defined;
-use super::kcp_admission::Refusal;
-use super::machines::{number, text};
+use super::Refusal;
+use super::refuse;
+use crate::controllers::gates::says_something as defined;
+use crate::controllers::machines::{number, text};
 use crate::object::Path;
 use crate::rules::Versions;
 
@@ -15,7 +15,7 @@ const RULE: &str = "kubeadm/rejected";
 
 /// What is refused in the configuration that stands at `at`.
 #[must_use]
-pub fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, versions: &Versions) -> Vec<Refusal> {
+pub(super) fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let Some(spec) = spec else { return out };
     let empty_counts = !versions.capi(11);

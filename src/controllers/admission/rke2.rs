@@ -4,9 +4,8 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::{Refusal, refuse};
+use crate::controllers::machines::text;
 use crate::object::Path;
 use crate::rules::Versions;
 
@@ -16,7 +15,7 @@ const RULE: &str = "rke2cp/rejected";
 /// What is refused about an object; both sides in the superset form, the new one with defaults, the old one `None` where it
 /// is new.
 #[must_use]
-pub fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::admission::refuse;
-use super::aws_admission::{RULE, list, tags};
-use super::hub::go_seconds;
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::Refusal;
+use super::aws::{RULE, list, tags};
+use super::refuse;
+use crate::controllers::hub::go_seconds;
+use crate::controllers::machines::text;
 use crate::object::Path;
 
 /// What is refused about a pool; the old side is `None` where it is new.

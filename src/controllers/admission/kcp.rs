@@ -4,21 +4,12 @@
 
 use serde_json::{Map, Value};
 
-use super::machines::{annotation, number, text};
-use super::{coredns, diff, labels, workers_admission};
-use crate::object::{Path, Segment};
+use super::Refusal;
+use super::workers;
+use crate::controllers::machines::{annotation, number, text};
+use crate::controllers::{coredns, diff, labels};
+use crate::object::Path;
 use crate::rules::{Versions, parse_version};
-
-/// One thing that a webhook refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Id of the cause, for its source.
-    pub rule: &'static str,
-    /// Place in the superset form.
-    pub path: Path,
-    /// One sentence.
-    pub message: String,
-}
 
 /// Places that may change, each with the first and the last minor version of Cluster API in which it may.
 /// A `*` at the end means everything below and not the place itself.
@@ -93,7 +84,7 @@ const ALLOWED: &[(&str, u64, u64)] = &[
 
 /// What the webhook refuses about this update; both sides in the superset form, with defaults.
 #[must_use]
-pub fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
+pub(super) fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     fixed_fields(old, new, versions, &mut out);
     replicas(new, &mut out);
@@ -160,7 +151,7 @@ fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
     if versions.capi(13) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
-        workers_admission::taint_refusals(taints, "spec.taints", &at, out);
+        workers::taint_refusals(taints, "spec.taints", &at, out);
     }
 }
 
@@ -409,10 +400,4 @@ fn naming(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     if !template.contains("{{ .random }}") {
         refuse(out, "spec.machineNaming.template", "the webhook refuses it: {{ .random }} is missing in the template");
     }
-}
-
-/// Whether a path lies in the kubeadm configuration.
-#[must_use]
-pub fn is_config(path: &Path) -> bool {
-    matches!(path.segments(), [Segment::Key(spec), Segment::Key(config), ..] if spec == "spec" && config == "kubeadmConfigSpec")
 }

@@ -4,9 +4,8 @@
 
 use serde_json::{Value, json};
 
-use super::admission::refuse;
-use super::kcp_admission::Refusal;
-use super::machines::text;
+use super::{Refusal, refuse};
+use crate::controllers::machines::text;
 use crate::object::Path;
 use crate::rules::Versions;
 

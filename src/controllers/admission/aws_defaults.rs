@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::defaulting::map_at;
-use super::hub::go_seconds;
+use crate::controllers::hub::go_seconds;
 use crate::rules::Versions;
 
 /// Kinds with a mutating webhook.
