@@ -98,8 +98,16 @@ impl Bench {
         while fs::read_to_string(format!("{place}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        let log = fs::File::create(self.out.join("restarted.log")).expect("a log");
-        Restarted(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts again"))
+        // Meanwhile its port may be somebody's own end of a connection; it listens soon, or ends.
+        for _ in 0..20 {
+            let log = fs::File::create(self.out.join("restarted.log")).expect("a log");
+            let mut child = command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts again");
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            if child.try_wait().expect("a child").is_none() {
+                return Restarted(child);
+            }
+        }
+        panic!("the API server does not start again, see {}", self.out.join("restarted.log").display());
     }
 
     /// Runs one of its programs and gives what it prints.

@@ -89,6 +89,10 @@ impl Relay<'_> {
 
     async fn pass(&self, mut client: TcpStream, server: &str) -> std::io::Result<()> {
         let mut server = TcpStream::connect(server).await?;
+        // Where nobody listens, a socket that happens to get the same port connects with itself, and keeps the port.
+        if server.local_addr()? == server.peer_addr()? {
+            return Err(std::io::ErrorKind::ConnectionRefused.into());
+        }
         let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (client.split(), server.split());
         let back = async {
             let mut bytes = [0; 2048];
