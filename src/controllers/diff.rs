@@ -17,18 +17,24 @@ pub struct Style {
 
 /// Takes away what Go would not keep: null, empty lists, maps and texts, and the zeros that the style names.
 pub fn prune(value: &mut Value, style: Style) {
+    prune_beside(value, style, &[]);
+}
+
+/// As [`prune`], but the fields named in `maps` are maps in Go, whose keys anyone chooses: each of their entries stays.
+pub fn prune_beside(value: &mut Value, style: Style, maps: &[&str]) {
     match value {
-        Value::Object(map) => {
-            for (_, child) in map.iter_mut() {
-                prune(child, style);
+        Value::Object(fields) => {
+            for (key, child) in fields.iter_mut() {
+                match child {
+                    Value::Object(entries) if maps.contains(&key.as_str()) => {
+                        entries.values_mut().for_each(|entry| prune_beside(entry, style, maps));
+                    }
+                    _ => prune_beside(child, style, maps),
+                }
             }
-            map.retain(|key, child| keeps(key, child, style));
+            fields.retain(|key, child| keeps(key, child, style));
         }
-        Value::Array(list) => {
-            for child in list {
-                prune(child, style);
-            }
-        }
+        Value::Array(list) => list.iter_mut().for_each(|child| prune_beside(child, style, maps)),
         _ => {}
     }
 }
@@ -125,6 +131,14 @@ mod tests {
         let mut value = json!({"a": {"b": []}, "taints": [], "strict": false, "append": false, "x": "", "value": ""});
         prune(&mut value, style);
         assert_eq!(value, json!({"taints": [], "append": false, "value": ""}));
+    }
+
+    #[test]
+    fn entries_of_maps_stay_and_empty_maps_go() {
+        let style = Style { keep_empty: &[], drop_zero: &["strict"], keep_blank: &[] };
+        let mut value = json!({"mirrors": {"a": {"endpoint": []}, "b": ""}, "env": {}, "other": {"a": ""}});
+        prune_beside(&mut value, style, &["mirrors", "env"]);
+        assert_eq!(value, json!({"mirrors": {"a": {}, "b": ""}}));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //! Read beside `pkg/rke2/machine_filters.go` (matchesRCPConfiguration) of cluster-api-provider-rke2 0.21 and, from 0.22
 //! on, `pkg/rke2/control_plane.go`. Missing data never makes a Machine out of date there, nor here.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -64,6 +67,9 @@ const STYLE: Style = Style {
     keep_blank: &[],
 };
 
+/// Fields that are maps in the Go types: an entry is one even if it says nothing.
+const MAPS: &[&str] = &["configs", "data", "extraEnv", "extraMounts", "mirrors", "nodeAnnotations", "rewrite"];
+
 /// The reasons why a Machine is out of date, in the controller's order.
 ///
 /// `owner` is the RKE2ControlPlane in the superset form, with the webhook's defaults.
@@ -86,13 +92,28 @@ fn version(member: &Member, owner: &Value, versions: &Versions) -> Option<Cause>
     let bare = |version: &str| version.trim_start_matches('v').to_owned();
     let matches = if versions.at_least("rke2", 0, 25) {
         have == want
-    } else if have.contains("+rke2r") {
+    } else if release(have).is_some() {
         bare(have) == bare(want)
     } else {
-        let kubernetes = want.split('+').next().unwrap_or_default();
-        bare(have) == bare(kubernetes)
+        // The controller knows a release by patterns with one digit for the patch and one for the revision, and takes
+        // the one place out: what it does not know stays as it is, and what follows the place does too.
+        let kubernetes = release(want).map(|place| {
+            let shorter = want[place.clone()].split('+').next().unwrap_or_default().trim_start_matches('v');
+            format!("{}{shorter}{}", &want[..place.start], &want[place.end..])
+        });
+        bare(have) == bare(kubernetes.as_deref().unwrap_or(want))
     };
     (!matches).then(|| Cause::at("rke2cp/version", &["spec", "version"], format!("{have} to {want}")))
+}
+
+/// Where a text names a release as `v1.31.4+rke2r1` does (`pkg/util/util.go` IsRKE2Version and Rke2ToKubeVersion).
+fn release(version: &str) -> Option<Range<usize>> {
+    let shape = b"v0.00.0+rke2r0";
+    let fits = |window: &[u8]| {
+        window.iter().zip(shape).all(|(have, want)| if *want == b'0' { have.is_ascii_digit() } else { have == want })
+    };
+    let start = version.as_bytes().windows(shape.len()).position(fits)?;
+    Some(start..start + shape.len())
 }
 
 /// Whether the server configuration differs from the one that the Machine carries in its annotation.
@@ -121,8 +142,8 @@ fn differing(mut have: Value, mut want: Value, at: &Path, versions: &Versions) -
         kept = diff::leaves(&want, &Path::root());
         kept.retain(|path| path.get(&want).and_then(Value::as_array).is_some_and(Vec::is_empty));
     }
-    diff::prune(&mut have, STYLE);
-    diff::prune(&mut want, STYLE);
+    diff::prune_beside(&mut have, STYLE, MAPS);
+    diff::prune_beside(&mut want, STYLE, MAPS);
     let mut out = diff::places(Some(&have), Some(&want), at);
     for path in kept {
         let mut place = at.clone();
@@ -183,9 +204,24 @@ fn user_data(spec: &mut Value) {
     for (_, part) in data.iter_mut() {
         let text = part.as_str().unwrap_or_default();
         let span = yaml::Span { start: 0, end: text.len() };
-        if let Ok(tree @ (Value::Object(_) | Value::Array(_))) = yaml::read_json(text.as_bytes(), span) {
-            *part = tree;
+        // Kept as a text, because nothing in it goes: what is empty there is written too.
+        match yaml::read_json(text.as_bytes(), span) {
+            Ok(tree @ (Value::Object(_) | Value::Array(_))) => *part = json!(sorted(tree).to_string()),
+            Ok(Value::Null) => *part = json!("{}"),
+            _ => {}
         }
+    }
+}
+
+/// A tree with the keys of its maps in order, as Go writes them.
+fn sorted(tree: Value) -> Value {
+    match tree {
+        Value::Object(map) => {
+            let entries: BTreeMap<String, Value> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(sorted).collect()),
+        other => other,
     }
 }
 
@@ -254,4 +290,63 @@ pub fn derived(owner: &Value, now: Timestamp) -> Option<(Member, u64)> {
     let config = Some(json!({"spec": config_of(owner)}));
     let member = Member { name: String::new(), machine, config, infra: Some(clone_of(&reference)) };
     (replicas > 0).then_some((member, replicas))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules and places for which a Machine with `have` is out of date where `want` is asked for.
+    fn found(have: (&str, Value), want: (&str, Value)) -> Vec<String> {
+        let owner = json!({"spec": {"version": want.0, "privateRegistriesConfig": want.1["registries"],
+            "agentConfig": want.1["agent"]}});
+        let member = Member {
+            name: String::new(),
+            machine: json!({"spec": {"version": have.0, "bootstrap": {"configRef": {"kind": "RKE2Config"}}}}),
+            config: Some(
+                json!({"spec": {"privateRegistriesConfig": have.1["registries"], "agentConfig": have.1["agent"]}}),
+            ),
+            infra: None,
+        };
+        let versions = Versions::told("rke2", "v0.21.0");
+        outdated(&member, &owner, &versions).into_iter().map(|cause| format!("{} {}", cause.rule, cause.path)).collect()
+    }
+
+    #[test]
+    fn entries_of_maps_count_even_if_they_say_nothing() {
+        const VERSION: &str = "v1.31.4+rke2r1";
+        let with = |value: Value| (VERSION, value);
+        let mirrors = json!({"registries": {"mirrors": {"a": {}}}});
+        assert_eq!(
+            found(with(json!({"registries": {}})), with(mirrors.clone())),
+            ["rke2cp/registries spec.privateRegistriesConfig"]
+        );
+        assert_eq!(found(with(mirrors), with(json!({"registries": {"mirrors": {"a": {"endpoint": []}}}}))), [""; 0]);
+        let env = |value: Value| with(json!({"agent": {"kubelet": {"extraEnv": value}}}));
+        assert_eq!(
+            found(env(json!({"A": "a"})), env(json!({"A": "a", "B": ""}))),
+            ["rke2cp/agent-config spec.agentConfig.kubelet.extraEnv.B"]
+        );
+        assert_eq!(found(env(json!({})), env(Value::Null)), [""; 0]);
+    }
+
+    #[test]
+    fn user_data_is_compared_as_yaml_with_all_that_it_says() {
+        let data = |text: &str| ("v1.31.4+rke2r1", json!({"agent": {"additionalUserData": {"data": {"users": text}}}}));
+        let place = ["rke2cp/agent-config spec.agentConfig.additionalUserData.data.users"];
+        assert_eq!(found(data("a: x\nb: y\n"), data("{b: y, a: x}")), [""; 0]);
+        assert_eq!(found(data("a: x\n"), data("a: x\nb: \"\"\n")), place);
+        assert_eq!(found(data("a: x\n"), data("a: x\nb: []\n")), place);
+    }
+
+    #[test]
+    fn a_machine_without_a_revision_matches_releases_with_one_digit() {
+        let out_of_date = |have: &str, want: &str| !found((have, json!({})), (want, json!({}))).is_empty();
+        assert!(!out_of_date("v1.31.4", "v1.31.4+rke2r1"));
+        assert!(!out_of_date("1.31.4", "v1.31.4+rke2r2"));
+        assert!(out_of_date("v1.31.14", "v1.31.14+rke2r1"));
+        assert!(out_of_date("v1.31.4", "v1.31.4+rke2r10"));
+        assert!(!out_of_date("v1.31.14+rke2r1", "v1.31.14+rke2r1"));
+        assert!(out_of_date("v1.31.14+rke2r1", "v1.31.14+rke2r2"));
+    }
 }

@@ -8,6 +8,7 @@ use super::{Refusal, refuse};
 use crate::controllers::machines::text;
 use crate::object::Path;
 use crate::rules::Versions;
+use crate::yaml;
 
 /// Id of everything that is refused here.
 const RULE: &str = "rke2cp/rejected";
@@ -79,23 +80,35 @@ fn server(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
+/// Whether a value is more than what Go's types hold where nothing was said.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(says),
+        Value::Null | Value::Bool(false) => false,
+        other => other != "",
+    }
+}
+
 /// Registries need credentials or TLS settings, and Ignition knows no gzip.
 fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let spec = spec.unwrap_or(&Value::Null);
-    let says = |block: Option<&Value>| {
-        block.and_then(Value::as_object).is_some_and(|map| {
-            map.values().any(|value| !matches!(value, Value::Null | Value::Bool(false)) && value != "")
-        })
-    };
     let registries = spec.pointer("/privateRegistriesConfig/configs").and_then(Value::as_object);
     for (name, registry) in registries.into_iter().flatten() {
-        if !says(registry.get("authSecret")) && !says(registry.get("tls")) {
+        if !["authSecret", "tls"].iter().any(|key| registry.get(key).is_some_and(says)) {
             let path = at.key("privateRegistriesConfig").key("configs").key(name);
             refuse(out, RULE, &path, "", format!("the registry {name} has neither credentials nor TLS settings"));
         }
     }
+    let ignition = text(spec, "/agentConfig/format") == Some("ignition");
+    let user_data = spec.pointer("/agentConfig/additionalUserData").unwrap_or(&Value::Null);
+    if ignition && user_data.get("strict") == Some(&Value::Bool(true)) {
+        for key in unknown_to_butane(text(user_data, "/config").unwrap_or_default()) {
+            let place = "agentConfig.additionalUserData.config";
+            refuse(out, RULE, at, place, format!("strict user data cannot have {key}, which Butane does not know"));
+        }
+    }
     // Up to 0.14 gzip was refused whatever the format.
-    if text(spec, "/agentConfig/format") == Some("ignition") || !versions.at_least("rke2", 0, 15) {
+    if ignition || !versions.at_least("rke2", 0, 15) {
         for (place, file) in spec.get("files").and_then(Value::as_array).into_iter().flatten().enumerate() {
             if text(file, "/encoding").is_some_and(|encoding| encoding.starts_with("gzip")) {
                 for below in [format!("files[{place}].encoding"), "agentConfig.format".to_owned()] {
@@ -104,6 +117,17 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
             }
         }
     }
+}
+
+/// What the outermost fields of a Butane config can be (fcos 1.4, Butane `config/fcos/v1_4/schema.go`, `base/v0_4/schema.go`).
+const BUTANE: &[&str] =
+    &["boot_device", "ignition", "kernel_arguments", "passwd", "storage", "systemd", "variant", "version"];
+
+/// The outermost fields of a config that Butane does not know; none of what is no YAML, which nobody refuses.
+fn unknown_to_butane(config: &str) -> Vec<String> {
+    let span = yaml::Span { start: 0, end: config.len() };
+    let Ok(Value::Object(map)) = yaml::read_json(config.as_bytes(), span) else { return Vec::new() };
+    map.into_iter().map(|(key, _)| key).filter(|key| !BUTANE.contains(&key.as_str())).collect()
 }
 
 #[cfg(test)]
@@ -129,5 +153,31 @@ mod tests {
         let template = json!({"spec": {"template": {"spec": {"registrationMethod": "address"}}}});
         let found = refusals("RKE2ControlPlaneTemplate", None, &template, &versions);
         assert_eq!(found[0].path.to_string(), "spec.template.spec.registrationAddress");
+    }
+
+    #[test]
+    fn a_registry_with_empty_blocks_says_nothing() {
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |registry: Value| {
+            let new = json!({"spec": {"privateRegistriesConfig": {"configs": {"r": registry}}}});
+            refusals("RKE2Config", None, &new, &versions).len()
+        };
+        assert_eq!(told(json!({"tls": {"tlsConfigSecret": {}, "insecureSkipVerify": false}})), 1);
+        assert_eq!(told(json!({"authSecret": {"name": ""}, "tls": {"tlsConfigSecret": {"name": ""}}})), 1);
+        assert_eq!(told(json!({"tls": {"tlsConfigSecret": {"name": "s"}}})), 0);
+    }
+
+    #[test]
+    fn strict_user_data_has_only_what_butane_knows() {
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |format: &str, strict: bool, config: &str| {
+            let new = json!({"spec": {"agentConfig": {"format": format,
+                "additionalUserData": {"strict": strict, "config": config}}}});
+            refusals("RKE2Config", None, &new, &versions).len()
+        };
+        assert_eq!(told("ignition", true, "bootcmd: []\n"), 1);
+        assert_eq!(told("ignition", false, "bootcmd: []\n"), 0);
+        assert_eq!(told("cloud-config", true, "bootcmd: []\n"), 0);
+        assert_eq!(told("ignition", true, "systemd: {}\n"), 0);
     }
 }
