@@ -56,6 +56,9 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     let Some(spec) = object.get_mut("spec") else { return };
     if kind.starts_with("RKE2") || (!versions.capi(11) && of_cluster_api(&key.group)) {
         shape.round_trip(spec, POINTERS);
+        if kind.starts_with("RKE2") {
+            empty_user_data(spec);
+        }
     } else if of_newer_webhook && is_changed {
         // Since 1.11 only what Go cannot leave out is added to the written text, and since 1.13 (controller-runtime 0.23)
         // only where a default changed something at all. Written as v1beta1 the text stays as it is.
@@ -129,6 +132,17 @@ const VSPHERE_POINTERS: &[&str] = &[
     "useDomains",
     "useRoutes",
 ];
+
+/// Takes away an empty map of user data, which Go does not write: beside other user data it would be refused.
+fn empty_user_data(spec: &mut Value) {
+    for place in ["/agentConfig/additionalUserData", "/template/spec/agentConfig/additionalUserData"] {
+        if let Some(user_data) = spec.pointer_mut(place).and_then(Value::as_object_mut)
+            && user_data.get("data") == Some(&json!({}))
+        {
+            user_data.shift_remove("data");
+        }
+    }
+}
 
 /// Kinds of Cluster API with a mutating webhook since 1.11.
 const HAVE_WEBHOOKS: &[&str] = &[
