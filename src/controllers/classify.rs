@@ -274,6 +274,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         open: if pair.action == Action::Update { &admission.open } else { &[] },
         dropped: &admission.dropped,
         same: admission.same,
+        as_go: admission.as_go,
         ..Subject::of(stage, pair, (old, new), &used_by)
     };
     let mut answers = judge::changes(&subject, pair);

@@ -37,6 +37,8 @@ pub(super) struct Subject<'a> {
     pub(super) open: &'a [Open],
     /// Whether both sides are the same to a webhook that compares whole contents.
     pub(super) same: bool,
+    /// Whether both sides are as Go's types hold them.
+    pub(super) as_go: bool,
     /// Fields of the write that the kind does not have, as rendered.
     pub(super) dropped: &'a [Path],
 }
@@ -50,8 +52,8 @@ impl<'a> Subject<'a> {
         used_by: &'a [String],
     ) -> Self {
         let (key, api_version) = (&pair.key, pair.api_version.as_str());
-        let (assessment, refusals, open, same, dropped) = (None, &[][..], &[][..], false, &[][..]);
-        Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, dropped }
+        let (assessment, refusals, open, same, as_go, dropped) = (None, &[][..], &[][..], false, false, &[][..]);
+        Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, as_go, dropped }
     }
 }
 
@@ -306,8 +308,19 @@ impl Subject<'_> {
 
     /// Whether a field has the same value on both sides once defaults are filled in.
     fn has_same_value(&self, path: &Path) -> bool {
-        let (old, new) = (path.get(self.old), path.get(self.new));
-        old.is_some() && old == new
+        match (path.get(self.old), path.get(self.new)) {
+            // What Go leaves out in a block that both sides have.
+            (None, None) => self.as_go && self.has_block_around(path),
+            (old, new) => old == new,
+        }
+    }
+
+    /// Whether the innermost block around a place that either side has is one of both.
+    fn has_block_around(&self, path: &Path) -> bool {
+        let segments = path.segments();
+        let around = (0..segments.len()).rev().map(|length| Path::from(segments[..length].to_vec()));
+        let mut sides = around.map(|block| (block.get(self.old).is_some(), block.get(self.new).is_some()));
+        sides.find(|(old, new)| *old || *new) == Some((true, true))
     }
 
     /// The answer for a part of the configuration that no rule names and that makes no Machine out of date.

@@ -27,9 +27,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
             !versions.at_least("metal3", 1, 13) || (api_version.ends_with("v1beta1") && !versions.is_known("metal3"));
         let is_written = is_older || kind == "Metal3Cluster";
         if let Some(spec) = object.get_mut("spec").filter(|_| is_written) {
-            shape.write_zeros(spec, &[]);
-            metal3::drop_left_out(spec);
-            shape.fill(spec);
+            metal3::write_anew(kind, shape, spec);
         }
         return;
     }

@@ -5,23 +5,47 @@
 use serde_json::{Value, json};
 
 use super::{Refusal, refuse};
+use crate::controllers::diff::{self, Style};
 use crate::controllers::machines::text;
 use crate::object::Path;
-use crate::rules::Versions;
+use crate::rules::{Shape, Versions};
 
 /// Id of everything that is refused here.
 const RULE: &str = "capm3/rejected";
 
-/// Takes away the zeros that Go leaves out when it writes a Metal3DataTemplate anew, so that the schema's default comes back
-/// (`metal3datatemplate_types.go`, `omitempty` beside a default).
-pub(super) fn drop_left_out(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|key, child| *child != 0 || !matches!(key.as_str(), "step" | "mtu"));
-            map.values_mut().for_each(drop_left_out);
-        }
-        Value::Array(list) => list.iter_mut().for_each(drop_left_out),
-        _ => {}
+/// What the types of a Metal3DataTemplate write: what is empty is left out but for pointers, and numbers that are zero are.
+const DATA: Style = Style {
+    keep_empty: &[
+        "bondLinks",
+        "fromAnnotation",
+        "fromPoolAnnotation",
+        "fromPoolRef",
+        "macAddress",
+        "metaData",
+        "networkData",
+    ],
+    drop_zero: &["mtu", "offset", "prefix", "step"],
+    keep_blank: &["dnsFromIPPool", "end", "fromHostInterface", "fromIPPool", "start", "string", "subnet"],
+};
+
+/// Blocks of a Metal3DataTemplate that Go cannot leave out.
+const BLOCKS: &[&str] = &["links", "networks", "services"];
+
+/// How a bond spreads what it sends.
+const POLICY: &str = "bondXmitHashPolicy";
+
+/// Writes a spec anew from Go's types, as a mutating webhook does (`metal3datatemplate_types.go`); the schema's defaults come
+/// back where Go leaves out a zero.
+pub(super) fn write_anew(kind: &str, shape: Shape, spec: &mut Value) {
+    let is_data = kind == "Metal3DataTemplate";
+    if is_data {
+        diff::prune(spec, DATA);
+    }
+    shape.write_zeros(spec, if is_data { BLOCKS } else { &[] });
+    let bonds = spec.pointer_mut("/networkData/links/bonds").and_then(Value::as_array_mut).filter(|_| is_data);
+    for bond in bonds.into_iter().flatten().filter_map(Value::as_object_mut) {
+        // It is not required and written all the same; the schema takes no empty one.
+        bond.entry(POLICY).or_insert_with(|| json!(""));
     }
 }
 
@@ -204,9 +228,38 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_beside_a_default_is_left_out() {
-        let mut spec = json!({"metaData": {"indexes": [{"key": "i", "step": 0, "offset": 0}]}, "mtu": 1500});
-        drop_left_out(&mut spec);
-        assert_eq!(spec, json!({"metaData": {"indexes": [{"key": "i", "offset": 0}]}, "mtu": 1500}));
+    fn a_data_template_is_written_anew() {
+        let shape = data_shape();
+        let written = |mut spec: Value| {
+            write_anew("Metal3DataTemplate", shape, &mut spec);
+            spec
+        };
+        let bare = json!({"clusterName": "a", "metaData": {}, "networkData": {"networks": {}}});
+        let zeros = json!({"clusterName": "a", "templateReference": "", "metaData": {"strings": []},
+            "networkData": {"links": {"vlans": []}, "services": {"dns": []}}});
+        assert_eq!(written(bare.clone()), written(zeros));
+        assert_ne!(written(bare.clone()), written(json!({"clusterName": "a", "networkData": {}})), "a pointer");
+        let address = json!({"clusterName": "a", "metaData": {}, "networkData": {"services": {"dnsFromIPPool": ""}}});
+        assert_ne!(written(bare), written(address), "an empty text behind a pointer");
+        let indexes = json!({"clusterName": "a", "metaData": {"indexes": [{"key": "i", "step": 0, "offset": 0}]}});
+        assert_eq!(written(indexes).pointer("/metaData/indexes/0"), Some(&json!({"key": "i", "step": 1})));
+    }
+
+    #[test]
+    fn a_bond_needs_its_policy_where_the_webhook_writes_it_anew() {
+        let shape = data_shape();
+        let faults = |policy: Value| {
+            let bond = json!({"id": "b", "bondMode": "802.3ad", "macAddress": {"string": "x"}, POLICY: policy});
+            let mut spec = json!({"clusterName": "a", "networkData": {"links": {"bonds": [bond]}}});
+            shape.fill(&mut spec);
+            write_anew("Metal3DataTemplate", shape, &mut spec);
+            shape.faults(&spec, &Path::root().key("spec")).len()
+        };
+        assert_eq!((faults(json!(null)), faults(json!("layer3+4"))), (1, 0));
+    }
+
+    fn data_shape() -> Shape {
+        let versions = Versions::told("metal3", "v1.10.1");
+        Shape::of("Metal3DataTemplate", "infrastructure.cluster.x-k8s.io/v1beta1", &versions).expect("a shape")
     }
 }

@@ -56,6 +56,8 @@ pub(super) struct Admission {
     pub(super) open: Vec<Open>,
     /// Whether a template whose content cannot change has the same content on both sides.
     pub(super) same: bool,
+    /// Whether both sides are as Go's types hold them, so that what neither has does not differ.
+    pub(super) as_go: bool,
 }
 
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
@@ -103,6 +105,7 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
         crate::controllers::kcp::default(&mut old);
         crate::controllers::kcp::default(&mut new);
     }
+    let as_go = kind == "Metal3DataTemplate";
     let needs = gates::needs(&pair.key, &new, is_new, versions);
     let (off, open) = gates::refusals(&needs, state);
     if refusals.is_empty() {
@@ -114,7 +117,7 @@ pub(super) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
     if refusals.is_empty() {
         refusals.extend(fixed.into_iter().flatten().map(|path| fixed_template::refusal(&pair.key, path)));
     }
-    Some((Sides { old, new }, Admission { dropped, refusals, open, same }))
+    Some((Sides { old, new }, Admission { dropped, refusals, open, same, as_go }))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.

@@ -200,6 +200,7 @@ fn in_place(
         refusals: &[],
         open: &[],
         same: false,
+        as_go: false,
         dropped: &[],
     };
     subject.worst()
