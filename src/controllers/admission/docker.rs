@@ -30,7 +30,12 @@ pub(super) fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
         return out;
     }
     let image = |side: &Value| text(side, &pointer("customImage")).map(str::to_owned);
-    if image(old) != image(new) {
+    // A DevMachine may leave the Docker backend for another one; without any it has that one.
+    let is_docker = |side: &Value| {
+        side.pointer("/spec/backend/docker").is_some() || side.pointer("/spec/backend/inMemory").is_none()
+    };
+    let has_both = below.is_empty() || (is_docker(old) && is_docker(new));
+    if has_both && image(old) != image(new) {
         refuse(&mut out, RULE, &spec, &format!("{below}customImage"), "the image cannot change");
     }
     let timeout = new.pointer(&pointer("bootstrapTimeout")).and_then(Value::as_str);
@@ -38,4 +43,22 @@ pub(super) fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
         refuse(&mut out, RULE, &spec, &format!("{below}bootstrapTimeout"), "it must be a duration such as 3m0s");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_image_cannot_change_while_the_backend_stays() {
+        let docker = |image: &str| json!({"spec": {"backend": {"docker": {"customImage": image}}}});
+        assert_eq!(refusals("DevMachine", &docker("a"), &docker("b")).len(), 1);
+        assert_eq!(refusals("DevMachine", &docker("a"), &docker("a")).len(), 0);
+        assert_eq!(refusals("DevMachine", &docker("a"), &json!({"spec": {"backend": {"docker": {}}}})).len(), 1);
+        assert_eq!(refusals("DevMachine", &docker("a"), &json!({"spec": {"backend": {"inMemory": {}}}})).len(), 0);
+        assert_eq!(refusals("DevMachine", &docker("a"), &json!({"spec": {"backend": {}}})).len(), 1, "the default");
+        assert_eq!(refusals("DockerMachine", &json!({"spec": {"customImage": "a"}}), &json!({"spec": {}})).len(), 1);
+    }
 }

@@ -13,6 +13,71 @@ use crate::rules::Versions;
 /// Id of everything that is refused here.
 const RULE: &str = "capo/rejected";
 
+/// Leaves out of an object what Go's types cannot tell from none: texts and flags that are no pointers there, and of a
+/// Machine, which is compared as JSON, empty lists too.
+pub(super) fn hold(kind: &str, object: &mut Value) {
+    let machine = match kind {
+        "OpenStackMachine" => object.get_mut("spec"),
+        "OpenStackMachineTemplate" => object.pointer_mut("/spec/template/spec"),
+        _ => None,
+    };
+    if let Some(machine) = machine.and_then(Value::as_object_mut) {
+        machine.retain(|key, value| {
+            !matches!(key.as_str(), "sshKeyName" | "trunk") || !(*value == "" || *value == Value::Bool(false))
+        });
+    }
+    if let Some(spec) = object.get_mut("spec") {
+        hold_below(spec, "spec", "", kind == "OpenStackMachine");
+    }
+}
+
+/// Leaves out what lies below a place with this name, which lies in one with that name.
+fn hold_below(value: &mut Value, name: &str, parent: &str, drops_lists: bool) {
+    match value {
+        Value::Object(map) => {
+            // Those of images and server groups are pointers.
+            let is_filter = name == "filter" && !matches!(parent, "image" | "serverGroup");
+            map.retain(|key, child| {
+                let is_plain = match key.as_str() {
+                    "type" => matches!(name, "rootVolume" | "volume"),
+                    "fixedIP" => name == "externalRouterIPs",
+                    "tags" | "tagsAny" | "notTags" | "notTagsAny" => false,
+                    _ => is_filter,
+                };
+                let is_zero = *child == "" || *child == 0;
+                !((is_plain && is_zero) || (drops_lists && child.as_array().is_some_and(Vec::is_empty)))
+            });
+            for (key, child) in map.iter_mut() {
+                hold_below(child, key, name, drops_lists);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|child| hold_below(child, name, parent, drops_lists)),
+        _ => {}
+    }
+}
+
+/// Takes over into the past what a cluster's webhook lets through: a floating address that the load balancer has already.
+pub(super) fn let_through(kind: &str, old: &mut Value, new: &Value) {
+    if kind != "OpenStackCluster" {
+        return;
+    }
+    let Some(balancer) = old.pointer("/status/apiServerLoadBalancer").filter(|balancer| balancer.is_object()) else {
+        return;
+    };
+    let has = balancer.get("ip").and_then(Value::as_str).unwrap_or_default();
+    let wanted = new.pointer("/spec/apiServerFloatingIP").and_then(Value::as_str).unwrap_or_default();
+    if has != wanted {
+        return;
+    }
+    let taken = new.pointer("/spec/apiServerFloatingIP").cloned();
+    if let Some(spec) = old.get_mut("spec").and_then(Value::as_object_mut) {
+        match taken {
+            Some(address) => spec.insert("apiServerFloatingIP".to_owned(), address),
+            None => spec.shift_remove("apiServerFloatingIP"),
+        };
+    }
+}
+
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
 pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
@@ -203,5 +268,35 @@ mod tests {
         assert_eq!(refused("OpenStackMachine", None, machine(json!({"from": "Machine", "name": "a"}))).len(), 2);
         assert_eq!(refused("OpenStackCluster", None, json!({"spec": {"bastion": {}}})), ["spec.bastion.spec"]);
         assert_eq!(refused("OpenStackCluster", None, json!({"spec": {"bastion": {"enabled": false}}})), [""; 0]);
+    }
+
+    #[test]
+    fn zeros_of_plain_values_are_left_out() {
+        let held = |kind: &str, spec: Value| {
+            let mut object = json!({"spec": spec});
+            hold(kind, &mut object);
+            object["spec"].clone()
+        };
+        let zeros = json!({"trunk": false, "sshKeyName": "", "configDrive": false, "tags": [],
+            "ports": [{"trunk": false, "network": {"filter": {"name": ""}}}], "image": {"filter": {"name": ""}}});
+        let left = json!({"configDrive": false, "ports": [{"trunk": false, "network": {"filter": {}}}],
+            "image": {"filter": {"name": ""}}});
+        assert_eq!(held("OpenStackMachine", zeros.clone()), left);
+        let template = held("OpenStackMachineTemplate", json!({"template": {"spec": zeros}}));
+        assert_eq!(template.pointer("/template/spec/tags"), Some(&json!([])), "a template is compared as Go's values");
+        assert_eq!(template.pointer("/template/spec/trunk"), None);
+        let cluster = json!({"tags": [], "identityRef": {"region": ""}});
+        assert_eq!(held("OpenStackCluster", cluster.clone()), cluster, "the schema compares the region");
+    }
+
+    #[test]
+    fn the_address_that_the_load_balancer_has_may_be_written_down() {
+        let past = |wanted: &str| {
+            let mut old = json!({"spec": {}, "status": {"apiServerLoadBalancer": {"ip": "203.0.113.5"}}});
+            let_through("OpenStackCluster", &mut old, &json!({"spec": {"apiServerFloatingIP": wanted}}));
+            old.pointer("/spec/apiServerFloatingIP").cloned()
+        };
+        assert_eq!(past("203.0.113.5"), Some(json!("203.0.113.5")));
+        assert_eq!(past("203.0.113.6"), None);
     }
 }
