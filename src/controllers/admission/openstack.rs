@@ -92,6 +92,7 @@ pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
     match kind {
         "OpenStackCluster" | "OpenStackClusterTemplate" => {
             bastion(old.and_then(|old| old.get("bastion")), spec.get("bastion"), &at.key("bastion"), &mut out);
+            without_network(spec, &at, &mut out);
         }
         "OpenStackMachine" | "OpenStackMachineTemplate" => machine(old, spec, &at, &mut out),
         _ => return out,
@@ -106,6 +107,21 @@ pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
         }
     }
     out
+}
+
+/// What a cluster without an external network must not have (CEL of `api/v1beta1/openstackcluster_types.go`).
+fn without_network(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    if spec.get("disableExternalNetwork") != Some(&Value::Bool(true)) {
+        return;
+    }
+    if spec.pointer("/bastion/floatingIP").is_some_and(|address| !address.is_null()) {
+        refuse(out, RULE, at, "bastion.floatingIP", "without an external network there is no floating address");
+    }
+    if spec.get("disableAPIServerFloatingIP") != Some(&Value::Bool(true)) {
+        for key in ["disableAPIServerFloatingIP", "disableExternalNetwork"] {
+            refuse(out, RULE, at, key, "without an external network disableAPIServerFloatingIP must be true");
+        }
+    }
 }
 
 /// Whether a place of a cluster is one that its webhook leaves out.
@@ -235,6 +251,17 @@ mod tests {
         let versions = Versions::told("openstack", "v0.11.3");
         let found = refusals(kind, old.as_ref(), &new, &versions);
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn without_an_external_network_there_are_no_floating_addresses() {
+        let told = |spec: Value| refused("OpenStackCluster", None, json!({"spec": spec}));
+        let bastion = json!({"spec": {"flavor": "m1"}, "floatingIP": "203.0.113.9"});
+        let both = json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true, "bastion": bastion});
+        assert_eq!(told(both), ["spec.bastion.floatingIP"]);
+        assert_eq!(told(json!({"disableExternalNetwork": true})).len(), 2);
+        assert_eq!(told(json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true})), [""; 0]);
+        assert_eq!(told(json!({"disableExternalNetwork": false, "bastion": bastion})), [""; 0]);
     }
 
     #[test]
