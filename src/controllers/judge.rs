@@ -166,7 +166,7 @@ impl Subject<'_> {
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
         // nobody can say whether its webhook tells an empty field from an absent one.
-        let may_differ = self.key.kind.ends_with("Template") || !rules.knows(self.key);
+        let may_differ = self.as_go || self.key.kind.ends_with("Template") || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, "schema/same-value");
         }
