@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::compare::Basis;
 use crate::judge::admission::Sides;
 use crate::judge::stage::Stage;
+use crate::judge::waiting;
+use crate::judge::waiting::hold::{self, Act, Hold};
+use crate::judge::waiting::side::Side;
 use crate::kinds::machines;
 use crate::kinds::machines::{Member, number, text};
 use crate::model::cause::Cause;
@@ -85,14 +88,10 @@ pub struct Assessment {
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
     pub cluster: Option<Key>,
-    /// Whether its controller does nothing for it after the write.
-    pub paused: bool,
-    /// Whether that was so before.
-    pub was_paused: bool,
-    /// Whether Machines are only replaced by hand after the write.
-    pub on_delete: bool,
-    /// Whether that was so before.
-    pub was_on_delete: bool,
+    /// What keeps its controllers from acting after the write.
+    pub held: Vec<Hold>,
+    /// What kept them from it before.
+    pub was_held: Vec<Hold>,
     /// What a Machine made by the new spec is out of date for at once.
     pub perpetual: Vec<Cause>,
     /// The infrastructure template that a control plane names and that is known not to be there.
@@ -121,14 +120,8 @@ impl Assessment {
         mirror.default(&mut old, versions);
         mirror.default(&mut new, versions);
         let cluster = stage.cluster_of(key, &new);
-        let (before, after) = match &cluster {
-            Some(cluster) => (stage.before(cluster), stage.after(cluster)),
-            None => (None, None),
-        };
         let (basis, units) = units(stage, key, mirror, &old, &new, cluster.as_ref());
-        let workers_paused =
-            |owner: &Value| mirror == Mirror::Workers && owner.pointer("/spec/paused") == Some(&Value::Bool(true));
-        let on_delete = |owner: &Value| mirror == Mirror::Workers && machine_deployment::is_on_delete(owner);
+        let [before, after] = Side::both(stage);
         Self {
             mirror,
             basis,
@@ -136,10 +129,8 @@ impl Assessment {
             of_specs: OnceCell::new(),
             // Only the RKE2 provider can want what no Machine can have.
             perpetual: if mirror == Mirror::Rke2 { by_specs(mirror, &new, &new, versions, now) } else { Vec::new() },
-            paused: Stage::is_paused(&new, after.as_ref()) || workers_paused(&new),
-            was_paused: Stage::is_paused(&old, before.as_ref()) || workers_paused(&old),
-            on_delete: on_delete(&new),
-            was_on_delete: on_delete(&old),
+            held: waiting::holds(after, key, mirror, &new, cluster.as_ref()),
+            was_held: waiting::holds(before, key, mirror, &old, cluster.as_ref()),
             missing: missing_template(stage, key, mirror, &new),
             cluster,
             old,
@@ -175,14 +166,26 @@ impl Assessment {
 
     /// Whether Machines that are out of date are left alone for now.
     #[must_use]
-    pub const fn waits(&self) -> bool {
-        self.paused || self.on_delete
+    pub fn waits(&self) -> bool {
+        self.held(Act::Replace).is_some()
+    }
+
+    /// What keeps the controllers from an act after the write.
+    #[must_use]
+    pub fn held(&self, act: Act) -> Option<&Hold> {
+        hold::of(&self.held, act)
     }
 
     /// Whether the write lets go what waited before.
     #[must_use]
-    pub const fn is_released(&self) -> bool {
-        (self.was_paused || self.was_on_delete) && !self.waits()
+    pub fn is_released(&self) -> bool {
+        hold::of(&self.was_held, Act::Replace).is_some() && !self.waits()
+    }
+
+    /// How many Machines there are, as they were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.units.iter().map(|unit| unit.count).sum()
     }
 }
 
@@ -214,7 +217,7 @@ fn by_specs(mirror: Mirror, old: &Value, new: &Value, versions: &Versions, now: 
 }
 
 /// The causes of one Machine of a control plane.
-fn member_causes(mirror: Mirror, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+pub(crate) fn member_causes(mirror: Mirror, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
     match mirror {
         Mirror::Kubeadm => kcp::outdated(member, owner, versions, now),
         Mirror::Rke2 => rke2::outdated(member, owner, versions),

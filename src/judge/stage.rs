@@ -169,8 +169,14 @@ impl<'a> Stage<'a> {
     }
 
     /// What differs about an object.
-    fn pair(&self, key: &Key) -> Option<&'a Pair> {
-        self.places.get(key).and_then(|place| self.pairs.get(*place))
+    pub(crate) fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.place(key).and_then(|place| self.pairs.get(place))
+    }
+
+    /// The place of an object's pair among all pairs.
+    #[must_use]
+    pub(crate) fn place(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
     }
 
     /// The object after the write, in the superset form.
@@ -330,7 +336,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The keys of all objects that are wanted, before and after the write.
-    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+    pub(crate) fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
         for inventory in [&self.scene.world.live, self.scene.rendered] {
             keys.extend(inventory.objects().iter().map(|object| &object.key));
@@ -395,7 +401,7 @@ fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
 }
 
 /// Hands on the kind and name of everything that a tree refers to.
-fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+pub(crate) fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {
             if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {

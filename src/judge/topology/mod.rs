@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
-use crate::judge::topology::blueprint::class_of;
+pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
