@@ -176,6 +176,7 @@ impl<'a> Run<'a> {
         self.out.not_compared = self.sorted.rest;
         referred::add(self)?;
         foreign::add(self)?;
+        self.refusals();
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
         Ok(())

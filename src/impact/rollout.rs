@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Rollout;
 use crate::judge::{Act, Assessment, Mirror, Unit, replicas_wanted};
-use crate::model::effect::{Effect};
 use crate::model::Basis;
+use crate::model::effect::Effect;
 use crate::object::Key;
 
 /// The entry of an owner, where Machines are replaced, deleted or their number falls; `None` where none is.

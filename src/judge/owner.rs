@@ -217,7 +217,13 @@ fn by_specs(mirror: Mirror, old: &Value, new: &Value, versions: &Versions, now: 
 }
 
 /// The causes of one Machine of a control plane.
-pub(crate) fn member_causes(mirror: Mirror, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+pub(crate) fn member_causes(
+    mirror: Mirror,
+    member: &Member,
+    owner: &Value,
+    versions: &Versions,
+    now: Timestamp,
+) -> Vec<Cause> {
     match mirror {
         Mirror::Kubeadm => kcp::outdated(member, owner, versions, now),
         Mirror::Rke2 => rke2::outdated(member, owner, versions),

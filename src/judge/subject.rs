@@ -249,7 +249,11 @@ impl Subject<'_> {
         if answer.effect == Effect::None {
             return Some(answer);
         }
-        let act = if replicas::wanted(self.new, Some(self.old)) < replicas::wanted(self.old, None) { Act::Fewer } else { Act::Make };
+        let act = if replicas::wanted(self.new, Some(self.old)) < replicas::wanted(self.old, None) {
+            Act::Fewer
+        } else {
+            Act::Make
+        };
         let Some(hold) = self.hold(act) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
         Some(Answer { effect: Effect::Latent, because, ..answer })

@@ -7,6 +7,7 @@ mod blueprint;
 mod clock;
 mod forecast;
 mod patches;
+pub(crate) mod pending;
 mod values;
 mod weight;
 

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::holds;
 use super::hold::{self, Act};
+use super::holds;
 use super::machines::{controller, has_labels, is_deleting, is_orphan};
 use super::side::Side;
 use crate::impact::Rollout;
@@ -110,12 +110,11 @@ fn units(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: &str
     if mirror == Mirror::Workers {
         let sets = orphan_sets(side, key, owner);
         let causes = machine_deployment::outdated(&sets, owner, versions, now);
-        return sets.into_iter().zip(causes).map(|(set, after)| Unit {
-            names: set.machines,
-            count: set.count,
-            before: Vec::new(),
-            after,
-        }).collect();
+        return sets
+            .into_iter()
+            .zip(causes)
+            .map(|(set, after)| Unit { names: set.machines, count: set.count, before: Vec::new(), after })
+            .collect();
     }
     let members: Vec<Member> = machines::of_control_plane(stage.scene, key, cluster, versions);
     let free = members.into_iter().filter(|member| controller(key, &member.machine).is_none() && !member.is_deleting());
@@ -166,7 +165,8 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
     }
     let machines = side.all(CORE, "Machine", key.namespace.as_deref());
     let is_counted = |(name, machine): &&(Key, Value)| {
-        has_labels(selector, machine) && controller(name, machine).is_none_or(|owner| owner.kind == "MachineSet" && owner.name == key.name)
+        has_labels(selector, machine)
+            && controller(name, machine).is_none_or(|owner| owner.kind == "MachineSet" && owner.name == key.name)
     };
     let count = machines.iter().filter(is_counted).count() as u64;
     count.saturating_sub(replicas::wanted(set, None))
@@ -174,6 +174,10 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
 
 /// Whether a selector selects nothing in particular.
 fn is_empty(selector: &Value) -> bool {
-    let none = |key: &str| selector.get(key).is_none_or(|value| value.as_object().is_none_or(serde_json::Map::is_empty) && value.as_array().is_none_or(Vec::is_empty));
+    let none = |key: &str| {
+        selector.get(key).is_none_or(|value| {
+            value.as_object().is_none_or(serde_json::Map::is_empty) && value.as_array().is_none_or(Vec::is_empty)
+        })
+    };
     none("matchLabels") && none("matchExpressions")
 }

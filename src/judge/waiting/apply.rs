@@ -69,7 +69,8 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
 /// Tells an answer at one change, after the rules of the user were asked.
 fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outcome: &mut Outcome) {
     let (Some(change), Some(known)) = (pair.changes.get(place), outcome.answers.get_mut(place)) else { return };
-    if known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
+    let is_refused = known.effect == Effect::Rejected;
+    if is_refused || known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
         return;
     }
     let (old, new) = (stage.before(&pair.key).unwrap_or_default(), stage.after(&pair.key).unwrap_or_default());
@@ -84,13 +85,18 @@ fn raise(outcome: &mut Outcome, answer: &Answer) {
         outcome.effect = answer.effect;
         outcome.rule.clone_from(&answer.rule);
         outcome.because.clone_from(&answer.because);
-        outcome.answers.iter_mut().filter(|known| known.effect < answer.effect).for_each(|known| *known = answer.clone());
+        outcome
+            .answers
+            .iter_mut()
+            .filter(|known| known.effect < answer.effect)
+            .for_each(|known| *known = answer.clone());
     }
 }
 
 /// Tells an answer that no change of the write explains: at its owner where that is written, else at the first object that is.
 fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Outcome]) {
-    let is_written = |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
+    let is_written =
+        |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
     let own = stage.place(owner).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
     let place = own.or_else(|| stage.pairs.iter().position(is_written));
     if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {

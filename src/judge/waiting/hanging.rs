@@ -39,7 +39,8 @@ fn key_of(cluster: &Key, found: &Found) -> Key {
 fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
     let names = machines::names(found);
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
-    let annotations = |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(pause::ANNOTATION);
+    let annotations =
+        |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(pause::ANNOTATION);
     let mut places = vec![
         (cluster.clone(), Some(Path::root().key("spec").key("paused"))),
         (owner.clone(), Some(annotations("template"))),

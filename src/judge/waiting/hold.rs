@@ -84,6 +84,6 @@ pub struct Hold {
 
 /// What holds an act back, among all that holds an owner.
 #[must_use]
-pub fn of(holds: &[Hold], act: Act) -> Option<&Hold> {
+pub(in crate::judge) fn of(holds: &[Hold], act: Act) -> Option<&Hold> {
     holds.iter().find(|hold| hold.why.stops(act))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::hold::{self, Act, Hold};
 use super::machines::is_deleting;
-use crate::impact::Rollout;
+use crate::impact::{self, Rollout};
 use crate::judge::owner::{Assessment, Unit};
 use crate::judge::replicas;
 use crate::model::{Basis, Effect};
@@ -86,7 +86,10 @@ impl<'a> Work<'a> {
         let are = |count: u64| if count == 1 { "is" } else { "are" };
         match act {
             Act::Delete => self.is_deleting.then(|| {
-                (Effect::Delete, format!("its deletion goes on: {} {} deleted with it", counted(self.count), are(self.count)))
+                (
+                    Effect::Delete,
+                    format!("its deletion goes on: {} {} deleted with it", counted(self.count), are(self.count)),
+                )
             }),
             _ if self.is_deleting => None,
             Act::Replace if !self.is_known => Some((
@@ -115,10 +118,7 @@ impl<'a> Work<'a> {
         let of = |units: &[&Unit]| -> Vec<String> { units.iter().flat_map(|unit| unit.names.clone()).collect() };
         let all: Vec<&Unit> = assessment.units.iter().collect();
         let (machines, names, step) = match effect {
-            Effect::Rollout if self.is_known => {
-                let count = self.pending().max(self.count.saturating_sub(self.wanted));
-                (Some(count), of(&self.pending), format!("replaces the {count} Machines that waited for it"))
-            }
+            Effect::Rollout if self.is_known => return impact::of(key, assessment),
             Effect::Rollout => (None, Vec::new(), "replaces the Machines that waited for it".to_owned()),
             Effect::Delete => {
                 (Some(self.count), of(&all), format!("deletes all {} Machines; none takes their place", self.count))

@@ -43,7 +43,8 @@ pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     live.filter(|object| object.key.kind == "Machine" && is_in(object, cluster.namespace.as_deref()))
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.
-            let value = if stage.pair(&object.key).is_some() { side.get(&object.key) } else { read(object, &stage.versions) };
+            let value =
+                if stage.pair(&object.key).is_some() { side.get(&object.key) } else { read(object, &stage.versions) };
             let mut value = value?;
             let (owner, set) = owner(side, &object.key, &value);
             if let Some(owner) = owner.as_ref().filter(|_| side.is_after()) {
@@ -87,7 +88,8 @@ fn propagate(side: Side<'_>, owner: &Key, machine: &mut Value) {
     if !pause::of_object(side, owner, &after, cluster.as_ref()).is_empty() {
         return;
     }
-    let at = if owner.group == "cluster.x-k8s.io" { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
+    let at =
+        if owner.group == "cluster.x-k8s.io" { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
     for what in ["labels", "annotations"] {
         let pointer = format!("{at}/{what}");
         let of = |owner: &Value| owner.pointer(&pointer).and_then(Value::as_object).cloned().unwrap_or_default();

@@ -5,7 +5,7 @@ pub(super) mod adoption;
 mod apply;
 mod hanging;
 mod health;
-pub mod hold;
+pub(super) mod hold;
 mod lifted;
 mod machines;
 pub(super) mod pause;
@@ -23,6 +23,7 @@ use self::hold::Hold;
 use self::side::Side;
 use super::owner::Mirror;
 use super::stage::Stage;
+use super::topology;
 use crate::object::Key;
 
 /// Everything that keeps the controllers of an owner from acting on its Machines.
@@ -44,6 +45,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
     let clusters = touched::clusters(stage);
     for cluster in &clusters {
         out.extend(hanging::lifted(stage, cluster));
+        out.extend(topology::pending::lifted(stage, cluster));
         out.extend(health::lifted(stage, cluster));
     }
     out.extend(touched::sets(stage));

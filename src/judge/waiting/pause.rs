@@ -29,7 +29,8 @@ pub(in crate::judge) fn is_paused_cluster(cluster: &Value) -> bool {
 /// What keeps every controller from an object: its Cluster, or its own annotation.
 pub(in crate::judge) fn of_object(side: Side<'_>, key: &Key, object: &Value, cluster: Option<&Key>) -> Vec<Hold> {
     let mut out = Vec::new();
-    if let Some(cluster) = cluster.filter(|cluster| side.cluster(cluster).is_some_and(|value| is_paused_cluster(&value)))
+    if let Some(cluster) =
+        cluster.filter(|cluster| side.cluster(cluster).is_some_and(|value| is_paused_cluster(&value)))
     {
         out.push(Hold {
             why: Why::Paused,

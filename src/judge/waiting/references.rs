@@ -23,8 +23,7 @@ const TEMPLATES: [&str; 4] = [
 /// What an owner names and does not find.
 pub(super) fn missing(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value) -> Vec<Hold> {
     let namespace = key.namespace.as_deref();
-    let templates: Vec<Key> =
-        TEMPLATES.iter().filter_map(|place| target(owner.pointer(place)?, namespace)).collect();
+    let templates: Vec<Key> = TEMPLATES.iter().filter_map(|place| target(owner.pointer(place)?, namespace)).collect();
     let why = if mirror == Mirror::Workers { Why::NothingToMakeOf } else { Why::Stopped };
     let mut out: Vec<Hold> =
         templates.iter().filter(|template| side.is_missing(template)).map(|template| hold(why, template)).collect();
@@ -33,9 +32,15 @@ pub(super) fn missing(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value) 
         Mirror::Workers => templates.iter().find(|template| template.group == "bootstrap.cluster.x-k8s.io"),
         _ => None,
     };
-    let config = config.and_then(|config| side.get(config)).or_else(|| (mirror != Mirror::Workers).then(|| owner.clone()));
+    let config =
+        config.and_then(|config| side.get(config)).or_else(|| (mirror != Mirror::Workers).then(|| owner.clone()));
     if let Some(spec) = config.as_ref().and_then(|config| config.get("spec")) {
-        out.extend(data(spec, namespace).iter().filter(|data| side.is_missing(data)).map(|data| hold(Why::NothingToMakeOf, data)));
+        out.extend(
+            data(spec, namespace)
+                .iter()
+                .filter(|data| side.is_missing(data))
+                .map(|data| hold(Why::NothingToMakeOf, data)),
+        );
     }
     out
 }

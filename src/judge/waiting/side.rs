@@ -71,7 +71,13 @@ impl<'s> Side<'s> {
             return false;
         }
         match self.stage.pair(key) {
-            Some(pair) => if self.is_after { pair.action == Action::Delete } else { pair.action == Action::Create },
+            Some(pair) => {
+                if self.is_after {
+                    pair.action == Action::Delete
+                } else {
+                    pair.action == Action::Create
+                }
+            }
             None => self.stage.is_absent(key),
         }
     }

@@ -21,7 +21,7 @@ use crate::object::{Key, Path};
 pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
-        reached(stage, pair, &mut |key| drop(keys.insert(key.clone())));
+        reached(stage, pair, &mut |key| keys.extend([key.clone()]));
     }
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
@@ -43,7 +43,9 @@ fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
             all.unwrap_or_default().iter().filter(|key| key.kind == "MachineDeployment").for_each(add);
         }
         kind if kind.ends_with("Template") || matches!(kind, "Secret" | "ConfigMap") => {
-            let is_said = |value: &Option<Value>| value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned));
+            let is_said = |value: &Option<Value>| {
+                value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
+            };
             if pair.action == Action::Update && is_said(&pair.live) == is_said(&pair.predicted) {
                 return;
             }
@@ -73,17 +75,35 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
         let key = &pair.key;
         match key.kind.as_str() {
             "MachineHealthCheck" => {
-                let name = pair.predicted.as_ref().and_then(|check| crate::kinds::machines::text(check, "/spec/clusterName"));
+                let name =
+                    pair.predicted.as_ref().and_then(|check| crate::kinds::machines::text(check, "/spec/clusterName"));
                 let kind = "Cluster".to_owned();
                 out.extend(name.map(|name| Key { kind, name: name.to_owned(), ..key.clone() }));
             }
-            "Cluster" if pair.action == Action::Update && (changes_pause(pair) || differs(pair, "/spec/topology")) => {
-                out.insert(key.clone());
+            "Cluster" if pair.action == Action::Update => {
+                // Whatever is written to a Cluster with a class makes the topology controller look.
+                let has_class = pair.predicted.as_ref().is_some_and(|value| value.pointer("/spec/topology").is_some());
+                if has_class || changes_pause(pair) {
+                    out.insert(key.clone());
+                }
             }
-            "ClusterClass" if pair.action == Action::Update => out.extend(stage.clusters_of_class(key)),
+            "ClusterClass" => out.extend(stage.clusters_of_class(key)),
+            kind if kind.ends_with("Template") && pair.action == Action::Create => {
+                let classes =
+                    stage.referrers(key).into_iter().filter(|reference| reference.from.kind == "ClusterClass");
+                classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
+            }
             "Machine" if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
             _ if Mirror::of(key).is_some() && pair.action == Action::Update => {
-                let places = ["/metadata/annotations", "/spec/paused", "/spec/template/metadata", "/spec/machineTemplate/metadata", "/spec/remediation", "/spec/strategy", "/spec/replicas"];
+                let places = [
+                    "/metadata/annotations",
+                    "/spec/paused",
+                    "/spec/template/metadata",
+                    "/spec/machineTemplate/metadata",
+                    "/spec/remediation",
+                    "/spec/strategy",
+                    "/spec/replicas",
+                ];
                 if places.iter().any(|place| differs(pair, place)) {
                     out.extend(cluster_of(stage, pair));
                 }
@@ -108,7 +128,9 @@ fn cluster_of(stage: &Stage<'_>, pair: &Pair) -> Option<Key> {
 /// What MachineSets delete because a label or a selector gives them Machines that are too many for them.
 pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
     let moves = |pair: &&Pair| match (pair.key.group.as_str(), pair.key.kind.as_str(), pair.action) {
-        ("cluster.x-k8s.io", "Machine", Action::Update) => differs(pair, "/metadata/labels") || differs(pair, "/metadata/ownerReferences"),
+        ("cluster.x-k8s.io", "Machine", Action::Update) => {
+            differs(pair, "/metadata/labels") || differs(pair, "/metadata/ownerReferences")
+        }
         ("cluster.x-k8s.io", "Machine", Action::Create) => true,
         ("cluster.x-k8s.io", "MachineSet", Action::Update) => differs(pair, "/spec/selector"),
         _ => false,
@@ -143,7 +165,9 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
         owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
         effect: if wanted == 0 { Effect::Delete } else { Effect::Scale },
         rule: "waiting/adopted",
-        because: format!("{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"),
+        because: format!(
+            "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
+        ),
         places,
         rollout: Some(Rollout {
             owner: key.clone(),

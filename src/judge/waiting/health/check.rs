@@ -6,9 +6,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::judge::waiting::pause;
 use crate::kinds::labels;
 use crate::kinds::machines::{annotation, label, number, text};
-use crate::judge::waiting::pause;
 
 /// A Machine that a check calls unhealthy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,9 @@ fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timesta
         return Some((format!("it is annotated with {REMEDIATE}"), false));
     }
     let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
-    let says_no = |name: &str| cluster.is_some_and(|cluster| condition(cluster, name).is_some_and(|found| found.status != "True"));
+    let says_no = |name: &str| {
+        cluster.is_some_and(|cluster| condition(cluster, name).is_some_and(|found| found.status != "True"))
+    };
     if says_no("InfrastructureReady") || (says_no("ControlPlaneInitialized") && !is_control_plane) {
         return None;
     }
@@ -102,7 +104,8 @@ fn node(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp)
 
 /// Whether a Node may have a condition: its readiness is told by the Machine word for word, pressures in one condition.
 fn node_condition(machine: &Value, name: &str, status: &str) -> Option<(String, bool)> {
-    let depends = || Some((format!("whether the condition {name} of its Node is {status} is not seen from here"), true));
+    let depends =
+        || Some((format!("whether the condition {name} of its Node is {status} is not seen from here"), true));
     let healthy = condition(machine, "NodeHealthy");
     if name == "Ready" {
         if let Some(ready) = condition(machine, "NodeReady") {
@@ -111,9 +114,10 @@ fn node_condition(machine: &Value, name: &str, status: &str) -> Option<(String, 
         }
         // Up to 1.8 a Machine has one condition for the whole Node.
         return match healthy {
-            Some(found) if (found.status == "True") == (status == "True") && found.status != "Unknown" => {
-                Some((format!("its condition NodeHealthy is {}{}", found.status, found.since()), found.status != "True"))
-            }
+            Some(found) if (found.status == "True") == (status == "True") && found.status != "Unknown" => Some((
+                format!("its condition NodeHealthy is {}{}", found.status, found.since()),
+                found.status != "True",
+            )),
             Some(found) if found.status == status => {
                 Some((format!("its condition NodeHealthy is {status}{}", found.since()), false))
             }

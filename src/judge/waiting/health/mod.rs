@@ -67,7 +67,9 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
     let again = group.iter().any(|sick| sick.says.contains(check::REMEDIATE));
     let again = if again { "; new Machines get the annotation too, so they are replaced again and again" } else { "" };
     let held = first.holds.first();
-    let tail = held.map(|held| format!("; {}, so this is held back and lands when {}", held.says, held.over)).unwrap_or_default();
+    let tail = held
+        .map(|held| format!("; {}, so this is held back and lands when {}", held.says, held.over))
+        .unwrap_or_default();
     let effect = if held.is_some() { Effect::Latent } else { Effect::Rollout };
     Lifted {
         owner: first.owner.clone(),
@@ -139,7 +141,9 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
         for sick in of_check(side, &key, &findings, &machines, &holds) {
             let known = out.get(&sick.machine);
             // One check that acts is enough.
-            if known.is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends)) {
+            if known
+                .is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends))
+            {
                 out.insert(sick.machine.clone(), sick);
             }
         }
@@ -170,7 +174,11 @@ fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Fin
         out.push(Hold {
             why: Why::TooManySick,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("remediation").key("triggerIf")))],
-            says: format!("{} of {} Machines are unhealthy, which is not within its limit", findings.ailing.len(), findings.targets),
+            says: format!(
+                "{} of {} Machines are unhealthy, which is not within its limit",
+                findings.ailing.len(),
+                findings.targets
+            ),
             over: "they are within its limit".to_owned(),
         });
     }

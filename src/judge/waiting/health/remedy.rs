@@ -72,8 +72,9 @@ impl<'f> Remedy<'f> {
         let is_flying = |found: &&Found| {
             found.owner.as_ref() == Some(owner)
                 && found.is_deleting()
-                && list(&found.value, "/status/conditions")
-                    .any(|condition| text(condition, "/type") == Some("OwnerRemediated") && text(condition, "/status") == Some("False"))
+                && list(&found.value, "/status/conditions").any(|condition| {
+                    text(condition, "/type") == Some("OwnerRemediated") && text(condition, "/status") == Some("False")
+                })
         };
         let flying = self.machines.iter().filter(is_flying).count() as u64;
         (flying >= limit).then(|| Hold {
