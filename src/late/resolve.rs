@@ -10,7 +10,7 @@ use super::layers::Target;
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Left, Why};
 use super::{held, signs, token};
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::policy::{LateValue, Policy};

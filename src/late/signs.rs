@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::settle::{LATE, reason};
 use super::{held, layers, token};
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::object::{Inventory, Key, Object, Path, is_compared};
 use crate::policy::{LateValue, Policy, ValueType};
 use crate::report::{Finding, Reason};
