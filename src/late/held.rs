@@ -52,7 +52,7 @@ pub(super) fn held(
                 let found = aligned(text, &hit.spots, candidate, targets, place).unwrap_or_default();
                 let found: Vec<&str> = found.iter().map(|text| text.trim_matches(['[', ']'])).collect();
                 let fits = |text: &&str| kind::check(value, text).is_ok() && !unknown(text);
-                if !found.is_empty() && found.iter().all(|text| fits(text)) {
+                if !found.is_empty() && found.iter().all(fits) {
                     held.places += found.len();
                     held.values.extend(found.into_iter().map(str::to_owned));
                     break;

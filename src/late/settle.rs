@@ -152,7 +152,7 @@ pub(super) fn with_live(
     {
         let places =
             if held.places == 1 { "its place".to_owned() } else { format!("all {} places of it", held.places) };
-        reason.message.push_str(&format!("; live holds {text} in {places}"));
+        reason.message = format!("{}; live holds {text} in {places}", reason.message);
         reason.next =
             Some(format!("wait for it (--wait 10m), or rollgate pin set {} {text} --reason TEXT", value.name));
     }
