@@ -21,6 +21,7 @@ use crate::judge::{
     Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh,
 };
 use crate::kinds::{gates, hub};
+use crate::model::cause::Cause;
 use crate::model::effect::Effect;
 use crate::object::Key;
 use crate::parallel;
@@ -324,6 +325,15 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
+    // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
+    if let Some(cause) = assessment.filter(|_| !is_refused(pair, admission)).and_then(unexplained)
+        && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
+    {
+        let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
+        outcome.effect = Effect::Rollout;
+        outcome.rule.clone_from(&answer.rule);
+        outcome.because = format!("{}: {}; {}", cause.path, cause.detail, answer.because);
+    }
     // A refusal that no change carries still refuses the write.
     if let Some(refusal) = refusals.first()
         && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
@@ -333,6 +343,14 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
     outcome
+}
+
+/// Why Machines that were read are replaced by the write, where nothing holds them back.
+fn unexplained(assessment: &Assessment) -> Option<&Cause> {
+    if assessment.basis != Basis::Machines || assessment.waits() {
+        return None;
+    }
+    assessment.newly().find_map(|unit| unit.after.first())
 }
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.

@@ -278,10 +278,14 @@ fn units(
         return (Basis::Specs, alike.collect());
     }
     fill_unread(stage, &mut members, derived);
+    // An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
+    let hides_order = mirror == Mirror::Kubeadm
+        && stage.versions.capi(11)
+        && stage.pair(key).is_some_and(|pair| pair.api_version.ends_with("v1beta1"));
     let units = members.iter().map(|member| Unit {
         names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
         count: 1,
-        before: causes(member, old),
+        before: if hides_order { causes(member, &kcp::in_order_of(member, old)) } else { causes(member, old) },
         after: causes(member, new),
     });
     (Basis::Machines, units.collect())

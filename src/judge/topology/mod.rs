@@ -9,6 +9,7 @@ mod forecast;
 mod patches;
 pub(crate) mod pending;
 mod values;
+mod variables;
 mod weight;
 
 use serde_json::Value;

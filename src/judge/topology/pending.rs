@@ -12,6 +12,7 @@ use super::values::{self, list};
 use super::weight::{entry, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
+use crate::judge::waiting::hold::Places;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
 use crate::kinds::machines::{label, number, target, text};
@@ -83,7 +84,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
 }
 
 /// What stops the topology controller for a whole Cluster: a clause that tells that it is over, and the places that end it.
-fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Vec<(Key, Option<Path>)>)> {
+fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Places)> {
     let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
     if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
         let places =

@@ -85,7 +85,7 @@ fn set<'v>(out: &mut Values, items: impl Iterator<Item = &'v Value>) {
 }
 
 /// Fills in the defaults of a schema inside a value that is there, as the webhook of the Cluster does.
-fn defaults(schema: &Value, value: &mut Value) {
+pub(super) fn defaults(schema: &Value, value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (key, below) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {

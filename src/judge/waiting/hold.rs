@@ -2,6 +2,9 @@
 
 use crate::object::{Key, Path};
 
+/// Objects and fields in them.
+pub type Places = Vec<(Key, Option<Path>)>;
+
 /// What a controller does to the Machines of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
@@ -26,6 +29,8 @@ pub enum Why {
     RolloutPaused,
     /// The strategy OnDelete.
     OnDelete,
+    /// A control plane whose rollout strategy has no type: its controller does not know how to replace Machines.
+    NoStrategy,
     /// An object that a control plane names is not there: its controller stops with an error.
     Stopped,
     /// An object that new Machines are made of is not there.
@@ -48,7 +53,7 @@ impl Why {
     pub const fn stops(self, act: Act) -> bool {
         match self {
             Self::Paused => true,
-            Self::RolloutPaused | Self::OnDelete => matches!(act, Act::Replace),
+            Self::RolloutPaused | Self::OnDelete | Self::NoStrategy => matches!(act, Act::Replace),
             Self::Stopped => !matches!(act, Act::Delete),
             Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
             Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => matches!(act, Act::Remedy),
@@ -62,6 +67,7 @@ impl Why {
             Self::Paused => "waiting/unpaused",
             Self::RolloutPaused => "md/unpaused",
             Self::OnDelete => "md/leaving-on-delete",
+            Self::NoStrategy => "waiting/strategy",
             Self::Stopped | Self::NothingToMakeOf => "waiting/arrived",
             Self::Preflight => "waiting/preflight",
             Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => "waiting/unhealthy",
@@ -75,7 +81,7 @@ pub struct Hold {
     /// What kind of thing.
     pub why: Why,
     /// Where it stands: objects, and fields in them; a change of any of them may let go what waits.
-    pub places: Vec<(Key, Option<Path>)>,
+    pub places: Places,
     /// What holds, as a clause: `the Cluster demo is paused`.
     pub says: String,
     /// What it is when it is over, as a clause: `the Cluster demo is no longer paused`.

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::hold::{self, Act, Hold};
+use super::hold::{self, Act, Hold, Places};
 use super::machines::is_deleting;
 use crate::impact::{self, Rollout};
 use crate::judge::owner::{Assessment, Unit};
 use crate::judge::replicas;
 use crate::model::{Basis, Effect};
-use crate::object::{Key, Path};
+use crate::object::Key;
 
 /// Work on the Machines of one owner that starts with this write.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(in crate::judge) struct Lifted {
     /// One sentence.
     pub(in crate::judge) because: String,
     /// Objects and fields whose change let it go.
-    pub(in crate::judge) places: Vec<(Key, Option<Path>)>,
+    pub(in crate::judge) places: Places,
     /// The weight; `None` where nothing is replaced or deleted.
     pub(in crate::judge) rollout: Option<Rollout>,
 }

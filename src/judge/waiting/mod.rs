@@ -3,6 +3,7 @@
 
 pub(super) mod adoption;
 mod apply;
+mod endpoint;
 mod hanging;
 mod health;
 pub(super) mod hold;
@@ -49,5 +50,6 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
         out.extend(health::lifted(stage, cluster));
     }
     out.extend(touched::sets(stage));
+    out.extend(endpoint::lost(stage));
     out
 }

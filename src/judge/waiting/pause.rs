@@ -53,6 +53,9 @@ pub(in crate::judge) fn of_object(side: Side<'_>, key: &Key, object: &Value, clu
 /// What keeps the Machines of an owner as they are by its own strategy.
 pub(super) fn of_strategy(key: &Key, mirror: Mirror, owner: &Value) -> Vec<Hold> {
     let mut out = Vec::new();
+    if mirror == Mirror::Rke2 {
+        out.extend(without_strategy(key, owner));
+    }
     if mirror != Mirror::Workers {
         return out;
     }
@@ -73,6 +76,19 @@ pub(super) fn of_strategy(key: &Key, mirror: Mirror, owner: &Value) -> Vec<Hold>
         });
     }
     out
+}
+
+/// An RKE2 control plane whose strategy has no type: nothing fills it in, and its controller replaces nothing
+/// (`rke2controlplane_controller.go` upgradeControlPlane).
+fn without_strategy(key: &Key, owner: &Value) -> Option<Hold> {
+    let strategy = owner.pointer("/spec/rolloutStrategy")?;
+    let is_known = strategy.get("type").and_then(Value::as_str).is_some_and(|told| !told.is_empty());
+    (!is_known).then(|| Hold {
+        why: Why::NoStrategy,
+        places: vec![(key.clone(), Some(Path::root().key("spec").key("rolloutStrategy").key("type")))],
+        says: "its rollout strategy has no type, so its controller replaces nothing".to_owned(),
+        over: "the rollout strategy has a type".to_owned(),
+    })
 }
 
 /// The place of an annotation.

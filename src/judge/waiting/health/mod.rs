@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use self::check::Findings;
 use self::remedy::Remedy;
-use super::hold::{Hold, Why};
+use super::hold::{Hold, Places, Why};
 use super::lifted::Lifted;
 use super::machines::{self, Found};
 use super::pause::{self, annotation_path};
@@ -93,7 +93,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
 }
 
 /// What in the write makes a check act: the check itself, else what its Machines get from their owner, else their Cluster.
-fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Vec<(Key, Option<Path>)> {
+fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
     let first = group[0];
     let is_written = |key: &Key| {
         stage.pair(key).is_some_and(|pair| match pair.action {
