@@ -80,7 +80,7 @@ fn name(key: &Key, name: &str) -> Option<Refusal> {
     let bad = |because: String| Some(Refusal::at(&["metadata", "name"], because));
     let core = key.group.is_empty();
     match (key.group.as_str(), key.kind.as_str()) {
-        ("rbac.authorization.k8s.io", _) => {
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => {
             let is_bad = matches!(name, "." | "..") || name.contains(['/', '%']);
             return is_bad.then(|| bad("it must not be . or .., nor hold / or %".to_owned())).flatten();
         }

@@ -13,7 +13,8 @@ use crate::compare::{Action, Pair};
 use crate::model::Effect;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
-use crate::world::WriteMethod;
+use crate::world::plan::GroupKind;
+use crate::world::{BaseKind, WriteMethod};
 
 impl Run<'_> {
     /// Adds what is refused of each object that is not as it was written last time.
@@ -38,6 +39,10 @@ impl Run<'_> {
 
     /// The first thing that is refused of an object.
     fn refusal(&self, object: &Object, pair: Option<&Pair>) -> Option<Refusal> {
+        if self.is_unserved(object) {
+            let because = format!("the API server has no {} of {}", object.key.kind, object.api_version);
+            return Some(Refusal { path: Path::root().key("kind"), because, reach: Reach::Release });
+        }
         let last = self.locator.anywhere(&self.world.base.objects, &object.key);
         let live = match self.locator.in_live(&self.world.live, &object.key) {
             Located::Found(live) => Some(live),
@@ -65,6 +70,13 @@ impl Run<'_> {
             found.extend(apiserver::of_immutable(live, &changed));
         }
         found.into_iter().max_by_key(|refusal| refusal.reach)
+    }
+
+    /// Whether the API server has no such kind. Before a first install nobody knows which definitions the chart brings along.
+    fn is_unserved(&self, object: &Object) -> bool {
+        let kind = GroupKind::new(&object.key.group, &object.key.kind);
+        let is_upgrade = matches!(self.world.base.kind, BaseKind::Release | BaseKind::File);
+        is_upgrade && self.world.coverage.lacks(&kind) && self.world.base.objects.of_kind(&kind.kind).next().is_none()
     }
 
     /// Marks the pair of a refused object; one that is not compared gets a pair of its own.

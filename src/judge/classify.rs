@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::compare::{Action, Basis, Pair};
+use crate::compare::{Action, Basis, Change, Pair};
 use crate::judge::admission;
 use crate::judge::admission::Refusal;
 use crate::judge::admission::{Admission, Sides};
@@ -20,10 +20,10 @@ use crate::judge::waiting::{Lifted, adoption};
 use crate::judge::{
     Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh,
 };
-use crate::kinds::{gates, hub};
+use crate::kinds::{diff, gates, hub};
 use crate::model::cause::Cause;
 use crate::model::effect::Effect;
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::parallel;
 use crate::report::Finding;
 use crate::rules::{Rules, Versions};
@@ -326,7 +326,8 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
-    if let Some(cause) = assessment.filter(|_| !is_refused(pair, admission)).and_then(unexplained)
+    if let Some(cause) =
+        assessment.filter(|_| !is_refused(pair, admission)).and_then(|assessment| unexplained(stage, pair, assessment))
         && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
     {
         let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
@@ -345,12 +346,15 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     outcome
 }
 
-/// Why Machines that were read are replaced by the write, where nothing holds them back.
-fn unexplained(assessment: &Assessment) -> Option<&Cause> {
+/// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
+fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -> Option<&'a Cause> {
     if assessment.basis != Basis::Machines || assessment.waits() {
         return None;
     }
-    assessment.newly().find_map(|unit| unit.after.first())
+    let moved = |change: &Change| hub::path(&pair.key.kind, &pair.api_version, &change.path, &stage.versions);
+    let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
+    let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
+    assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
 }
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.

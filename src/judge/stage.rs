@@ -18,7 +18,7 @@ use crate::kinds::machines::{annotation, target, text};
 use crate::object::{Key, Object};
 use crate::parallel;
 use crate::rules::{Gates, Rules, Versions};
-use crate::world::WriteMethod;
+use crate::world::{Coverage, WriteMethod};
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -238,7 +238,11 @@ impl<'a> Stage<'a> {
             Some(kind) => is_kind(kind),
             None => is_kind(&absent.what) && absent.what.rsplit([' ', '/']).next() == Some(key.name.as_str()),
         });
-        (asked || world.source.resource_versions.keys().any(|listed| is_kind(listed))) && !self.is_live(key)
+        let is_listed = match &world.coverage {
+            Coverage::Asked(_) => world.coverage.shows(key),
+            Coverage::Whole => world.source.resource_versions.keys().any(|listed| is_kind(listed)),
+        };
+        (asked || is_listed) && !self.is_live(key)
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.

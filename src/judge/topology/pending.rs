@@ -222,6 +222,10 @@ fn contents(side: Side<'_>, key: &Key, cluster: &Value, live: &[(Key, Value)]) -
             continue;
         };
         let Some(template) = written(&part.key(&class_key)) else { continue };
+        // A template that nobody ever edited is as it was when the workers got theirs.
+        if number(&template, "/metadata/generation") == Some(1) {
+            continue;
+        }
         let made = patches::apply(&template, &part, &class, &values::of_group(cluster, &global, &part.group));
         if made.broken.is_some() || !made.opaque.is_empty() {
             continue;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
+pub(crate) use crate::kinds::machines::list;
 use crate::kinds::machines::text;
 use crate::object::Path;
 
@@ -68,11 +69,6 @@ pub(crate) fn look_up(values: &Values, path: &str) -> Result<Value, String> {
     let parsed = Path::parse(path).map_err(|_| missing())?;
     let tree: Value = values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into();
     parsed.get(&tree).cloned().ok_or_else(missing)
-}
-
-/// Items of a list.
-pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Puts named values in.

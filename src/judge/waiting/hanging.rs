@@ -53,16 +53,9 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
         because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
         places,
         rollout: Some(Rollout {
-            owner: owner.clone(),
-            cluster: cluster.name.clone(),
-            effect: Effect::Rollout,
-            replicas: None,
-            machines: Some(count),
-            machine_names: names,
-            max_surge: None,
-            max_unavailable: None,
             steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],
             causes: vec!["metadata.deletionTimestamp".to_owned()],
+            ..Rollout::plain(&owner, &cluster.name, Effect::Rollout, names, count)
         }),
         owner,
     }

@@ -3,7 +3,7 @@
 use crate::object::{Key, Path};
 
 /// Objects and fields in them.
-pub type Places = Vec<(Key, Option<Path>)>;
+pub(crate) type Places = Vec<(Key, Option<Path>)>;
 
 /// What a controller does to the Machines of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,6 +23,13 @@ pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
     if !stage.told_gate(GATE).unwrap_or_else(|| stage.versions.capi(9)) {
         return None;
     }
+    // With room below the wanted number old Machines go first, whether or not new ones can be made.
+    let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
+    if room.is_some_and(|room| {
+        !matches!(room.as_str().map_or_else(|| room.as_u64(), |text| text.trim_end_matches('%').parse().ok()), Some(0))
+    }) {
+        return None;
+    }
     let cluster = side.cluster(cluster?)?;
     let namespace = key.namespace.as_deref();
     let plane_key = target(cluster.pointer("/spec/controlPlaneRef")?, namespace)?;

@@ -157,29 +157,30 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
 fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
     let wanted = replicas::wanted(set, None);
+    let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
     let labels = Path::root().key("metadata").key("labels");
     let machines = stage.pairs.iter().filter(|pair| pair.key.kind == "Machine" && pair.key.namespace == key.namespace);
     let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
     places.push((key.clone(), Some(Path::root().key("spec").key("selector"))));
     Lifted {
         owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
-        effect: if wanted == 0 { Effect::Delete } else { Effect::Scale },
+        effect,
         rule: "waiting/adopted",
         because: format!(
             "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
         ),
         places,
         rollout: Some(Rollout {
-            owner: key.clone(),
-            cluster: stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default(),
-            effect: if wanted == 0 { Effect::Delete } else { Effect::Scale },
             replicas: Some(wanted),
-            machines: Some(count),
-            machine_names: Vec::new(),
-            max_surge: None,
-            max_unavailable: None,
             steps: vec![format!("takes over Machines that nobody owns, and deletes {count} {noun} that are too many")],
             causes: vec!["metadata.labels".to_owned()],
+            ..Rollout::plain(
+                key,
+                &stage.cluster_of(key, set).map_or_else(String::new, |cluster| cluster.name),
+                effect,
+                Vec::new(),
+                count,
+            )
         }),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::judge::waiting::pause;
 use crate::kinds::labels;
-use crate::kinds::machines::{annotation, label, number, text};
+use crate::kinds::machines::{annotation, label, list, number, text};
 
 /// A Machine that a check calls unhealthy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,9 +220,4 @@ fn condition<'v>(object: &'v Value, name: &str) -> Option<Condition<'v>> {
         reason: text(found, "/reason").unwrap_or_default(),
         at: text(found, "/lastTransitionTime"),
     })
-}
-
-/// The items of a list, none where there is no list.
-fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }

@@ -78,16 +78,9 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
         because: format!("{who} ({}){again}{tail}", each.join("; ")),
         places: places(stage, cluster, group),
         rollout: held.is_none().then(|| Rollout {
-            owner: first.owner.clone(),
-            cluster: cluster.name.clone(),
-            effect: Effect::Rollout,
-            replicas: None,
-            machines: Some(count),
-            machine_names: names,
-            max_surge: None,
-            max_unavailable: None,
             steps: vec![format!("deletes {count} unhealthy {noun} and makes new ones in their place")],
             causes: vec![first.check.to_string()],
+            ..Rollout::plain(&first.owner, &cluster.name, Effect::Rollout, names, count)
         }),
     }
 }

@@ -11,7 +11,7 @@ use crate::judge::waiting::hold::{Hold, Why};
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines::{annotation, text};
+use crate::kinds::machines::{annotation, list, text};
 use crate::object::{Key, Path};
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
@@ -84,9 +84,4 @@ impl<'f> Remedy<'f> {
             over: "one of them is done or the limit is raised".to_owned(),
         })
     }
-}
-
-/// The items of a list, none where there is no list.
-fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::judge::topology::class_of;
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines::text;
+use crate::kinds::machines::{list, text};
 use crate::object::Key;
 
 /// The checks of a Cluster with a class, in the superset form; none where it has no class or that could not be read.
@@ -49,9 +49,4 @@ fn check(cluster: &Key, name: &str, labels: &Value, group: Option<&Value>, of_cl
             "remediation": used.get("remediation"),
         },
     }))
-}
-
-/// The items of a list, none where there is no list.
-fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
