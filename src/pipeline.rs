@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::compare::Pair;
 use crate::compare::redact::Redactor;
-use crate::controllers::{self, Classified, Scene};
-use crate::effect::{Decision, Effect};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
+use crate::judge as controllers;
+use crate::judge::{Classified, Scene};
 use crate::late;
+use crate::model::effect::{Decision, Effect};
 use crate::object::{LoadError, Stream};
 use crate::parallel;
 use crate::pin::Pin;
@@ -34,8 +35,8 @@ pub struct Question {
     pub policy: Policy,
     /// How the policy is called in the report.
     pub policy_report: PolicyReport,
-    /// Whether the sources of late values are out of reach, so that an unknown value is only a symbol.
-    pub offline: bool,
+    /// How far the sources of late values can be reached.
+    pub reach: late::Reach,
 }
 
 impl std::fmt::Debug for Question {
@@ -115,7 +116,7 @@ struct Filled<'a> {
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
-    let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
+    let resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {
