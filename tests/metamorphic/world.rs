@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rollgate::late::Reach;
 use rollgate::object::Stream;
 use rollgate::pipeline::{self, Fault, Question};
 use rollgate::policy::Policy;
@@ -137,7 +138,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         stream: Arc::from(stream),
         policy: Policy::default(),
         policy_report: PolicyReport::default(),
-        offline: false,
+        reach: Reach::Cluster,
     }
 }
 
