@@ -333,7 +333,10 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
         outcome.effect = Effect::Rollout;
         outcome.rule.clone_from(&answer.rule);
-        outcome.because = format!("{}: {}; {}", cause.path, cause.detail, answer.because);
+        outcome.because = format!(
+            "{} is written in another form than the Machines were made of, such as another order of a list; {}",
+            cause.path, answer.because
+        );
     }
     // A refusal that no change carries still refuses the write.
     if let Some(refusal) = refusals.first()

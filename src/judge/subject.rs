@@ -1,6 +1,7 @@
 //! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::compare::{Basis, Change, Pair};
@@ -304,6 +305,11 @@ impl Subject<'_> {
             let answer = Answer::known(rules, Effect::Rollout, cause.rule);
             return Some(self.unless_waiting(assessment, answer));
         }
+        if starts(path, &["spec", "rollout", "after"])
+            && let Some(answer) = self.by_clock(assessment)
+        {
+            return Some(answer);
+        }
         let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
         let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
         later.then(|| {
@@ -315,6 +321,20 @@ impl Subject<'_> {
                 answer
             }
         })
+    }
+
+    /// The answer about a time to roll after that makes no Machine out of date: called off, or over and every Machine is
+    /// younger; `None` for one that is still to come.
+    fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
+        let id = format!("{}/rollout-after", assessment.mirror.family());
+        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, &id).saying(because));
+        match crate::kinds::machines::text(&assessment.new, "/spec/rollout/after") {
+            None => known("without a time nothing is replaced because of its age"),
+            Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
+                known("the time is over, and everything is younger than it, so nothing is replaced")
+            }
+            Some(_) => None,
+        }
     }
 
     /// A rollout that waits is latent.
