@@ -19,6 +19,8 @@ use crate::providers::core::machine_deployment;
 use crate::providers::kubeadm::mirror as kcp;
 use crate::providers::rke2::mirror as rke2;
 use crate::rules::Versions;
+use crate::world::Coverage;
+use crate::world::plan::GroupKind;
 
 /// The owners whose controllers are mirrored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub struct Assessment {
     pub mirror: Mirror,
     /// Which comparison was possible.
     pub basis: Basis,
+    /// Whether all Machines were read and none is its own: it never made one.
+    pub is_bare: bool,
     /// Its Machines.
     pub units: Vec<Unit>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
@@ -125,6 +129,7 @@ impl Assessment {
         Self {
             mirror,
             basis,
+            is_bare: basis == Basis::Specs && has_whole_list(stage, key, mirror),
             units,
             of_specs: OnceCell::new(),
             // Only the RKE2 provider can want what no Machine can have.
@@ -187,6 +192,16 @@ impl Assessment {
     pub fn count(&self) -> u64 {
         self.units.iter().map(|unit| unit.count).sum()
     }
+}
+
+/// Whether every Machine in the namespace of an owner was read.
+fn has_whole_list(stage: &Stage<'_>, key: &Key, mirror: Mirror) -> bool {
+    let coverage = &stage.scene.world.coverage;
+    let has = |kind: &str| {
+        let kind = GroupKind::new("cluster.x-k8s.io", kind);
+        key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&kind, namespace))
+    };
+    matches!(coverage, Coverage::Asked(_)) && has("Machine") && (mirror != Mirror::Workers || has("MachineSet"))
 }
 
 /// The infrastructure template of a kubeadm control plane, where it is known not to be there. Since 1.12 that stops its

@@ -32,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) rules: &'a Rules,
     /// Places of the pairs by key; the first one where a key stands twice.
     places: HashMap<&'a Key, usize>,
+    /// Places of the pairs by the kind of their objects.
+    kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Clusters by kind and name of the control plane that they name.
     clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
@@ -84,6 +86,7 @@ impl<'a> Stage<'a> {
             versions,
             rules,
             places,
+            kinds: OnceLock::new(),
             references: OnceLock::new(),
             clusters: OnceLock::new(),
             owners: OnceLock::new(),
@@ -171,6 +174,19 @@ impl<'a> Stage<'a> {
     /// What differs about an object.
     pub(crate) fn pair(&self, key: &Key) -> Option<&'a Pair> {
         self.place(key).and_then(|place| self.pairs.get(place))
+    }
+
+    /// What differs about the objects of a kind.
+    pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
+        let pairs = self.pairs;
+        let kinds = self.kinds.get_or_init(|| {
+            let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, pair) in pairs.iter().enumerate() {
+                kinds.entry(pair.key.kind.clone()).or_default().push(place);
+            }
+            kinds
+        });
+        kinds.get(kind).into_iter().flatten().filter_map(move |place| pairs.get(*place))
     }
 
     /// The place of an object's pair among all pairs.
@@ -340,7 +356,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The keys of all objects that are wanted, before and after the write.
-    pub(crate) fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
         for inventory in [&self.scene.world.live, self.scene.rendered] {
             keys.extend(inventory.objects().iter().map(|object| &object.key));

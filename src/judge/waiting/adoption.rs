@@ -2,6 +2,8 @@
 //! Read beside `getAndAdoptMachineSetsForDeployment`, `getAndAdoptMachinesForMachineSet` and `adoptMachines` in
 //! `core/reconcilers/machine{deployment,set}` and `controlplane/kubeadm/reconcilers/kubeadmcontrolplane` of Cluster API 1.14.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::hold::{self, Act};
@@ -133,8 +135,7 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
     if is_empty(selector) {
         return Vec::new();
     }
-    let sets = side.all(CORE, "MachineSet", key.namespace.as_deref());
-    let free = sets.into_iter().filter(|(key, set)| is_orphan(key, set) && has_labels(selector, set));
+    let free = loose(side, key, owner, "MachineSet").into_iter().filter(|(_, set)| has_labels(selector, set));
     free.map(|(key, set)| {
         let machines = matching(side, &key, &set);
         let own = machine_deployment::set(side.stage.scene, &key, set);
@@ -145,14 +146,29 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
     .collect()
 }
 
+/// The objects of a kind that nobody controls, in the namespace of an owner. Most are controlled: only those are read that
+/// name no owner, or only their Cluster, or that are written.
+fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Value)> {
+    let stage = side.stage;
+    let live = &stage.scene.world.live;
+    let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
+    let known = live.unowned().chain(live.owned_by("Cluster", &cluster)).map(|object| &object.key);
+    let written = stage.pairs_of_kind(kind).map(|pair| &pair.key);
+    let is_here = |other: &&Key| {
+        other.group == CORE && other.kind == kind && (other.namespace == key.namespace || other.namespace.is_none())
+    };
+    let keys: BTreeSet<&Key> = known.chain(written).filter(is_here).collect();
+    let found = keys.into_iter().filter_map(|key| Some((key.clone(), side.get(key)?)));
+    found.filter(|(key, object)| is_orphan(key, object)).collect()
+}
+
 /// Names of the Machines without a controller that the selector of a MachineSet matches.
 fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
     let selector = set.pointer("/spec/selector").unwrap_or(&Value::Null);
     if is_empty(selector) {
         return Vec::new();
     }
-    let machines = side.all(CORE, "Machine", key.namespace.as_deref());
-    let free = machines.into_iter().filter(|(key, machine)| is_orphan(key, machine) && has_labels(selector, machine));
+    let free = loose(side, key, set, "Machine").into_iter().filter(|(_, machine)| has_labels(selector, machine));
     free.map(|(key, _)| key.name).collect()
 }
 

@@ -68,10 +68,10 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn of(assessment: &'a Assessment) -> Self {
         Self {
-            is_known: assessment.basis == Basis::Machines,
+            is_known: assessment.basis == Basis::Machines || assessment.is_bare,
             is_deleting: is_deleting(&assessment.old),
             pending: assessment.pending().collect(),
-            count: assessment.units.iter().map(|unit| unit.count).sum(),
+            count: if assessment.is_bare { 0 } else { assessment.count() },
             wanted: replicas::wanted(&assessment.old, None),
         }
     }

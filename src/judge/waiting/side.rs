@@ -1,6 +1,8 @@
 //! One side of a write: the whole cluster as it is, or as it is when everything is written.
 //! Both sides are asked the same questions, and what is answered otherwise is what the write does.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::judge::stage::Stage;
@@ -60,8 +62,10 @@ impl<'s> Side<'s> {
                 && key.kind == kind
                 && (namespace.is_none() || key.namespace.is_none() || key.namespace.as_deref() == namespace)
         };
-        let keys = self.stage.keys(is_here);
-        keys.into_iter().filter_map(|key| self.get(&key).map(|value| (key, value))).collect()
+        let live = self.stage.scene.world.live.of_kind(kind).map(|object| &object.key);
+        let written = self.stage.pairs_of_kind(kind).map(|pair| &pair.key);
+        let keys: BTreeSet<&Key> = live.chain(written).filter(|key| is_here(key)).collect();
+        keys.into_iter().filter_map(|key| self.get(key).map(|value| (key.clone(), value))).collect()
     }
 
     /// Whether an object is known not to be there: this write makes it, this write deletes it, or somebody looked for it.
