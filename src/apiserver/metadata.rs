@@ -25,7 +25,7 @@ pub fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Option<&Val
         match metadata.get(what) {
             None | Some(Value::Null) => {}
             Some(Value::Object(map)) => {
-                out.extend(map.iter().filter_map(|(key, value)| entry(what, key, value, is_label)))
+                out.extend(map.iter().filter_map(|(key, value)| entry(what, key, value, is_label)));
             }
             Some(other) => {
                 out.push(
