@@ -16,6 +16,6 @@ mod whole;
 pub(crate) use whole::whole;
 
 pub use model::{
-    Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
+    Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };

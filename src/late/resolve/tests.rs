@@ -35,6 +35,8 @@ fn reading(name: &str, found: Option<&str>) -> SourceReading {
         uid: None,
         resource_version: None,
         unread: None,
+        gap: None,
+        clone_of: None,
         secret: false,
     }
 }
