@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::held;
-use crate::object::{Inventory, Key, Path, Segment as Step};
+use crate::object::{Key, Path, Segment as Step};
 use crate::policy::{FieldPin, Policy};
 use crate::report::Finding;
 use crate::rules::Pattern;
@@ -49,7 +49,7 @@ pub fn keep(stream: &[u8], policy: &Policy, world: &World) -> Kept {
         match document.tree.edit(&edits) {
             Ok(found) => patches.extend(found),
             Err(_) => {
-                kept.findings.push(finding(&document.key, "its pinned fields cannot be set back in place".to_owned()))
+                kept.findings.push(finding(&document.key, "its pinned fields cannot be set back in place".to_owned()));
             }
         }
     }
