@@ -14,6 +14,6 @@ pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub(crate) use message::{nearest, plain};
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, Gates, HealthGates, Ignore, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType,
-    Window, schema_json,
+    Answer, Doubt, Gates, HealthGates, Ignore, LateValue, ObjectSource, PinMode, Pins, Policy, Source, Unseen,
+    UserRule, ValueType, Window, schema_json,
 };
