@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
             return;
         }
         // A template that is made anew at once as it was reaches nothing.
-        if hook.key.kind.ends_with("Template") && same_content(hook, live) {
+        if hook.key.kind.ends_with("Template") && same_spec(hook, live) {
             return;
         }
         let Some(value) = self.live_value(live) else { return };
@@ -253,7 +253,7 @@ impl<'a> Run<'a> {
 }
 
 /// Whether a hook makes a live object as it is, as far as its `spec` goes.
-fn same_content(hook: &Object, live: &Object) -> bool {
+fn same_spec(hook: &Object, live: &Object) -> bool {
     match (hook.value(), live.value()) {
         (Ok(hook), Ok(live)) => hook.get("spec") == live.get("spec"),
         _ => false,

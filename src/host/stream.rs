@@ -124,6 +124,11 @@ pub(super) fn is_tracked(object: &Value, application: &str) -> bool {
     id.is_some_and(|id| id.rsplit('_').next() == Some(application)) || label == Some(application)
 }
 
+/// Whether two objects say the same, however it is spelled.
+pub(super) fn same_content(one: &Object, other: &Object) -> bool {
+    same_text(one, other) || one.value().ok().zip(other.value().ok()).is_some_and(|(one, other)| one == other)
+}
+
 /// Whether two objects are texts with the same bytes. White space around them does not count, but where a block keeps the line
 /// breaks behind it (`|+`).
 pub(super) fn same_text(one: &Object, other: &Object) -> bool {
