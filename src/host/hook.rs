@@ -224,10 +224,12 @@ pub(super) fn meeting(
         && let Some(events) = annotation(&own, ARGO_HOOK)
     {
         let policy = annotation(&own, ARGO_POLICY).filter(|text| !text.trim().is_empty());
-        let skipped = events.split(',').any(|event| event.trim() == "Skip");
-        let replaces =
-            !skipped && policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
-        return Ok(if replaces { Meeting::Replaces } else { Meeting::None });
+        let replaces = policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
+        return Ok(match events.split(',').any(|event| event.trim() == "Skip") {
+            true => Meeting::None,
+            false if replaces => Meeting::Replaces,
+            false => Meeting::Changes,
+        });
     }
     // The list of an item is the hook where it says so; else Helm has taken it apart.
     let document = match &hook.carrier {
@@ -241,6 +243,8 @@ pub(super) fn meeting(
     let definition = document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
     Ok(if found.has(BEFORE) && !definition {
         Meeting::Replaces
+    } else if host.kind == Some(HostKind::Argocd) {
+        Meeting::Changes
     } else if way != Some(WriteMethod::ServerSideApply) {
         // Helm creates, and the API server has one of that name already.
         Meeting::Fails
@@ -311,5 +315,21 @@ mod tests {
         let off = Host { no_hooks: true, ..Host::default() };
         let met = meeting(&hook("pre-upgrade", None), &off, BaseKind::Release, patch).expect("readable");
         assert_eq!(met, Meeting::None);
+    }
+
+    #[test]
+    fn argo_applies_a_hook_that_it_does_not_delete_first() {
+        let met = |annotations: Value| {
+            let value = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+                "metadata": {"name": "a", "annotations": annotations}});
+            let host = Host { kind: Some(HostKind::Argocd), ..Host::default() };
+            let hook = Object::from_value(value, 1).expect("an object");
+            meeting(&hook, &host, BaseKind::Unknown, Some(WriteMethod::LastApplied)).expect("readable")
+        };
+        assert_eq!(met(json!({ARGO_HOOK: "PreSync"})), Meeting::Replaces);
+        assert_eq!(met(json!({ARGO_HOOK: "PreSync", ARGO_POLICY: "HookSucceeded"})), Meeting::Changes);
+        assert_eq!(met(json!({ARGO_HOOK: "Skip"})), Meeting::None);
+        assert_eq!(met(json!({HOOK: "pre-upgrade"})), Meeting::Replaces);
+        assert_eq!(met(json!({HOOK: "pre-upgrade", POLICY: "hook-succeeded"})), Meeting::Changes);
     }
 }
