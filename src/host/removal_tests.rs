@@ -264,7 +264,7 @@ fn a_hook_on_an_item_of_a_list_hides_nothing_from_helm_3() {
         (told(&prediction), prediction.doubts.len())
     };
     assert_eq!(
-        told_of(&list(&[hook.clone()], &json!({})), &world),
+        told_of(&list(std::slice::from_ref(&hook), &json!({})), &world),
         (vec!["update MachineDeployment md".to_owned()], 0)
     );
     // A list that is itself a hook takes all of its items with it.
@@ -272,7 +272,7 @@ fn a_hook_on_an_item_of_a_list_hides_nothing_from_helm_3() {
     assert_eq!(told_of(&all, &world).0, ["delete MachineDeployment md"]);
     // Flux takes lists apart first; of Helm 4 that depends on a post-renderer.
     world.host.kind = Some(HostKind::Flux);
-    assert_eq!(told_of(&list(&[hook.clone()], &json!({})), &world).0, ["delete MachineDeployment md"]);
+    assert_eq!(told_of(&list(std::slice::from_ref(&hook), &json!({})), &world).0, ["delete MachineDeployment md"]);
     world.host.kind = Some(HostKind::Helm4);
     assert_eq!(told_of(&list(&[hook], &json!({})), &world).1, 1);
 }

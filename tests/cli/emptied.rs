@@ -305,8 +305,8 @@ fn items_make_a_list_of_anything() {
 fn a_hook_of_the_record_deletes_what_helm_3_does_not_show() {
     let [cluster, mut md] = capi();
     md["metadata"]["annotations"] = json!({"helm.sh/hook": "pre-upgrade"});
-    let mut held = Cluster::with(&[cluster.clone()], false);
-    held.release(&[cluster.clone()], false, &[json!({"name": "md", "manifest": md.to_string()})]);
+    let mut held = Cluster::with(std::slice::from_ref(&cluster), false);
+    held.release(std::slice::from_ref(&cluster), false, &[json!({"name": "md", "manifest": md.to_string()})]);
     let (program, stream) = (Program::new(), format!("---\n# Source: a/b.yaml\n{cluster}\n"));
     let ran = held.run(&program, &args(&["post-render"], &["--host", "helm3"]), &stream);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);

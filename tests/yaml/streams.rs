@@ -121,20 +121,20 @@ fn outcome(case: &Case) -> (Outcome, String) {
     if ours == theirs { (Outcome::Same, String::new()) } else { (Outcome::Different, format!("{ours:?}")) }
 }
 
-/// Compares every case of a recording; counts by outcome.
-fn compare(text: &str) -> BTreeMap<Outcome, usize> {
+/// Compares every case of a recording: counts by outcome, and the first that differ.
+fn compare(text: &str) -> (BTreeMap<Outcome, usize>, String) {
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
-    let mut shown = 0;
+    let mut different = Vec::new();
     for line in text.lines().skip(1) {
         let case: Case = serde_json::from_str(line).expect("a case");
         let (outcome, why) = outcome(&case);
         *counts.entry(outcome).or_default() += 1;
-        if outcome == Outcome::Different && shown < 20 {
-            shown += 1;
-            eprintln!("{:?} by {}: {why}\n  recorded: {:?} {:?}", case.text, case.by, case.written, case.hooks);
+        if outcome == Outcome::Different && different.len() < 20 {
+            let Case { text, by, written, hooks, .. } = &case;
+            different.push(format!("{text:?} by {by}: {why}\n  recorded: {written:?} {hooks:?}"));
         }
     }
-    counts
+    (counts, different.join("\n"))
 }
 
 fn recording() -> String {
@@ -146,8 +146,8 @@ fn recording() -> String {
 
 #[test]
 fn every_recorded_stream_holds_the_same_objects() {
-    let counts = compare(&recording());
-    assert_eq!(counts.get(&Outcome::Different), None, "{counts:?}");
+    let (counts, different) = compare(&recording());
+    assert_eq!(counts.get(&Outcome::Different), None, "{counts:?}\n{different}");
     assert!(counts.get(&Outcome::Same).is_some_and(|same| *same > 3000), "{counts:?}");
 }
 
@@ -164,7 +164,7 @@ fn the_recording_fits_its_program() {
 #[ignore = "needs a recording named by ROLLGATE_STREAMS"]
 fn bulk() {
     let path = std::env::var("ROLLGATE_STREAMS").expect("ROLLGATE_STREAMS names a recording");
-    let counts = compare(&std::fs::read_to_string(path).expect("the recording can be read"));
-    eprintln!("{counts:?}");
-    assert_eq!(counts.get(&Outcome::Different), None, "{counts:?}");
+    let (counts, different) = compare(&std::fs::read_to_string(path).expect("the recording can be read"));
+    println!("{counts:?}");
+    assert_eq!(counts.get(&Outcome::Different), None, "{counts:?}\n{different}");
 }
