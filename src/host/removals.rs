@@ -205,9 +205,7 @@ impl<'a> Run<'a> {
             match self.meeting(hook)? {
                 Meeting::None => {}
                 Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
-                Meeting::Removes => {
-                    self.give_way(hook, "when the hook of the same name that it applied over it succeeded")
-                }
+                Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),
                 Meeting::Changes if kinds::is_compared(&hook.key) => self.write(hook)?,
                 Meeting::Changes => {}
                 Meeting::Fails => self.stop_at(hook)?,
