@@ -72,7 +72,7 @@ fn a_namespace_that_is_a_hook_is_deleted_on_every_upgrade() {
         let hook = annotated(namespace("n"), "helm.sh/hook", "pre-install,pre-upgrade");
         annotated(hook, "helm.sh/hook-delete-policy", policy)
     };
-    let prediction = predicted(&[hook("")], &helm3(&live, &[]));
+    let prediction = predicted(&[hook("before-hook-creation")], &helm3(&live, &[]));
     assert_eq!(told(&prediction), ["delete Namespace n"]);
     assert_eq!(prediction.pairs[0].effect, Effect::Delete);
     assert!(predicted(&[hook("hook-failed")], &helm3(&live, &[])).pairs.is_empty());
@@ -244,4 +244,104 @@ fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
     }
     let prediction = predicted(&[cluster], &world);
     assert_eq!((told(&prediction), prediction.doubts.len()), (vec!["create Cluster a".to_owned()], 0));
+}
+
+/// The items of a List in one document, as the host reads them.
+fn list(items: &[Value], annotations: &Value) -> crate::object::Inventory {
+    let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"annotations": annotations}, "items": items});
+    let bytes = std::sync::Arc::from(list.to_string().replacen('{', "---\n{", 1).into_bytes());
+    crate::object::Stream::load(&bytes).expect("a stream").objects
+}
+
+#[test]
+fn a_hook_on_an_item_of_a_list_hides_nothing_from_helm_3() {
+    let live = object("MachineDeployment", Some("n"), "md", json!({"x": 1}));
+    let new = object("MachineDeployment", Some("n"), "md", json!({"x": 2}));
+    let hook = annotated(new.clone(), "helm.sh/hook", "pre-upgrade");
+    let mut world = helm3(&[ours(live.clone())], std::slice::from_ref(&live));
+    let told_of = |stream: &crate::object::Inventory, world: &crate::world::World| {
+        let prediction = predict(stream, world).expect("a prediction");
+        (told(&prediction), prediction.doubts.len())
+    };
+    assert_eq!(
+        told_of(&list(std::slice::from_ref(&hook), &json!({})), &world),
+        (vec!["update MachineDeployment md".to_owned()], 0)
+    );
+    // A list that is itself a hook takes all of its items with it.
+    let all = list(&[new], &json!({"helm.sh/hook": "pre-upgrade"}));
+    assert_eq!(told_of(&all, &world).0, ["delete MachineDeployment md"]);
+    // Flux takes lists apart first; of Helm 4 that depends on a post-renderer.
+    world.host.kind = Some(HostKind::Flux);
+    assert_eq!(told_of(&list(std::slice::from_ref(&hook), &json!({})), &world).0, ["delete MachineDeployment md"]);
+    world.host.kind = Some(HostKind::Helm4);
+    assert_eq!(told_of(&list(&[hook], &json!({})), &world).1, 1);
+}
+
+#[test]
+fn a_hook_of_a_time_that_helm_does_not_know_is_no_part_of_anything() {
+    let cluster = object("Cluster", Some("n"), "a", json!({}));
+    let skipped = annotated(cluster.clone(), "helm.sh/hook", "crd-install");
+    let prediction = predicted(&[skipped], &helm3(&[ours(cluster.clone())], std::slice::from_ref(&cluster)));
+    assert_eq!(told(&prediction), ["delete Cluster a"]);
+}
+
+#[test]
+fn a_hook_of_two_renders_is_made_anew() {
+    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 1})), "helm.sh/hook", "pre-upgrade");
+    let live = old_render(std::slice::from_ref(&hook));
+    assert_eq!(told(&predicted(std::slice::from_ref(&hook), &live)), ["delete MachineDeployment md"]);
+    // One that does not run on an upgrade, or that no earlier one meets, does nothing.
+    let other = annotated(hook.clone(), "helm.sh/hook", "pre-install");
+    assert!(predicted(&[other], &live).pairs.is_empty());
+    assert!(
+        predicted(&[hook], &old_render(&[object("Cluster", Some("n"), "a", json!({}))]))
+            .pairs
+            .iter()
+            .all(|pair| pair.key.kind == "Cluster")
+    );
+}
+
+#[test]
+fn a_template_that_is_a_hook_and_stays_as_it_is_reaches_nothing() {
+    let hook = |image: &str| annotated(template(Some("n"), "t", image), "helm.sh/hook", "pre-upgrade");
+    let world = helm3(&[template(Some("n"), "t", "a")], &[]);
+    assert!(predicted(&[hook("a")], &world).pairs.is_empty());
+    assert_eq!(told(&predicted(&[hook("b")], &world)), ["delete DockerMachineTemplate t"]);
+}
+
+#[test]
+fn a_hook_that_nothing_deletes_first_is_applied_or_stops_the_release() {
+    let live = ours(object("MachineDeployment", Some("n"), "md", json!({"x": 1})));
+    let hook = |policy: &str| {
+        let hook =
+            annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 2})), "helm.sh/hook", "post-upgrade");
+        annotated(hook, "helm.sh/hook-delete-policy", policy)
+    };
+    let mut world = helm3(std::slice::from_ref(&live), &[]);
+    let prediction = predicted(&[hook("hook-failed")], &world);
+    assert_eq!((prediction.pairs[0].effect, prediction.pairs[0].rule.as_str()), (Effect::Rejected, "host/hook-exists"));
+    world.host.kind = Some(HostKind::Helm4);
+    world.host.method = Some(WriteMethod::ServerSideApply);
+    assert_eq!(told(&predicted(&[hook("hook-failed")], &world)), ["update MachineDeployment md"]);
+    assert_eq!(told(&predicted(&[hook("hook-succeeded")], &world)), ["delete MachineDeployment md"]);
+    world.host.no_hooks = true;
+    assert!(predicted(&[hook("hook-succeeded")], &world).pairs.is_empty());
+}
+
+#[test]
+fn hooks_that_helm_3_hides_are_those_of_its_record() {
+    let cluster = object("Cluster", Some("n"), "a", json!({}));
+    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({})), "helm.sh/hook", "pre-upgrade");
+    let live = [ours(cluster.clone()), object("MachineDeployment", Some("n"), "md", json!({}))];
+    let mut world = helm3(&live, std::slice::from_ref(&cluster));
+    world.base.hooks = super::tests::side(std::slice::from_ref(&hook));
+    let stream = std::slice::from_ref(&cluster);
+    assert!(predicted(stream, &world).pairs.is_empty(), "a plan sees the hooks of the stream");
+    world.host.post_rendered = true;
+    let prediction = predicted(stream, &world);
+    assert_eq!(told(&prediction), ["delete MachineDeployment md"]);
+    assert!(prediction.warnings.iter().any(|warning| warning.contains("no hook to a post-renderer")));
+    // What it shows is no hook, whatever it says of itself.
+    world.base.hooks = crate::object::Inventory::default();
+    assert_eq!(told(&predicted(&[annotated(cluster, "helm.sh/hook", "pre-upgrade")], &world)), ["update Cluster a"]);
 }

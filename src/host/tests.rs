@@ -21,7 +21,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         now: Timestamp::UNIX_EPOCH,
         source: LiveSource::new(kind, "test"),
         live: side(live),
-        base: Base { kind: base, objects: side(last) },
+        base: Base { kind: base, objects: side(last), ..Base::default() },
         release: None,
         host: Host { namespace: Some("n".into()), ..Host::default() },
         readings: Vec::new(),
