@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::compare::Pair;
-use crate::compare::redact::Redactor;
+use crate::compare::redact::{MarkKey, Redactor};
 use crate::controllers::{self, Classified, Scene};
 use crate::effect::{Decision, Effect};
 use crate::gate::{self, Judged};
@@ -36,6 +36,8 @@ pub struct Question {
     pub policy_report: PolicyReport,
     /// Whether the sources of late values are out of reach, so that an unknown value is only a symbol.
     pub offline: bool,
+    /// What the marks of hidden values are made with.
+    pub key: MarkKey,
 }
 
 impl std::fmt::Debug for Question {
@@ -177,18 +179,40 @@ impl Case<'_> {
         worst
     }
 
+    /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
+    /// refers to it or not.
+    fn redactor(&self) -> Redactor {
+        let &Self { question, world, rendered, resolution, .. } = self;
+        let all = || {
+            let sides = [&rendered.objects, &world.live, &world.base.objects];
+            sides.into_iter().flat_map(|side| side.objects().iter())
+        };
+        let late = resolution.reports.iter().filter_map(|report| report.value.as_deref());
+        let placeholders = question.policy.late_values.iter().flat_map(|value| &value.placeholders).map(String::as_str);
+        let names = all().flat_map(|object| [Some(object.key.name.as_str()), object.key.namespace.as_deref()]).flatten();
+        let mut redactor = Redactor::new(&question.key)
+            .with_patterns(question.policy.redact.iter().map(String::as_str))
+            .with_shown(question.policy.show.iter().map(String::as_str))
+            .with_names(names.chain(late).chain(placeholders));
+        resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
+        for object in all().filter(|object| object.key.group.is_empty() && object.key.kind == "Secret") {
+            if let Ok(value) = object.value() {
+                redactor.learn(&object.key, &value);
+            }
+        }
+        redactor
+    }
+
     fn judge_one(&self, prediction: Prediction) -> Report {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
         let scene = Scene { world, rendered: &rendered.objects };
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
-        let digest = report::digest(&pairs);
-        // From here on nothing secret is left in what can be said.
-        let mut redactor = Redactor::new(question.policy_report.digest.as_bytes())
-            .with_patterns(question.policy.redact.iter().map(String::as_str));
-        resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
+        // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
+        let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
+        let digest = report::digest(&pairs);
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let judged = Judged {

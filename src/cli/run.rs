@@ -12,6 +12,7 @@ use super::args::{Colour, CommonArgs};
 use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop, packs};
+use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late;
 use crate::object::Stream;
@@ -60,6 +61,10 @@ pub(super) struct Setup {
     deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
+    /// What the marks of hidden values are made with.
+    pub(super) key: MarkKey,
+    /// Whether that key was told, and so outlives the run.
+    pub(super) key_is_told: bool,
 }
 
 impl Setup {
@@ -71,9 +76,13 @@ impl Setup {
         let duration = |text: &str, option: &str| {
             policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
         };
+        let env = environment();
+        let told = mark_key(&env).map_err(Stop::usage)?;
         Ok(Self {
+            key_is_told: told.is_some(),
+            key: told.unwrap_or_else(MarkKey::fresh),
             outputs: outputs.map_err(Stop::usage)?,
-            env: environment(),
+            env,
             policy,
             policy_report,
             policy_folder,
@@ -92,8 +101,17 @@ impl Setup {
     }
 
     fn question(&self, stream: Arc<[u8]>, offline: bool) -> Question {
-        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), offline }
+        let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
+        Question { stream, policy, policy_report, offline, key }
     }
+}
+
+/// The key of the marks, where the environment has one: then the marks and digests of several runs can be compared.
+fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
+    let Some(text) = env.get("ROLLGATE_KEY").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let key = MarkKey::of_text(text);
+    ensure!(key.is_some(), "ROLLGATE_KEY is too short to be kept secret; give it 32 random characters or more");
+    Ok(key)
 }
 
 /// The policy in force, how the report calls it, and the folder that its files start from.
@@ -289,17 +307,21 @@ impl Look<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let (mut world, key, redact) = match path {
+        let (mut world, key_id, redact) = match path {
             Some(path) => {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key, opened.redact)
+                (opened.world, opened.key_id, opened.redact)
             }
             None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
-        if let Some(key) = &key {
+        if let (Some(id), Some(path)) = (&key_id, path) {
+            let key = snapshot::key_of(path, id, &setup.key);
+            if key.is_none() {
+                warnings.push(snapshot::without_key(path));
+            }
             let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
+            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -308,13 +330,13 @@ impl Look<'_> {
         if let Some(base) = self.base(&detected)? {
             world.base = base;
         }
-        if key.is_none() {
+        if key_id.is_none() {
             let namespace = detected.host.namespace.as_deref();
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
         let offline = world.source.kind != LiveKind::Cluster;
         let question = setup.question(Arc::clone(&self.stream), offline);
-        let (reads, recorded) = (Vec::new(), key.is_some());
+        let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 

@@ -24,7 +24,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let look = Look { setup: &setup, args: &args.common, stream, piped: false };
     let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
     let unread = seen.world.unread.clone();
-    let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
+    let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
         serde_json::to_writer(&mut out, &saved)?;
@@ -32,7 +32,12 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     };
     match file.as_deref().filter(|file| *file != "-") {
         // The file holds everything about the clusters but their secrets, so only its owner may read it.
-        Some(file) => say::write_private(Path::new(file), write).with_context(|| format!("cannot write {file}")),
+        Some(file) => say::write_private(Path::new(file), write)
+            .and_then(|()| match setup.key_is_told {
+                true => Ok(()),
+                false => say::write_report(&snapshot::key_path(Path::new(file)), setup.key.hex().as_bytes()),
+            })
+            .with_context(|| format!("cannot write {file}")),
         None => write(&mut *outside.out).context("cannot write to standard output"),
     }
     .map_err(Stop::internal)?;

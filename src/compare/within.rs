@@ -108,6 +108,14 @@ fn yaml_of(text: &str) -> Option<Reading> {
     }
 }
 
+/// The documents that a text is, as YAML or JSON; none where it is no such text.
+pub(super) fn trees(text: &str) -> Vec<Value> {
+    let bytes = text.as_bytes();
+    let Ok(sections) = yaml::split(bytes) else { return Vec::new() };
+    let read = |section: &yaml::Section| yaml::read_section(bytes, section).ok()?.to_json().ok();
+    sections.iter().filter_map(read).filter(is_tree).collect()
+}
+
 /// Several manifests of one text, by kind and name where all have both, else by place.
 fn by_name(trees: Vec<Value>) -> Value {
     let name = |tree: &Value| {
