@@ -1,8 +1,8 @@
 //! From reasons to one decision and one exit code. Hold outweighs undecided: what is known to be bad is said first,
 //! and neither is ever an allow.
 
-use crate::effect::Decision;
 use crate::exit::Exit;
+use crate::model::effect::Decision;
 use crate::report::Reason;
 
 /// The decision of a run: hold if any reason holds, else undecided if any doubts, else allow.

@@ -7,9 +7,10 @@ use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
 use rollgate::compare::{Action, Pair, changes};
-use rollgate::controllers::{Scene, classify, gates};
-use rollgate::effect::Effect;
 use rollgate::host::Host;
+use rollgate::judge::{Scene, classify};
+use rollgate::kinds::gates;
+use rollgate::model::Effect;
 use rollgate::object::{Inventory, Object};
 use rollgate::rules::{Rules, Versions};
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::super::pair::Pair;
+use crate::model::pair::Pair;
 use super::super::within;
 use super::harmless::is_harmless;
 use super::{DEEPEST, Redactor, places, text, views};

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey};
 use self::places::{Guard, Level};
-use super::pair::{Change, Pair};
+use crate::model::pair::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
 
