@@ -14,7 +14,7 @@ use crate::judge as controllers;
 use crate::judge::{Classified, Scene};
 use crate::late;
 use crate::model::effect::{Decision, Effect};
-use crate::object::{LoadError, Stream};
+use crate::object::{self, LoadError, Stream};
 use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::Policy;
@@ -70,6 +70,16 @@ pub enum Fault {
     /// The stream is not what Kubernetes reads.
     #[error(transparent)]
     Stream(#[from] LoadError),
+    /// An object has a name that no API server takes.
+    #[error("line {line}: {object}: {why}; nothing of this stream is judged")]
+    Name {
+        /// Line where its document starts.
+        line: usize,
+        /// The object.
+        object: String,
+        /// What is wrong with the name.
+        why: &'static str,
+    },
     /// A rule of the user cannot be used, so a judgement would be without it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Rules(Vec<UserFault>),
@@ -92,7 +102,8 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     let Filled { stream, rendered, resolution } = filled(question, world)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let report = case.judge(prediction);
+    let mut report = case.judge(prediction);
+    report::escape::report(&mut report);
     Ok(Judgement { report, stream, pins: resolution.pins })
 }
 
@@ -118,6 +129,11 @@ struct Filled<'a> {
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
+    for object in before.objects.objects() {
+        if let Some(why) = object::bad_name(&object.key) {
+            return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
+        }
+    }
     let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),

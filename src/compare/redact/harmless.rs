@@ -94,6 +94,18 @@ pub(super) fn is_harmless(word: &str) -> bool {
         || is_image(word)
 }
 
+/// Whether a text has a form that no secret has, or is one ordinary word.
+pub(super) fn is_form(word: &str) -> bool {
+    is_harmless(word) && (is_word(word) || !is_of_words(word))
+}
+
+/// Whether a typed name or choice is one: no address with credentials, nothing drawn by lot. Public keys look drawn, and say what
+/// they are.
+pub(super) fn is_typed(text: &str) -> bool {
+    let public = ["ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-"].iter().any(|prefix| text.starts_with(prefix));
+    public || !text.contains('@') && !text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_opaque)
+}
+
 /// Whether a word with commas is a list: most of its items are harmless by themselves, so that no password with a comma in it is
 /// taken apart.
 pub(super) fn is_of_list(word: &str) -> bool {
@@ -169,7 +181,7 @@ fn is_image(word: &str) -> bool {
         let registry = name.contains('/') && (HOST.is_match(host) || host.starts_with("localhost") || is_registry_of_addresses(host));
         let plain = name.split('/').all(is_plain_step);
         let versioned = tag.is_some_and(|tag| WHOLE_VERSION.is_match(tag));
-        let tagged = tag.is_none_or(|tag| is_plain_step(tag) && !is_opaque(tag));
+        let tagged = tag.is_none_or(is_plain_step);
         plain && tagged && (registry || digest.is_some() && name.contains('/') || versioned && name.len() > 2)
     })
 }

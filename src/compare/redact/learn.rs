@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::model::pair::Pair;
 use super::super::within;
-use super::harmless::is_harmless;
+use super::harmless::is_form;
 use super::{DEEPEST, Redactor, places, text, views};
 use crate::object::{Key, Path, Route};
 
@@ -38,7 +38,7 @@ impl Redactor {
 
     /// Remembers a text from a secret place, unless its form says that it is none: Secrets also hold addresses and numbers.
     pub(super) fn notice(&mut self, secret: &str) {
-        if !is_harmless(secret.trim()) && !self.names.contains(secret.trim()) {
+        if !is_form(secret.trim()) && !self.names.contains(secret.trim()) {
             self.remember(secret);
         }
     }

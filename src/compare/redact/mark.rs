@@ -59,8 +59,12 @@ impl MarkKey {
     pub fn of_hex(text: &str) -> Option<Self> {
         let digits: Option<Vec<u8>> =
             text.trim().chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-        let bytes: Vec<u8> = digits?.chunks(2).map(|pair| pair.iter().fold(0, |sum, digit| sum << 4 | digit)).collect();
-        Some(Self(bytes.try_into().ok()?))
+        let digits: [u8; 64] = digits?.try_into().ok()?;
+        let mut key = [0_u8; 32];
+        for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
+            *byte = pair.iter().fold(0, |sum, digit| sum << 4 | digit);
+        }
+        Some(Self(key))
     }
 
     /// What tells this key from others without telling it.

@@ -191,7 +191,8 @@ impl Redactor {
         if !ranges.is_empty() && views::is_encoded(text) {
             return self.mark(text);
         }
-        let shows = level.is_harmless(place.last_key()) || self.names.contains(text) || self.is_shown(place);
+        let typed = level.is_harmless(place.last_key()) && harmless::is_typed(text);
+        let shows = typed || self.names.contains(text) || self.is_shown(place);
         match level.guard {
             _ if shows => {}
             Guard::Open => ranges.extend(harmless::drawn_by_lot(text)),

@@ -211,7 +211,7 @@ mod tests {
         for word in ["c2VjcmV0LXRleHQ/", "c2VjcmV0LXRleHQ_", "c2VjcmV0LXRleHQ", "7365637265742d74657874", "7365637265742D74657874"] {
             assert!(decoded(word).is_some_and(|plain| plain.contains("secret-text")), "{word}");
         }
-        assert_eq!(encoded("a=c2VjcmV0LXRleHQ= b"), std::iter::once(2..19).collect::<Vec<_>>());
+        assert_eq!(encoded("a=c2VjcmV0LXRleHQ= b"), std::iter::once(2..18).collect::<Vec<_>>());
     }
 
     proptest! {
