@@ -35,8 +35,8 @@ pub struct Question {
     pub policy: Policy,
     /// How the policy is called in the report.
     pub policy_report: PolicyReport,
-    /// Whether the sources of late values are out of reach, so that an unknown value is only a symbol.
-    pub offline: bool,
+    /// How far the sources of late values can be reached.
+    pub reach: late::Reach,
     /// What the marks of hidden values are made with.
     pub key: MarkKey,
 }
@@ -134,7 +134,7 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
             return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
         }
     }
-    let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
+    let resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {

@@ -32,7 +32,8 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     };
     match file.as_deref().filter(|file| *file != "-") {
         // The file holds everything about the clusters but their secrets, so only its owner may read it.
-        Some(file) => say::write_private(Path::new(file), write)
+        Some(file) => say::make_private_folder(say::folder_of(Path::new(file)))
+            .and_then(|()| say::write_private(Path::new(file), write))
             .and_then(|()| match setup.key_is_told {
                 true => Ok(()),
                 false => say::write_report(&snapshot::key_path(Path::new(file)), setup.key.hex().as_bytes()),

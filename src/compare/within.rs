@@ -1,19 +1,47 @@
 //! Strings that are documents: base64, gzip, cloud-init, YAML, JSON. A change in one is named by the place inside, also
 //! through several layers; a change of form alone is said to be that, and still is a change.
 
+use std::cell::Cell;
 use std::io::Read as _;
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use super::diff::part_changes;
+use super::diff::part_changes_within;
 use crate::model::pair::{Change, Within};
 use crate::object::Path;
 use crate::yaml;
 
 /// Most bytes that a gzipped text may unfold to; more is left alone.
 const LARGEST: u64 = 16 * 1024 * 1024;
+/// Most bytes that are read behind encodings for one object, both sides together; what is packed beyond is compared as it stands.
+const LARGEST_TOGETHER: usize = 64 * 1024 * 1024;
+/// How many documents may stand in each other; each is a walk of its own.
+const DEEPEST: usize = 12;
+
+/// What may still be read of the documents in the strings of one object.
+#[derive(Debug, Clone)]
+pub(super) struct Layers {
+    left: Rc<Cell<usize>>,
+    depth: usize,
+}
+
+impl Default for Layers {
+    fn default() -> Self {
+        Self { left: Rc::new(Cell::new(LARGEST_TOGETHER)), depth: 0 }
+    }
+}
+
+impl Layers {
+    /// One document further in; `None` where that is too deep or too much.
+    fn below(&self, read: usize) -> Option<Self> {
+        self.left.set(self.left.get().saturating_sub(read));
+        let more = self.depth < DEEPEST && self.left.get() > 0;
+        more.then(|| Self { left: Rc::clone(&self.left), depth: self.depth + 1 })
+    }
+}
 /// Fewest characters that are taken for base64 of a text; shorter ones are words.
 const SHORTEST_BASE64: usize = 16;
 
@@ -28,10 +56,19 @@ enum Reading {
 /// The changes between two strings at `path` that both are documents of one sort; `None` where they are not.
 ///
 /// Where both mean the same, one change is left, with both strings whole.
-pub(super) fn changes(path: &Path, item: Option<&str>, before: &str, after: &str) -> Option<Vec<Change>> {
+pub(super) fn changes(
+    path: &Path,
+    item: Option<&str>,
+    before: &str,
+    after: &str,
+    layers: &Layers,
+) -> Option<Vec<Change>> {
+    let layers = layers.below(before.len() + after.len())?;
     let (decode, inner) = match (read(before)?, read(after)?) {
-        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new)),
-        (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => (one, part_changes(&old, &new)),
+        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new, &layers)),
+        (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => {
+            (one, part_changes_within(&old, &new, layers))
+        }
         _ => return None,
     };
     if inner.is_empty() {
@@ -45,11 +82,11 @@ pub(super) fn changes(path: &Path, item: Option<&str>, before: &str, after: &str
 }
 
 /// The changes between two decoded texts, at the root.
-fn texts(before: &str, after: &str) -> Vec<Change> {
+fn texts(before: &str, after: &str, layers: &Layers) -> Vec<Change> {
     if before == after {
         return Vec::new();
     }
-    changes(&Path::root(), None, before, after)
+    changes(&Path::root(), None, before, after, layers)
         .unwrap_or_else(|| vec![Change::unjudged(Path::root(), Some(before.into()), Some(after.into()))])
 }
 
@@ -174,7 +211,7 @@ mod tests {
 
     /// Each change as `decode path / decode path: before -> after`.
     fn told(before: &str, after: &str) -> Vec<String> {
-        let changes = changes(&Path::root().key("content"), Some("/f"), before, after).expect("documents");
+        let changes = changes(&Path::root().key("content"), Some("/f"), before, after, &Layers::default()).expect("documents");
         let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
         changes
             .iter()
@@ -225,7 +262,7 @@ mod tests {
             ("a: 1\nb: 2\n".to_owned(), "# new\nb: 2\na: 1\n".to_owned()),
             (zipped("a: 1\nb: 2\n", 1), zipped("a: 1\nb: 2\n", 9)),
         ] {
-            let found = changes(&Path::root(), None, &before, &after).expect("documents");
+            let found = changes(&Path::root(), None, &before, &after, &Layers::default()).expect("documents");
             if before != after {
                 assert!(found.len() == 1 && found[0].because.starts_with("only the form"), "{found:?}");
             }
@@ -253,7 +290,7 @@ mod tests {
             "controlplane",
             "server = \"x\"\n[host.\"y\"]\n",
         ] {
-            assert!(changes(&Path::root(), None, text, &text.replace('e', "i")).is_none(), "{text}");
+            assert!(changes(&Path::root(), None, text, &text.replace('e', "i"), &Layers::default()).is_none(), "{text}");
         }
     }
 }

@@ -17,7 +17,7 @@ const STEPS: usize = 100_000;
 
 /// How much all values of one run may hold together, and how deep one may be: variables that are put into each other grow without
 /// end in a few steps.
-const HEAVIEST: usize = 64 * 1024 * 1024;
+const HEAVIEST: usize = 16 * 1024 * 1024;
 const DEEPEST: usize = 600;
 
 /// A template that runs.
@@ -44,7 +44,10 @@ impl Run {
 
     fn node(&mut self, node: &Node, dot: &Val) -> Result<(), Trouble> {
         match node {
-            Node::Text(text) => self.out.push_str(text),
+            Node::Text(text) => {
+                self.spend(text.len())?;
+                self.out.push_str(text);
+            }
             Node::Value(pipe) => {
                 let value = self.pipe(pipe, dot)?;
                 if pipe.into.is_empty() {
@@ -184,8 +187,12 @@ impl Run {
 
     /// Counts a value that was made or copied.
     fn weigh(&mut self, value: Val) -> Result<Val, Trouble> {
-        let heavy = || Trouble::not_computed("a template that makes very much");
-        self.weight += value.weight(DEEPEST).ok_or_else(heavy)?;
-        if self.weight > HEAVIEST { Err(heavy()) } else { Ok(value) }
+        let weight = value.weight(DEEPEST).unwrap_or(HEAVIEST);
+        self.spend(weight).map(|()| value)
+    }
+
+    fn spend(&mut self, weight: usize) -> Result<(), Trouble> {
+        self.weight = self.weight.saturating_add(weight);
+        if self.weight < HEAVIEST { Ok(()) } else { Err(Trouble::not_computed("a template that makes very much")) }
     }
 }

@@ -192,4 +192,27 @@ mod tests {
         assert_eq!(render("{{ if .on }}true{{ end }}", &values()), Ok(json!(true)));
         assert_eq!(render("{{ if .empty }}true{{ end }}", &values()), Ok(json!(null)));
     }
+
+    #[test]
+    fn a_template_that_would_make_very_much_is_not_computed() {
+        let doubling = "{{ $x := \"abcdefgh\" }}".to_owned() + &"{{ $x = print $x $x }}".repeat(60);
+        let lists = "{{ $x := list 1 }}".to_owned() + &"{{ $x = list $x $x }}".repeat(60);
+        let deep = "{{ $x := list 1 }}".to_owned() + &"{{ $x = list $x }}".repeat(5000);
+        let parentheses = format!("{{{{ {}1{} }}}}", "(".repeat(20_000), ")".repeat(20_000));
+        let blocks = "{{ if true }}".repeat(20_000) + &"{{ end }}".repeat(20_000);
+        for template in [
+            "{{ indent 999999999999 \"a\" }}",
+            "{{ nindent 9223372036854775807 \"a\\nb\" }}",
+            "{{ $a := printf \"%s\" .image }}{{ range .list }}{{ $a = replace \"b\" (indent 3000000 \"b\") (indent 10 \"bbbbbbbb\") }}{{ end }}",
+            &doubling,
+            &lists,
+            &deep,
+            &parentheses,
+            &blocks,
+        ] {
+            assert!(shows(template).starts_with("unknown"), "{}", &template[..60]);
+        }
+        let ordinary = "{{ range .list }}{{ if true }}{{ . | upper | indent 4 }}{{ end }}{{ end }}";
+        assert_eq!(shows(ordinary), "    X    Y");
+    }
 }
