@@ -1,6 +1,7 @@
 //! The command line: one file a command. Writers and the environment come in; an exit code goes out.
 
 mod args;
+mod bound;
 mod debug;
 mod explain;
 mod helm;
@@ -42,6 +43,7 @@ pub struct Outside<'a> {
 
 /// Runs the program: reads the arguments, runs one command, and says what went wrong in one line.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+    bound::watch();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let (out_is_terminal, err_is_terminal) = (stdout.is_terminal(), stderr.is_terminal());
     let (mut lock, mut closed, mut err) = (stdout.lock(), output::Closed, stderr);
@@ -79,7 +81,8 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
     match result {
         Ok(exit) => exit,
         Err(stop) => {
-            let message = escape::lines(&format!("{:#}", stop.error));
+            let message = format!("{:#}", stop.error);
+            let message = escape::lines(&message);
             // A closed standard error leaves nothing to say it with; the exit code stands.
             drop(writeln!(outside.err, "rollgate: {message}"));
             stop.exit

@@ -9,7 +9,7 @@ use super::args::{Colour, PlanArgs};
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop, input};
+use super::{Outside, Stop, bound, input};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
 use crate::report;
@@ -66,7 +66,9 @@ fn judge(
         let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
         seen.ask(writes, &setup)?;
     }
+    let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
+    drop(bound);
     judgement.report.warnings.extend(seen.warnings);
     report::escape::report(&mut judgement.report);
     for output in &setup.outputs {

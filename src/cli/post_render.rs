@@ -7,10 +7,11 @@ use anyhow::anyhow;
 use super::args::{Colour, Commit, PostRenderArgs};
 use super::output::Output;
 use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, input, plan};
+use super::{Outside, Stop, bound, input, plan};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::object::Stream;
+use crate::pipeline::{self, Judgement};
 use crate::report::{self, Report, human};
 use crate::verdict;
 
@@ -20,7 +21,9 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     refuse_empty(&stream)?;
     let look = Look { setup: &setup, args: &args.common, stream, piped: true };
     let seen = look.read(outside)?;
+    let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
+    drop(bound);
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
     report::escape::report(&mut judgement.report);
     say(&setup, &judgement.report, &seen, colour, outside)?;

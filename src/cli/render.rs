@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -20,6 +21,9 @@ const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The group of processes that runs now; 0 where none does.
 static GROUP: AtomicI32 = AtomicI32::new(0);
+
+/// The temporary folder with the worktrees, where there is one.
+static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// What a command came to.
 pub(super) struct Ended {
@@ -72,7 +76,8 @@ fn reader(
 /// Ends a group of processes; none is there any more where all have ended.
 fn end(group: i32) {
     if let Some(group) = Pid::from_raw(group) {
-        drop(kill_process_group(group, Signal::KILL));
+        // None may be left to end.
+        let _: rustix::io::Result<()> = kill_process_group(group, Signal::KILL);
     }
 }
 
@@ -87,7 +92,7 @@ pub(super) fn clean_up_on_signals(folder: &Path) -> io::Result<()> {
         signal(SignalKind::hangup())?,
         signal(SignalKind::quit())?,
     ];
-    let folder: PathBuf = folder.to_owned();
+    *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
     tokio::spawn(async move {
         let [interrupt, terminate, hangup, quit] = &mut signals;
         tokio::select! {
@@ -96,17 +101,19 @@ pub(super) fn clean_up_on_signals(folder: &Path) -> io::Result<()> {
             _ = hangup.recv() => {}
             _ = quit.recv() => {}
         }
-        end(GROUP.load(Ordering::SeqCst));
-        // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
-        drop(std::fs::remove_dir_all(&folder));
-        drop(std::process::Command::new("git").args(["worktree", "prune"]).stdin(Stdio::null()).output());
-        leave();
+        leave(Exit::Internal);
     });
     Ok(())
 }
 
-/// Ends the program.
-#[expect(clippy::exit, reason = "a signal was received, everything is cleaned up, and the main thread may be anywhere.")]
-fn leave() {
-    std::process::exit(i32::from(Exit::Internal.code()));
+/// Ends the program from any thread, and takes away what it has made.
+#[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
+pub(super) fn leave(exit: Exit) {
+    end(GROUP.load(Ordering::SeqCst));
+    if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
+        drop(std::fs::remove_dir_all(folder));
+        drop(std::process::Command::new("git").args(["worktree", "prune"]).stdin(Stdio::null()).output());
+    }
+    std::process::exit(i32::from(exit.code()));
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::args::{Colour, CommonArgs};
 use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop, packs};
+use super::{Outside, Stop, bound, packs};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::{self, Reach};
@@ -58,7 +58,7 @@ pub(super) struct Setup {
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,
     now: Timestamp,
-    deadline: Duration,
+    pub(super) deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
     /// What the marks of hidden values are made with.
@@ -223,7 +223,9 @@ impl Look<'_> {
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let bound = bound::deadline("looking for late values", self.setup.deadline);
         let names = late::needed(&self.stream, &self.setup.policy);
+        drop(bound);
         let asked = self.asked(&names)?;
         let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {

@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::yaml;
 
 /// What a template reads, by name; `builtin` is one of them.
-pub(crate) type Values = BTreeMap<String, Value>;
+pub type Values = BTreeMap<String, Value>;
 
 /// Why a template has no outcome here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// It uses something that is not computed here.
     NotComputed(String),
     /// Go would refuse it, and the patch with it.
@@ -40,7 +40,10 @@ impl Trouble {
 }
 
 /// The value that a template comes out as, read as YAML.
-pub(crate) fn render(template: &str, values: &Values) -> Result<Value, Trouble> {
+///
+/// # Errors
+/// When Go would refuse it, or its outcome is not computed here.
+pub fn render(template: &str, values: &Values) -> Result<Value, Trouble> {
     let text = text(template, values)?;
     if text.trim().is_empty() {
         return Ok(Value::Null);

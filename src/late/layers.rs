@@ -137,30 +137,34 @@ struct Inside {
 
 /// The text that is packed in a run of base64 characters, also where that is broken into lines.
 pub(super) fn open(run: &str) -> Option<String> {
+    open_within(run, &Cell::new(MOST_TOGETHER))
+}
+
+fn open_within(run: &str, left: &Cell<u64>) -> Option<String> {
     let joined: String = run.split_ascii_whitespace().collect();
-    content(&STANDARD.decode(joined).ok()?).map(Cow::into_owned)
+    content(&STANDARD.decode(joined).ok()?, left).map(Cow::into_owned)
 }
 
 /// Hands a text and every text that is packed in it to `see`.
 pub(super) fn each(text: &str, see: &mut impl FnMut(&str)) {
-    each_at(text, see, 0);
+    each_at(text, see, 0, &Cell::new(MOST_TOGETHER));
 }
 
-fn each_at(text: &str, see: &mut impl FnMut(&str), depth: usize) {
+fn each_at(text: &str, see: &mut impl FnMut(&str), depth: usize, left: &Cell<u64>) {
     see(text);
     if depth < MOST_LAYERS {
         for range in runs(text.as_bytes(), 12) {
-            if let Some(inner) = open(&text[range]).filter(|inner| !inner.contains('\0')) {
-                each_at(&inner, see, depth + 1);
+            if let Some(inner) = open_within(&text[range], left).filter(|inner| !inner.contains('\0')) {
+                each_at(&inner, see, depth + 1, left);
             }
         }
     }
 }
 
 /// The text of unpacked bytes, through gzip where they are that.
-fn content(layer: &[u8]) -> Option<Cow<'_, str>> {
+fn content<'l>(layer: &'l [u8], left: &Cell<u64>) -> Option<Cow<'l, str>> {
     match is_zipped(layer) {
-        true => String::from_utf8(unzip(layer)?).ok().map(Cow::Owned),
+        true => String::from_utf8(unzip(layer, left)?).ok().map(Cow::Owned),
         false => std::str::from_utf8(layer).ok().map(Cow::Borrowed),
     }
 }
@@ -170,9 +174,9 @@ fn is_zipped(layer: &[u8]) -> bool {
 }
 
 /// Looks into unpacked bytes, through gzip where they are that; `None` where no placeholder is in them.
-fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<Inside> {
+fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize, left: &Cell<u64>) -> Option<Inside> {
     let zipped = is_zipped(layer);
-    let text = &*content(layer)?;
+    let text = &*content(layer, left)?;
     let spots = at_depth(text, targets, depth + 1, left);
     if spots.is_empty() {
         return None;

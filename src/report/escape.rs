@@ -2,7 +2,6 @@
 //! text or hide in it, line ends in what has to be one line. A reader sees the text that was meant, or that there was more in it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
@@ -12,7 +11,7 @@ use crate::object::Key;
 
 /// Whether a character can change how what stands around it looks.
 #[must_use]
-pub const fn is_risky(c: char) -> bool {
+pub fn is_risky(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -46,10 +45,7 @@ fn escaped(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c => {
-                // Writing to a string cannot fail.
-                drop(write!(out, "\\u{{{:x}}}", u32::from(c)));
-            }
+            c => out.extend([format!("\\u{{{:x}}}", u32::from(c))]),
         }
     }
     Cow::Owned(out)
@@ -78,24 +74,24 @@ pub fn report(report: &mut Report) {
     }
     report.warnings.iter_mut().for_each(in_place);
     for object in &mut report.objects {
-        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].map(in_place);
+        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].into_iter().for_each(in_place);
         maybe(&mut object.namespace);
         maybe(&mut object.renamed_from);
         for change in &mut object.changes {
-            [&mut change.path, &mut change.because].map(in_place);
+            [&mut change.path, &mut change.because].into_iter().for_each(in_place);
             maybe(&mut change.key);
             within(&mut change.within);
-            [&mut change.before, &mut change.after].map(|side| side.iter_mut().for_each(value));
+            [&mut change.before, &mut change.after].into_iter().for_each(|side| side.iter_mut().for_each(value));
         }
     }
     for ignored in &mut report.ignored {
-        [&mut ignored.path, &mut ignored.reason].map(in_place);
+        [&mut ignored.path, &mut ignored.reason].into_iter().for_each(in_place);
     }
     for rollout in &mut report.rollouts {
         key(&mut rollout.owner);
         in_place(&mut rollout.cluster);
         let lists = [&mut rollout.machine_names, &mut rollout.steps, &mut rollout.causes];
-        lists.map(|list| list.iter_mut().for_each(in_place));
+        lists.into_iter().for_each(|list| list.iter_mut().for_each(in_place));
     }
     report.server_dry_run.iter_mut().for_each(answers);
     for late in &mut report.late_values {
@@ -103,7 +99,7 @@ pub fn report(report: &mut Report) {
         maybe(&mut late.value);
         maybe(&mut late.source);
     }
-    [&mut report.policy.source, &mut report.live.source].map(in_place);
+    [&mut report.policy.source, &mut report.live.source].into_iter().for_each(in_place);
     maybe(&mut report.host.release);
     maybe(&mut report.host.namespace);
     report.providers.values_mut().for_each(in_place);
@@ -111,19 +107,19 @@ pub fn report(report: &mut Report) {
 
 fn answers(report: &mut DryRunReport) {
     for object in &mut report.objects {
-        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].map(in_place);
+        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].into_iter().for_each(in_place);
         maybe(&mut object.namespace);
         for difference in &mut object.differences {
             in_place(&mut difference.path);
             maybe(&mut difference.key);
             within(&mut difference.within);
-            [&mut difference.predicted, &mut difference.answered].map(|side| side.iter_mut().for_each(value));
+            [&mut difference.predicted, &mut difference.answered].into_iter().for_each(|side| side.iter_mut().for_each(value));
         }
     }
 }
 
 fn key(key: &mut Key) {
-    [&mut key.group, &mut key.kind, &mut key.name].map(in_place);
+    [&mut key.group, &mut key.kind, &mut key.name].into_iter().for_each(in_place);
     maybe(&mut key.namespace);
 }
 

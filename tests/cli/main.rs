@@ -5,6 +5,7 @@ mod corpus;
 mod display;
 mod helm_setup;
 mod late_cluster;
+mod limits;
 mod pins;
 mod post_render;
 mod readme;
