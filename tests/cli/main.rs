@@ -3,6 +3,7 @@
 mod canary;
 mod corpus;
 mod display;
+mod emptied;
 mod helm_setup;
 mod late_cluster;
 mod limits;
@@ -12,6 +13,7 @@ mod readme;
 mod revisions;
 mod rules;
 mod schemas;
+mod server;
 mod usage;
 mod values;
 
