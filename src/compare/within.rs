@@ -15,9 +15,9 @@ use crate::object::Path;
 use crate::yaml;
 
 /// Most bytes that a gzipped text may unfold to; more is left alone.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const LARGEST: usize = 8 * 1024 * 1024;
 /// Most bytes that are read behind encodings for one object, both sides together; what is packed beyond is compared as it stands.
-const LARGEST_TOGETHER: usize = 64 * 1024 * 1024;
+const LARGEST_TOGETHER: usize = 32 * 1024 * 1024;
 /// How many documents may stand in each other; each is a walk of its own.
 const DEEPEST: usize = 12;
 
@@ -64,7 +64,7 @@ pub(super) fn changes(
     layers: &Layers,
 ) -> Option<Vec<Change>> {
     let layers = layers.below(before.len() + after.len())?;
-    let (decode, inner) = match (read(before)?, read(after)?) {
+    let (decode, inner) = match (read(before, &layers.left)?, read(after, &layers.left)?) {
         (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new, &layers)),
         (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => {
             (one, part_changes_within(&old, &new, layers))
@@ -102,7 +102,7 @@ fn placed(path: &Path, item: Option<&str>, decode: &str, inner: Change) -> Chang
 }
 
 /// Reads a string as a document.
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str, left: &Cell<usize>) -> Option<Reading> {
     let trimmed = text.trim();
     if trimmed.starts_with(['{', '[']) {
         return serde_json::from_str(trimmed)
@@ -112,7 +112,7 @@ fn read(text: &str) -> Option<Reading> {
             .or_else(|| yaml_of(text));
     }
     if trimmed.len() >= SHORTEST_BASE64
-        && let Some((decode, plain)) = decode(trimmed)
+        && let Some((decode, plain)) = decode(trimmed, left)
     {
         return Some(Reading::Text(decode, plain));
     }
@@ -174,14 +174,15 @@ fn is_tree(value: &Value) -> bool {
     value.as_object().is_some_and(|map| !map.is_empty()) || value.as_array().is_some_and(|items| !items.is_empty())
 }
 
-/// The text behind base64, unzipped where it is gzip; `None` where the text is not base64 of text.
-pub(super) fn decode_text(text: &str) -> Option<String> {
+/// The text behind base64, unzipped where it is gzip; `None` where the text is not base64 of text. What is unpacked is taken off
+/// what is `left`, also where nothing comes of it.
+pub(super) fn decode_text(text: &str, left: &Cell<usize>) -> Option<String> {
     let text = text.trim();
-    (text.len() >= 8).then(|| decode(text)).flatten().map(|(_, plain)| plain)
+    (text.len() >= 8).then(|| decode(text, left)).flatten().map(|(_, plain)| plain)
 }
 
 /// The text behind base64, and how it was read.
-fn decode(text: &str) -> Option<(&'static str, String)> {
+fn decode(text: &str, left: &Cell<usize>) -> Option<(&'static str, String)> {
     let of_base64 =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=') || byte.is_ascii_whitespace();
     if !text.bytes().all(of_base64) {
@@ -189,18 +190,21 @@ fn decode(text: &str) -> Option<(&'static str, String)> {
     }
     let compact: String = text.split_ascii_whitespace().collect();
     let bytes = BASE64_STANDARD.decode(compact).ok()?;
+    left.set(left.get().saturating_sub(bytes.len()));
     let (decode, bytes) =
-        if bytes.starts_with(&[0x1f, 0x8b]) { ("gzip+base64", unzip(&bytes)?) } else { ("base64", bytes) };
+        if bytes.starts_with(&[0x1f, 0x8b]) { ("gzip+base64", unzip(&bytes, left)?) } else { ("base64", bytes) };
     let plain = String::from_utf8(bytes).ok()?;
     let readable = !plain.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
     readable.then_some((decode, plain))
 }
 
 /// What a gzip stream holds.
-fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {
+fn unzip(bytes: &[u8], left: &Cell<usize>) -> Option<Vec<u8>> {
+    let most = LARGEST.min(left.get());
     let mut plain = Vec::new();
-    flate2::read::GzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut plain).ok()?;
-    (plain.len() as u64 <= LARGEST).then_some(plain)
+    let unpacked = flate2::read::GzDecoder::new(bytes).take(most as u64 + 1).read_to_end(&mut plain);
+    left.set(left.get().saturating_sub(plain.len()));
+    (unpacked.ok()? <= most).then_some(plain)
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use crate::yaml;
 /// Layers that are opened inside each other; deeper ones are left alone.
 const MOST_LAYERS: usize = 4;
 /// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes that all layers of one text may unpack to: small layers that unpack to large ones can stand in a text by the hundred.
-const MOST_TOGETHER: u64 = 64 * 1024 * 1024;
+const MOST_TOGETHER: u64 = 32 * 1024 * 1024;
 
 /// A placeholder that is looked for.
 #[derive(Clone, Copy)]

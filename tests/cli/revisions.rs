@@ -101,7 +101,7 @@ fn a_base_that_renders_to_nothing_is_a_fault() {
 fn a_pack_comes_from_the_base_however_it_is_named() {
     let program = repository();
     let pack = |effect: &str| {
-        format!("rules:\n- id: ours/version\n  kinds: [MachineDeployment]\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n")
+        format!("kinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n")
     };
     git(&program, &["checkout", "--quiet", "main"]);
     program.file("pack.yaml", &pack("rollout"));

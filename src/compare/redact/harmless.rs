@@ -70,6 +70,11 @@ static IMAGE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regular expression")
 });
 
+/// A name of several words as APIs write them, with a number of a version at most: `nodeAddressAutodetectionV4`.
+static CAMEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("^[A-Z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]+|[A-Z]{2,4})*(?:V?[0-9]{1,2})?(?:[A-Z][a-z]{2,}){0,3}$").expect("a regular expression")
+});
+
 /// A version and nothing else.
 static WHOLE_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!("^{VERSION}{VERSION_TAIL}$")).expect("a regular expression"));
@@ -192,14 +197,14 @@ fn is_registry_of_addresses(host: &str) -> bool {
 
 /// Whether a step of a path is a plain name.
 fn is_plain_step(step: &str) -> bool {
-    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | ':' | '+' | '$' | '{' | '}');
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | ':' | '+' | '$' | '{' | '}' | '~');
     step.len() <= 80 && step.chars().all(of_name) && !step.split(['.', '-', '_', ':', '+']).any(is_opaque)
 }
 
 /// Whether a piece looks as if it was drawn by lot: letters of both cases with digits, a long run without a sign, many digits
 /// among letters, long hexadecimal.
 pub(super) fn is_opaque(piece: &str) -> bool {
-    if piece.len() < 7 {
+    if piece.len() < 7 || CAMEL.is_match(piece) {
         return false;
     }
     let count = |of: fn(&u8) -> bool| piece.bytes().filter(|byte| of(byte)).count();
@@ -284,7 +289,7 @@ mod tests {
 
     #[test]
     fn plain_names_are_told_from_what_was_drawn_by_lot() {
-        for name in ["m1.large", "eu-west-1a", "ubuntu-22.04-kube-v1.31.0", "kind:v2", "Standard_D4s_v3", "edge-1-md0-93b1d0ee5c", ""] {
+        for name in ["nodeAddressAutodetectionV4", "m1.large", "eu-west-1a", "ubuntu-22.04-kube-v1.31.0", "kind:v2", "Standard_D4s_v3", "edge-1-md0-93b1d0ee5c", ""] {
             assert!(is_plain_name(name), "{name}");
         }
         for name in ["canary07oldZq7Xw", "user:hunter2", "two words", "d3b07384d113edec49eaa6238ad5ff00", "p@ss", "http://u:p@h"] {

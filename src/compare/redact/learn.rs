@@ -54,7 +54,7 @@ impl Redactor {
         let mut found = Vec::new();
         self.collect(key, &Route::At(&Path::root()), None, object, &mut found);
         for secret in std::mem::take(&mut found) {
-            if let Some(plain) = views::decoded(secret.trim()).or_else(|| views::short(secret.trim())) {
+            if let Some(plain) = self.plain(&secret) {
                 self.shaped(&plain, 1, &mut found);
                 found.push(plain);
             }
@@ -86,11 +86,34 @@ impl Redactor {
         }
     }
 
+    /// What is behind the encoding of a value of a Secret, also of a short one.
+    fn plain(&self, secret: &str) -> Option<String> {
+        self.unpacked(secret.trim()).ok().flatten().or_else(|| views::short(secret.trim()))
+    }
+
+    /// The values of Secrets in a document.
+    fn inside(&self, tree: &Value, found: &mut Vec<String>) {
+        if tree.get("kind").and_then(Value::as_str) == Some("Secret") {
+            for value in ["data", "stringData"].iter().filter_map(|field| tree.get(field)) {
+                let mut values = Vec::new();
+                leaves(value, &mut values);
+                found.extend(values.iter().filter_map(|value| self.plain(value)));
+                found.extend(values);
+            }
+            return;
+        }
+        match tree {
+            Value::Object(map) => map.values().for_each(|value| self.inside(value, found)),
+            Value::Array(items) => items.iter().for_each(|value| self.inside(value, found)),
+            _ => {}
+        }
+    }
+
     /// What has the form of a secret in a text, also behind an encoding of a part of it, and the Secrets that it holds.
     fn shaped(&self, text: &str, depth: usize, found: &mut Vec<String>) {
         found.extend(text::secrets(text).into_iter().map(|range| text[range].to_owned()));
         if text.contains("Secret") && text.contains("ata") {
-            within::trees(text).iter().for_each(|tree| inside(tree, found));
+            within::trees(text).iter().for_each(|tree| self.inside(tree, found));
         }
         if depth < DEEPEST {
             for range in views::encoded(text) {
@@ -105,24 +128,6 @@ impl Redactor {
 /// Whether a word is none that a sentence would have.
 fn is_odd(secret: &str) -> bool {
     !secret.chars().all(|c| c.is_lowercase()) && secret.chars().any(char::is_alphabetic)
-}
-
-/// The values of Secrets in a document.
-fn inside(tree: &Value, found: &mut Vec<String>) {
-    if tree.get("kind").and_then(Value::as_str) == Some("Secret") {
-        for value in ["data", "stringData"].iter().filter_map(|field| tree.get(field)) {
-            let mut values = Vec::new();
-            leaves(value, &mut values);
-            found.extend(values.iter().filter_map(|value| views::decoded(value).or_else(|| views::short(value))));
-            found.extend(values);
-        }
-        return;
-    }
-    match tree {
-        Value::Object(map) => map.values().for_each(|value| inside(value, found)),
-        Value::Array(items) => items.iter().for_each(|value| inside(value, found)),
-        _ => {}
-    }
 }
 
 /// Every text below a value.

@@ -11,6 +11,7 @@ mod shapes;
 mod text;
 mod views;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +31,7 @@ const DEEPEST: usize = 4;
 /// How many layers of escapes are undone.
 const ESCAPES: usize = 3;
 /// Most bytes that one run unpacks to look behind encodings; what is packed beyond is hidden unseen.
-const MOST_UNPACKED: usize = 64 * 1024 * 1024;
+const MOST_UNPACKED: usize = 32 * 1024 * 1024;
 /// Fewest letters of a word that is hidden unseen.
 const UNSEEN: usize = 24;
 /// Most digits of a number in a guarded place; more could be drawn by lot.
@@ -286,12 +287,14 @@ impl Redactor {
 
     /// What is behind an encoding.
     fn unpacked(&self, word: &str) -> Result<Option<String>, Spent> {
-        if self.budget.load(Ordering::Relaxed) == 0 {
+        let before = self.budget.load(Ordering::Relaxed);
+        if before == 0 {
             return Err(Spent);
         }
-        let plain = views::decoded(word);
-        let length = plain.as_ref().map_or(0, String::len);
-        let spend = |left: usize| Some(left.saturating_sub(length));
+        let left = Cell::new(before);
+        let plain = views::decoded(word, &left);
+        let spent = before - left.get();
+        let spend = |left: usize| Some(left.saturating_sub(spent));
         let _: Result<usize, usize> = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
         Ok(plain)
     }

@@ -1,6 +1,7 @@
 //! Other ways to read a text: lines joined, escapes undone, encodings opened. A secret that is hidden in one of them is
 //! hidden in the text, so each way knows which bytes of the text it came from.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -131,8 +132,8 @@ pub(super) fn encoded(text: &str) -> Vec<Range<usize>> {
 }
 
 /// What is behind an encoding: base64 of either alphabet (also gzipped), hexadecimal. What is no text is read as far as it is one.
-pub(super) fn decoded(word: &str) -> Option<String> {
-    if let Some(plain) = within::decode_text(word) {
+pub(super) fn decoded(word: &str, left: &Cell<usize>) -> Option<String> {
+    if let Some(plain) = within::decode_text(word, left) {
         return Some(plain);
     }
     let compact: String = word.split_ascii_whitespace().collect();
@@ -140,7 +141,10 @@ pub(super) fn decoded(word: &str) -> Option<String> {
     if compact.len() < SHORTEST_ENCODED {
         return None;
     }
-    let text = |bytes: Vec<u8>| Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|plain| is_mostly_text(plain));
+    let text = |bytes: Vec<u8>| {
+        left.set(left.get().saturating_sub(bytes.len()));
+        Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|plain| is_mostly_text(plain))
+    };
     if let Some(plain) = unhex(compact).and_then(text) {
         return Some(plain);
     }
@@ -163,7 +167,7 @@ pub(super) fn is_encoded(text: &str) -> bool {
     let trimmed = text.trim();
     trimmed.len() >= 8
         && trimmed.split_ascii_whitespace().all(|line| line.bytes().all(of_base64))
-        && (!trimmed.contains(char::is_whitespace) || decoded(trimmed).is_some())
+        && (!trimmed.contains(char::is_whitespace) || decoded(trimmed, &Cell::new(trimmed.len())).is_some())
 }
 
 /// Whether a decoded text can hold anything that is worth a look: ordinary words decode to noise.
@@ -209,7 +213,7 @@ mod tests {
     #[test]
     fn encodings_of_every_form_are_opened() {
         for word in ["c2VjcmV0LXRleHQ/", "c2VjcmV0LXRleHQ_", "c2VjcmV0LXRleHQ", "7365637265742d74657874", "7365637265742D74657874"] {
-            assert!(decoded(word).is_some_and(|plain| plain.contains("secret-text")), "{word}");
+            assert!(decoded(word, &Cell::new(1000)).is_some_and(|plain| plain.contains("secret-text")), "{word}");
         }
         assert_eq!(encoded("a=c2VjcmV0LXRleHQ= b"), std::iter::once(2..18).collect::<Vec<_>>());
     }
@@ -226,7 +230,7 @@ mod tests {
                 }
             }
             for range in encoded(&text) {
-                drop(decoded(&text[range]));
+                drop(decoded(&text[range], &Cell::new(1000)));
             }
         }
     }
