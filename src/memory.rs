@@ -25,7 +25,10 @@ pub(crate) fn largest_input() -> u64 {
 pub(crate) fn too_large(most: u64) -> String {
     let megabytes = |bytes: u64| bytes / (1024 * 1024);
     let of = limit().map_or_else(String::new, |limit| format!(" in the {} MiB that there are", megabytes(limit)));
-    format!("it is larger than {} MiB, which is the most that can be judged{of}; give more memory, or judge less at once", megabytes(most))
+    format!(
+        "it is larger than {} MiB, which is the most that can be judged{of}; give more memory, or judge less at once",
+        megabytes(most)
+    )
 }
 
 /// What this process uses now: its addresses and what of them is in memory.
@@ -70,7 +73,8 @@ fn control_groups(root: &Path) -> Option<u64> {
 /// The memory of the machine.
 fn machine() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let kilobytes: u64 = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?.parse().ok()?;
+    let kilobytes: u64 =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes * 1024)
 }
 

@@ -206,7 +206,8 @@ impl Case<'_> {
         };
         let late = resolution.reports.iter().filter_map(|report| report.value.as_deref());
         let placeholders = question.policy.late_values.iter().flat_map(|value| &value.placeholders).map(String::as_str);
-        let names = all().flat_map(|object| [Some(object.key.name.as_str()), object.key.namespace.as_deref()]).flatten();
+        let names =
+            all().flat_map(|object| [Some(object.key.name.as_str()), object.key.namespace.as_deref()]).flatten();
         let mut redactor = Redactor::new(&question.key)
             .with_patterns(question.policy.redact.iter().map(String::as_str))
             .with_shown(question.policy.show.iter().map(String::as_str))

@@ -16,9 +16,9 @@ mod starter;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rollgate::compare::redact::MarkKey;
 use rollgate::host::Host;
 use rollgate::object::{Inventory, Object};
-use rollgate::compare::redact::MarkKey;
 use rollgate::world::snapshot::Snapshot;
 use rollgate::world::{Base, BaseKind, LiveKind, files};
 use serde_json::Value;

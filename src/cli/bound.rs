@@ -68,14 +68,23 @@ pub(super) fn watch() {
             let (taken, resident) = memory::used().unwrap_or_default();
             let late = step.filter(|step| step.ends.is_some_and(|ends| Instant::now() > ends));
             let grown = step.filter(|step| step.most.is_some_and(|most| resident > most));
-            let full = limit.is_some_and(|limit| resident > part(limit)) || addresses.is_some_and(|all| taken > part(all));
+            let full =
+                limit.is_some_and(|limit| resident > part(limit)) || addresses.is_some_and(|all| taken > part(all));
             if let Some(step) = late {
-                end(&format!("{} takes longer than --deadline; give more time, or judge less at once", step.what), step.exit);
+                end(
+                    &format!("{} takes longer than --deadline; give more time, or judge less at once", step.what),
+                    step.exit,
+                );
             } else if let Some(step) = grown {
                 end(&format!("{} takes more memory than any values need", step.what), step.exit);
             } else if full {
                 let limit = limit.unwrap_or_default() / (1024 * 1024);
-                end(&format!("the {limit} MiB of memory that there are do not suffice; give more, or judge less at once"), Exit::Undecided);
+                end(
+                    &format!(
+                        "the {limit} MiB of memory that there are do not suffice; give more, or judge less at once"
+                    ),
+                    Exit::Undecided,
+                );
             }
         }
     }));

@@ -215,7 +215,8 @@ mod tests {
 
     /// Each change as `decode path / decode path: before -> after`.
     fn told(before: &str, after: &str) -> Vec<String> {
-        let changes = changes(&Path::root().key("content"), Some("/f"), before, after, &Layers::default()).expect("documents");
+        let changes =
+            changes(&Path::root().key("content"), Some("/f"), before, after, &Layers::default()).expect("documents");
         let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
         changes
             .iter()
@@ -294,7 +295,10 @@ mod tests {
             "controlplane",
             "server = \"x\"\n[host.\"y\"]\n",
         ] {
-            assert!(changes(&Path::root(), None, text, &text.replace('e', "i"), &Layers::default()).is_none(), "{text}");
+            assert!(
+                changes(&Path::root(), None, text, &text.replace('e', "i"), &Layers::default()).is_none(),
+                "{text}"
+            );
         }
     }
 }

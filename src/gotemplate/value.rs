@@ -68,7 +68,9 @@ impl Val {
         match self {
             Self::Text(text) => Some(32 + text.len()),
             Self::List(items) => items.iter().try_fold(32, |sum, item| Some(sum + item.weight(below)?)),
-            Self::Map(map) => map.iter().try_fold(32, |sum, (key, item)| Some(sum + 32 + key.len() + item.weight(below)?)),
+            Self::Map(map) => {
+                map.iter().try_fold(32, |sum, (key, item)| Some(sum + 32 + key.len() + item.weight(below)?))
+            }
             _ => Some(32),
         }
     }

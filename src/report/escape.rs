@@ -74,7 +74,9 @@ pub fn report(report: &mut Report) {
     }
     report.warnings.iter_mut().for_each(in_place);
     for object in &mut report.objects {
-        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].into_iter().for_each(in_place);
+        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because]
+            .into_iter()
+            .for_each(in_place);
         maybe(&mut object.namespace);
         maybe(&mut object.renamed_from);
         for change in &mut object.changes {
@@ -107,13 +109,17 @@ pub fn report(report: &mut Report) {
 
 fn answers(report: &mut DryRunReport) {
     for object in &mut report.objects {
-        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because].into_iter().for_each(in_place);
+        [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because]
+            .into_iter()
+            .for_each(in_place);
         maybe(&mut object.namespace);
         for difference in &mut object.differences {
             in_place(&mut difference.path);
             maybe(&mut difference.key);
             within(&mut difference.within);
-            [&mut difference.predicted, &mut difference.answered].into_iter().for_each(|side| side.iter_mut().for_each(value));
+            [&mut difference.predicted, &mut difference.answered]
+                .into_iter()
+                .for_each(|side| side.iter_mut().for_each(value));
         }
     }
 }
@@ -137,7 +143,10 @@ fn value(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(self::value),
         Value::Object(map) => {
             if map.keys().any(|key| matches!(line(key), Cow::Owned(_))) {
-                *map = std::mem::take(map).into_iter().map(|(key, value)| (line(&key).into_owned(), value)).collect::<Map<_, _>>();
+                *map = std::mem::take(map)
+                    .into_iter()
+                    .map(|(key, value)| (line(&key).into_owned(), value))
+                    .collect::<Map<_, _>>();
             }
             map.values_mut().for_each(self::value);
         }

@@ -144,21 +144,27 @@ fn stream(side: &str, vip: &str) -> (String, usize) {
         texts.into_iter().enumerate().map(file).collect()
     };
     let infra = |kind: &str, name: &str| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": kind, "name": name});
-    let object = |group: &str, kind: &str, name: &str, spec: Value| {
-        json!({"apiVersion": group, "kind": kind, "metadata": {"name": name, "namespace": "telco"}, "spec": spec})
-    };
+    let object = |group: &str, kind: &str, name: &str, spec: Value| json!({"apiVersion": group, "kind": kind, "metadata": {"name": name, "namespace": "telco"}, "spec": spec});
     let mut objects = Vec::new();
     let seen = format!("p\"{}\\+s'1", next());
     objects.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "lone", "namespace": "telco"},
         "stringData": {"one": seen}, "data": {"two": BASE64_STANDARD.encode(next())}}));
     // Typed fields that nothing guards: only what was learned from the Secret is known there.
-    let notes: serde_json::Map<String, Value> = encodings(&seen).into_iter().enumerate()
-        .map(|(at, (_, text))| (format!("example.org/n{at}"), Value::from(format!("see {text}")))).collect();
-    let mut cluster = object("cluster.x-k8s.io/v1beta1", "Cluster", "demo", json!({
+    let notes: serde_json::Map<String, Value> = encodings(&seen)
+        .into_iter()
+        .enumerate()
+        .map(|(at, (_, text))| (format!("example.org/n{at}"), Value::from(format!("see {text}"))))
+        .collect();
+    let mut cluster = object(
+        "cluster.x-k8s.io/v1beta1",
+        "Cluster",
+        "demo",
+        json!({
         "controlPlaneRef": {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "name": "cp"},
         "topology": {"class": "c", "version": "v1.30.0", "variables": [
             {"name": "one", "value": next()}, {"name": "two", "value": {"deep": [next()]}}, {"name": "apiPassword", "value": next()},
-            {"name": "three", "value": format!("https://robot:{}@10.0.0.1", next())}, {"name": "four", "value": format!("with {} in it", next())}]}}));
+            {"name": "three", "value": format!("https://robot:{}@10.0.0.1", next())}, {"name": "four", "value": format!("with {} in it", next())}]}}),
+    );
     cluster["metadata"]["annotations"] = Value::Object(notes);
     objects.push(cluster);
     let encoded: Vec<String> = encodings(&next()).into_iter().map(|(_, text)| format!("v: |\n  {text}\n")).collect();
@@ -191,8 +197,13 @@ fn stream(side: &str, vip: &str) -> (String, usize) {
             "additionalUserData": {"config": format!("#cloud-config\nruncmd: [join {}]\nfinal_message: {}\n", next(), next())}},
         "preRKE2Commands": fill(&COMMANDS[..12], &mut next), "postRKE2Commands": fill(&COMMANDS[12..16], &mut next),
         "files": files(fill(&FILES[..24], &mut next))})));
-    objects.push(object("bootstrap.cluster.x-k8s.io/v1beta1", "KubeadmConfigTemplate", "kct", json!({"template": {"spec": {
-        "files": files(fill(&FILES[4..12], &mut next)), "bootCommands": fill(&COMMANDS[..4], &mut next)}}})));
+    objects.push(object(
+        "bootstrap.cluster.x-k8s.io/v1beta1",
+        "KubeadmConfigTemplate",
+        "kct",
+        json!({"template": {"spec": {
+        "files": files(fill(&FILES[4..12], &mut next)), "bootCommands": fill(&COMMANDS[..4], &mut next)}}}),
+    ));
     objects.push(object("cluster.x-k8s.io/v1beta1", "MachineDeployment", "md", json!({"clusterName": "demo", "replicas": 1, "template": {
         "metadata": {"annotations": {"a": format!("robot {}", next())}},
         "spec": {"clusterName": "demo", "version": "v1.30.0", "infrastructureRef": infra("OpenStackMachineTemplate", "os"),
@@ -228,18 +239,27 @@ fn leaks(text: &str, depth: usize) -> Vec<String> {
 
 /// What may be behind a word.
 fn plain(word: &str) -> Vec<String> {
-    let hex: Option<Vec<u8>> = word.is_ascii().then(|| {
-        (0..word.len() / 2).map(|at| u8::from_str_radix(&word[at * 2..at * 2 + 2], 16).ok()).collect::<Option<Vec<u8>>>()
-    }).flatten();
+    let hex: Option<Vec<u8>> = word
+        .is_ascii()
+        .then(|| {
+            (0..word.len() / 2)
+                .map(|at| u8::from_str_radix(&word[at * 2..at * 2 + 2], 16).ok())
+                .collect::<Option<Vec<u8>>>()
+        })
+        .flatten();
     let standard = word.replace('-', "+").replace('_', "/");
     let base64 = BASE64_STANDARD_NO_PAD.decode(&standard[..standard.len() - usize::from(standard.len() % 4 == 1)]).ok();
-    [hex, base64].into_iter().flatten().map(|bytes| {
-        let mut unzipped = String::new();
-        match flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut unzipped) {
-            Ok(_) => unzipped,
-            Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
-        }
-    }).collect()
+    [hex, base64]
+        .into_iter()
+        .flatten()
+        .map(|bytes| {
+            let mut unzipped = String::new();
+            match flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut unzipped) {
+                Ok(_) => unzipped,
+                Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+            }
+        })
+        .collect()
 }
 
 /// Everything that a run says, and every file below its home but those of the test.
@@ -255,15 +275,18 @@ fn said(program: &Program, ran: &Ran) -> Vec<(String, String)> {
             }
         }
     }
-    let mut places = vec![("standard output".to_owned(), ran.stdout.clone()), ("standard error".to_owned(), ran.stderr.clone())];
+    let mut places =
+        vec![("standard output".to_owned(), ran.stdout.clone()), ("standard error".to_owned(), ran.stderr.clone())];
     below(program.home(), &mut places);
     places
 }
 
 /// Fails where anything shows a canary.
 fn searched(program: &Program, what: &str, ran: &Ran) {
-    let leaks: Vec<String> = said(program, ran).iter()
-        .flat_map(|(place, text)| leaks(text, 3).into_iter().map(move |found| format!("{what}: {place}: {found}"))).collect();
+    let leaks: Vec<String> = said(program, ran)
+        .iter()
+        .flat_map(|(place, text)| leaks(text, 3).into_iter().map(move |found| format!("{what}: {place}: {found}")))
+        .collect();
     assert!(leaks.is_empty(), "{}", leaks.join("\n"));
 }
 
@@ -356,13 +379,19 @@ fn marks_are_long_and_no_report_tells_which_guess_is_right() {
         serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr))
     };
     let marks = |report: &Value| -> Vec<String> {
-        report.to_string().split("<redacted:").skip(1).map(|rest| rest.split('>').next().unwrap_or_default().to_owned()).collect()
+        report
+            .to_string()
+            .split("<redacted:")
+            .skip(1)
+            .map(|rest| rest.split('>').next().unwrap_or_default().to_owned())
+            .collect()
     };
     let (one, other) = (run(None), run(None));
     assert!(!marks(&one).is_empty() && marks(&one).iter().all(|mark| mark.len() == 32), "{one}");
     assert_ne!((marks(&one), &one["digest"]), (marks(&other), &other["digest"]), "made anew for each run");
     let key = "4f1c0f2f7a5b4f4f9c1d2e3f4a5b6c7d";
     assert_eq!(run(Some(key))["digest"], run(Some(key))["digest"], "the same where the key is kept");
-    let short = program.run_with(&["plan", "-", "--live", "old.yaml"], render("x").as_bytes(), &[("ROLLGATE_KEY", "telco")]);
+    let short =
+        program.run_with(&["plan", "-", "--live", "old.yaml"], render("x").as_bytes(), &[("ROLLGATE_KEY", "telco")]);
     assert_eq!(short.code, Some(2), "{}", short.stderr);
 }

@@ -19,7 +19,11 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Runs a line of `sh` in which `$P` is the program.
 fn shell(program: &Program, line: &str, stdin: &[u8]) -> Ran {
     let mut command = Command::new("sh");
-    command.env_clear().env("HOME", program.home()).env("TZ", "UTC").env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+        .env_clear()
+        .env("HOME", program.home())
+        .env("TZ", "UTC")
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("P", env!("CARGO_BIN_EXE_rollgate")).current_dir(program.home()).args(["-c", line]);
     ran(command, stdin)
 }
@@ -29,7 +33,12 @@ fn bounded(program: &Program, what: &str, line: &str, stdin: &[u8]) -> Ran {
     let started = Instant::now();
     let ran = shell(program, &format!("ulimit -v {MEMORY}; {line}"), stdin);
     assert!(matches!(ran.code, Some(0..=4)), "{what}: {:?} {}", ran.code, ran.stderr);
-    assert!(!ran.stderr.contains("panicked") && started.elapsed() < LONGEST, "{what}: {:?} {}", started.elapsed(), ran.stderr);
+    assert!(
+        !ran.stderr.contains("panicked") && started.elapsed() < LONGEST,
+        "{what}: {:?} {}",
+        started.elapsed(),
+        ran.stderr
+    );
     ran
 }
 
@@ -43,7 +52,14 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn an_output_that_was_not_written_is_never_an_allow() {
     let program = Program::new();
     program.file("old.yaml", MACHINE_DEPLOYMENT);
-    for command in ["plan old.yaml --live old.yaml", "post-render --policy none --live old.yaml --host helm3 <old.yaml", "snapshot old.yaml --live old.yaml", "explain kcp/version", "schema policy", "--version"] {
+    for command in [
+        "plan old.yaml --live old.yaml",
+        "post-render --policy none --live old.yaml --host helm3 <old.yaml",
+        "snapshot old.yaml --live old.yaml",
+        "explain kcp/version",
+        "schema policy",
+        "--version",
+    ] {
         let open = shell(&program, &format!("\"$P\" {command}"), b"");
         assert_eq!(open.code, Some(0), "{command}: {}", open.stderr);
         for output in [">&-", ">/dev/full"] {
@@ -58,7 +74,17 @@ fn an_output_that_was_not_written_is_never_an_allow() {
 #[test]
 fn a_stream_of_nothing_is_refused_in_all_its_forms() {
     let program = Program::new();
-    for stream in ["", "\n", "# words\n", "---\n---\n", "null\n", "~\n", "---\nnull\n---\n~\n", "apiVersion: v1\nkind: List\nitems: []\n", "{apiVersion: v1, kind: List, items: []}\n"] {
+    for stream in [
+        "",
+        "\n",
+        "# words\n",
+        "---\n---\n",
+        "null\n",
+        "~\n",
+        "---\nnull\n---\n~\n",
+        "apiVersion: v1\nkind: List\nitems: []\n",
+        "{apiVersion: v1, kind: List, items: []}\n",
+    ] {
         let ran = program.run(&["post-render", "--policy", "none", "--live", "none"], stream.as_bytes());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{stream:?}: {}", ran.stderr);
     }
@@ -70,16 +96,25 @@ fn layers_that_unpack_to_very_much_end_with_a_code() {
     let zeros = gzip(&vec![b'0'; 12 * 1024 * 1024]);
     let inner: String = (0..40).map(|_| format!("{} ", BASE64_STANDARD.encode(&zeros))).collect();
     let layers = BASE64_STANDARD.encode(gzip(inner.as_bytes()));
-    let deep = (0..30).fold("x: 1\n".to_owned(), |text, _| format!("k: {}\nl: 1\n", BASE64_STANDARD.encode(gzip(text.as_bytes()))));
+    let deep = (0..30)
+        .fold("x: 1\n".to_owned(), |text, _| format!("k: {}\nl: 1\n", BASE64_STANDARD.encode(gzip(text.as_bytes()))));
     let stream = |tail: &str| {
-        let files: Vec<_> = [&layers, &inner, &deep].iter().map(|content| json!({"path": "/etc/x", "content": format!("{content}{tail}")})).collect();
+        let files: Vec<_> = [&layers, &inner, &deep]
+            .iter()
+            .map(|content| json!({"path": "/etc/x", "content": format!("{content}{tail}")}))
+            .collect();
         json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "RKE2ControlPlane", "metadata": {"name": "cp", "namespace": "n"},
             "spec": {"replicas": 1, "version": "v1.31.0+rke2r1", "files": files}}).to_string()
     };
     program.file("old.yaml", &stream(""));
     program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- name: vip\n  placeholders: [\"55.55.55.55\"]\n  from: [{env: VIP}]\n");
     for policy in ["none", "rollgate.yaml"] {
-        let ran = bounded(&program, "layers", &format!("\"$P\" plan - --live old.yaml --policy {policy}"), stream(" ").as_bytes());
+        let ran = bounded(
+            &program,
+            "layers",
+            &format!("\"$P\" plan - --live old.yaml --policy {policy}"),
+            stream(" ").as_bytes(),
+        );
         assert_ne!(ran.code, Some(0), "{}", ran.stdout);
     }
 }
@@ -87,19 +122,39 @@ fn layers_that_unpack_to_very_much_end_with_a_code() {
 #[test]
 fn texts_that_are_documents_many_times_over_end_with_a_code() {
     let program = Program::new();
-    let deep = |word: &str| (0..400).fold(format!("a: {word}\nb: 1\n"), |text, _| {
-        let lines: String = text.lines().map(|line| format!(" {line}\n")).collect();
-        format!("a: |\n{lines}b: 1\n")
-    });
+    let deep = |word: &str| {
+        (0..400).fold(format!("a: {word}\nb: 1\n"), |text, _| {
+            let lines: String = text.lines().map(|line| format!(" {line}\n")).collect();
+            format!("a: |\n{lines}b: 1\n")
+        })
+    };
     let stream = |word: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": {"x": deep(word)}});
     let owner = json!({"apiVersion": "addons.cluster.x-k8s.io/v1beta1", "kind": "ClusterResourceSet", "metadata": {"name": "s", "namespace": "n"},
         "spec": {"clusterSelector": {"matchLabels": {"a": "b"}}, "resources": [{"kind": "ConfigMap", "name": "c"}]}});
     program.file("old.yaml", &format!("{owner}\n---\n{}\n", stream("one")));
-    bounded(&program, "nested documents", "\"$P\" plan - --live old.yaml", format!("{owner}\n---\n{}\n", stream("two")).as_bytes());
-    for text in [format!("a: {}{}\n", "[".repeat(9_990), "]".repeat(9_990)), format!("{}a\n", "- ".repeat(9_990)), "[".repeat(3_000_000), "{a: ".repeat(200_000)] {
-        let object = format!("apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: a}}\nspec:\n  x: {}", text.replace('\n', " "));
+    bounded(
+        &program,
+        "nested documents",
+        "\"$P\" plan - --live old.yaml",
+        format!("{owner}\n---\n{}\n", stream("two")).as_bytes(),
+    );
+    for text in [
+        format!("a: {}{}\n", "[".repeat(9_990), "]".repeat(9_990)),
+        format!("{}a\n", "- ".repeat(9_990)),
+        "[".repeat(3_000_000),
+        "{a: ".repeat(200_000),
+    ] {
+        let object = format!(
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: a}}\nspec:\n  x: {}",
+            text.replace('\n', " ")
+        );
         bounded(&program, "nested values", "\"$P\" plan - --live old.yaml", object.as_bytes());
-        bounded(&program, "nested values in a pack", "cat > pack.yaml; \"$P\" explain --check-pack pack.yaml", text.as_bytes());
+        bounded(
+            &program,
+            "nested values in a pack",
+            "cat > pack.yaml; \"$P\" explain --check-pack pack.yaml",
+            text.as_bytes(),
+        );
     }
 }
 
@@ -167,7 +222,12 @@ fn names_that_no_api_server_takes_and_texts_that_could_forge_a_report_do_neither
         let stream = MACHINE_DEPLOYMENT.replace("5m0s", &word).replace("name: md", &label);
         for format in ["human", "json"] {
             let ran = program.run(&["plan", "-", "--live", "old.yaml", "-o", format], stream.as_bytes());
-            assert!(!ran.stdout.contains(sign) && !ran.stderr.contains(sign), "{format} {sign:?}: {}{}", ran.stdout, ran.stderr);
+            assert!(
+                !ran.stdout.contains(sign) && !ran.stderr.contains(sign),
+                "{format} {sign:?}: {}{}",
+                ran.stdout,
+                ran.stderr
+            );
             assert!(!ran.stdout.lines().any(|line| line.starts_with("rollgate: allow")), "{}", ran.stdout);
         }
     }

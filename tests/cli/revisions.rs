@@ -89,7 +89,11 @@ fn a_revision_that_is_not_there_and_a_broken_policy_are_named() {
 #[test]
 fn a_base_that_renders_to_nothing_is_a_fault() {
     let program = repository();
-    for render in ["grep -q v1.31 version || cat chart.yaml", "true", "echo '# nothing'; grep v1.32 version && cat chart.yaml; true"] {
+    for render in [
+        "grep -q v1.31 version || cat chart.yaml",
+        "true",
+        "echo '# nothing'; grep v1.32 version && cat chart.yaml; true",
+    ] {
         let ran = plan(&program, &["--base-ref", "main", "--render", render]);
         assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains("gives no object in main"), "{}", ran.stderr);
@@ -101,7 +105,9 @@ fn a_base_that_renders_to_nothing_is_a_fault() {
 fn a_pack_comes_from_the_base_however_it_is_named() {
     let program = repository();
     let pack = |effect: &str| {
-        format!("kinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n")
+        format!(
+            "kinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n"
+        )
     };
     git(&program, &["checkout", "--quiet", "main"]);
     program.file("pack.yaml", &pack("rollout"));
@@ -147,7 +153,8 @@ fn a_signal_takes_everything_away() {
         let mut command = program.command();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", &temporary);
         command.args(["plan", "--base-ref", "main", "--render", &render]);
-        let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        let mut child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
         let wait = |until: &mut dyn FnMut() -> bool| {
             (0..600).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(50));
@@ -159,10 +166,20 @@ fn a_signal_takes_everything_away() {
         let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
         assert!(kill.expect("kill runs").success());
         let mut status = None;
-        assert!(wait(&mut || { status = child.try_wait().expect("a child"); status.is_some() }), "it ends");
+        assert!(
+            wait(&mut || {
+                status = child.try_wait().expect("a child");
+                status.is_some()
+            }),
+            "it ends"
+        );
         assert_eq!(status.and_then(|status| status.code()), Some(1), "{signal}");
         let left = std::fs::read_to_string(&pid).expect("a process id");
-        assert!(wait(&mut || std::fs::read_to_string(format!("/proc/{}/stat", left.trim())).map_or(true, |stat| stat.contains(") Z "))), "what it started ends");
+        assert!(
+            wait(&mut || std::fs::read_to_string(format!("/proc/{}/stat", left.trim()))
+                .map_or(true, |stat| stat.contains(") Z "))),
+            "what it started ends"
+        );
         assert_eq!(std::fs::read_dir(&temporary).expect("a folder").count(), 0, "{signal}");
         assert_eq!(worktrees(&program), 1, "{signal}");
     }

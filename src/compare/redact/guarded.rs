@@ -160,7 +160,10 @@ mod tests {
             ("export NO_PROXY=localhost,10.0.0.0/8,my secret", "export NO_PROXY=localhost,10.0.0.0/8,…"),
             ("echo hunter2 | tee /etc/motd", "echo … | tee /etc/motd"),
             ("correct horse battery staple", "…"),
-            ("kubelet --node-ip=10.0.3.7 --config=/etc/kubernetes/kubelet.yaml", "kubelet --node-ip=10.0.3.7 --config=/etc/kubernetes/kubelet.yaml"),
+            (
+                "kubelet --node-ip=10.0.3.7 --config=/etc/kubernetes/kubelet.yaml",
+                "kubelet --node-ip=10.0.3.7 --config=/etc/kubernetes/kubelet.yaml",
+            ),
             ("IP_AUTODETECTION_METHOD=can-reach=10.0.3.7", "IP_AUTODETECTION_METHOD=can-reach=10.0.3.7"),
             ("cluster: demo", "cluster: demo"),
             ("server = \"https://10.0.3.7:9345\"\nline: Zx9", "server = \"https://10.0.3.7:9345\"\nline: …"),
@@ -178,7 +181,10 @@ mod tests {
     #[test]
     fn wrapped_lines_are_one_mark_and_ordinary_lines_are_their_own() {
         let line = "QUJDRUZHSElKS0xNTk9QUVJTVFVWV1hZWmFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3";
-        assert_eq!(shown(&format!("{line}\n  {line}\n  QUJDREVGRkZGRg==\nhunter2\n")), "…\nhunter2\n".replace("hunter2", "…"));
+        assert_eq!(
+            shown(&format!("{line}\n  {line}\n  QUJDREVGRkZGRg==\nhunter2\n")),
+            "…\nhunter2\n".replace("hunter2", "…")
+        );
         assert_eq!(shown("hunter2\nhunter3\n"), "…\n…\n");
     }
 

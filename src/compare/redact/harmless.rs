@@ -51,7 +51,8 @@ static FORMS: LazyLock<RegexSet> = LazyLock::new(|| {
 
 /// `host`, `host:port`.
 static HOST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"^(?:\*\.|\.)?(?:{LABEL}\.){{1,8}}{DOMAINS}\.?(?::\d{{1,5}})?$")).expect("a regular expression")
+    Regex::new(&format!(r"^(?:\*\.|\.)?(?:{LABEL}\.){{1,8}}{DOMAINS}\.?(?::\d{{1,5}})?$"))
+        .expect("a regular expression")
 });
 
 /// An address with a scheme: scheme, host, path.
@@ -72,7 +73,8 @@ static IMAGE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A name of several words as APIs write them, with a number of a version at most: `nodeAddressAutodetectionV4`.
 static CAMEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("^[A-Z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]+|[A-Z]{2,4})*(?:V?[0-9]{1,2})?(?:[A-Z][a-z]{2,}){0,3}$").expect("a regular expression")
+    Regex::new("^[A-Z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]+|[A-Z]{2,4})*(?:V?[0-9]{1,2})?(?:[A-Z][a-z]{2,}){0,3}$")
+        .expect("a regular expression")
 });
 
 /// A version and nothing else.
@@ -122,9 +124,9 @@ pub(super) fn is_of_list(word: &str) -> bool {
 /// Signs of shells and texts.
 fn is_operator(word: &str) -> bool {
     const SIGNS: [&str; 44] = [
-        "&&", "||", "|", ">", ">>", "<", "<<", "<<-", ";", ";;", "{", "}", "[", "]", "[[", "]]", "(", ")", "()", "-", "--",
-        "---", "...", ":", "#", "=", "==", "!=", ":=", "+=", "=>", "->", "\\", "*", "!", "2>&1", "&", "+", ",", ".", "\"\"",
-        "''", "{}", "$@",
+        "&&", "||", "|", ">", ">>", "<", "<<", "<<-", ";", ";;", "{", "}", "[", "]", "[[", "]]", "(", ")", "()", "-",
+        "--", "---", "...", ":", "#", "=", "==", "!=", ":=", "+=", "=>", "->", "\\", "*", "!", "2>&1", "&", "+", ",",
+        ".", "\"\"", "''", "{}", "$@",
     ];
     SIGNS.contains(&word) || word.len() > 2 && word.bytes().all(|byte| matches!(byte, b'#' | b'=' | b'-' | b'*'))
 }
@@ -183,7 +185,8 @@ fn is_image(word: &str) -> bool {
         let part = |place| parts.get(place).map(|part: regex::Match<'_>| part.as_str());
         let (name, tag, digest) = (part(1).unwrap_or_default(), part(2), part(3));
         let host = name.split('/').next().unwrap_or_default();
-        let registry = name.contains('/') && (HOST.is_match(host) || host.starts_with("localhost") || is_registry_of_addresses(host));
+        let registry = name.contains('/')
+            && (HOST.is_match(host) || host.starts_with("localhost") || is_registry_of_addresses(host));
         let plain = name.split('/').all(is_plain_step);
         let versioned = tag.is_some_and(|tag| WHOLE_VERSION.is_match(tag));
         let tagged = tag.is_none_or(is_plain_step);
@@ -197,7 +200,8 @@ fn is_registry_of_addresses(host: &str) -> bool {
 
 /// Whether a step of a path is a plain name.
 fn is_plain_step(step: &str) -> bool {
-    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | ':' | '+' | '$' | '{' | '}' | '~');
+    let of_name =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | ':' | '+' | '$' | '{' | '}' | '~');
     step.len() <= 80 && step.chars().all(of_name) && !step.split(['.', '-', '_', ':', '+']).any(is_opaque)
 }
 
@@ -207,7 +211,7 @@ pub(super) fn is_opaque(piece: &str) -> bool {
     if piece.len() < 7 || CAMEL.is_match(piece) {
         return false;
     }
-    let count = |of: fn(&u8) -> bool| piece.bytes().filter(|byte| of(byte)).count();
+    let count = |of: fn(&u8) -> bool| piece.bytes().filter(of).count();
     let (upper, lower, digits) =
         (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit));
     // `ipv4`, `x86`, `rke2`, `node01`: the digits stand at one end and are few.
@@ -231,7 +235,7 @@ pub(super) fn drawn_by_lot(text: &str) -> Vec<Range<usize>> {
         if run.len() < SHORTEST_LOT {
             continue;
         }
-        let count = |of: fn(&u8) -> bool| run.bytes().filter(|byte| of(byte)).count();
+        let count = |of: fn(&u8) -> bool| run.bytes().filter(of).count();
         let (upper, lower, digits) =
             (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit));
         let one = !run.contains('/') && upper >= 2 && lower >= 2 && digits >= 2;
@@ -261,14 +265,67 @@ mod tests {
     #[test]
     fn forms_that_no_secret_has_are_shown() {
         for word in [
-            "55.55.55.55", "10.0.3.7", "10.0.0.0/24", "10.0.3.7:6443", "10.0.0.10-10.0.0.20", "fd00::1", "[fd00::1]:6443", "fd00::/64",
-            "00:1a:4a:16:01:51", ":6443", "3", "-1", "0644", "25%", "1.5", "100Mi", "500m", "2G", "10m0s", "24h", "1h30m", "250ms", "v1.31.0",
-            "1.31.4+rke2r1", "v1.32.0-rc.1", "v3.27.3-build20240423", "v1beta1", "true", "null", "NoSchedule", "IfNotPresent",
-            "registry.k8s.io/pause:3.9", "docker.io/rancher/rke2-runtime:v1.31.4-rke2r1", "rancher/hardened-calico:v3.29.0",
-            "/etc/kubernetes/manifests/kube-vip.yaml", "/var/lib/rancher/rke2", "/dev/vda1", "~/.bashrc", "/", "registry.example.org", "registry.example.org:5000",
-            "https://10.0.3.7:9345", "https://keystone.example.org:5000/v3", "http://images/new.qcow2", "$HOME", "${NODE_IP}", "--node-ip",
-            "eth0", "ens192", "bond0", "kube-apiserver", "net.ipv4.ip_forward", "systemctl", "daemon-reload", "&&", "2026-11-21T12:00:00Z", ".svc.cluster.local",
-            "node-role.kubernetes.io/worker", "*.example.org", "unix:///run/containerd/containerd.sock", "NOTICE".trim_start_matches("NOTICE"),
+            "55.55.55.55",
+            "10.0.3.7",
+            "10.0.0.0/24",
+            "10.0.3.7:6443",
+            "10.0.0.10-10.0.0.20",
+            "fd00::1",
+            "[fd00::1]:6443",
+            "fd00::/64",
+            "00:1a:4a:16:01:51",
+            ":6443",
+            "3",
+            "-1",
+            "0644",
+            "25%",
+            "1.5",
+            "100Mi",
+            "500m",
+            "2G",
+            "10m0s",
+            "24h",
+            "1h30m",
+            "250ms",
+            "v1.31.0",
+            "1.31.4+rke2r1",
+            "v1.32.0-rc.1",
+            "v3.27.3-build20240423",
+            "v1beta1",
+            "true",
+            "null",
+            "NoSchedule",
+            "IfNotPresent",
+            "registry.k8s.io/pause:3.9",
+            "docker.io/rancher/rke2-runtime:v1.31.4-rke2r1",
+            "rancher/hardened-calico:v3.29.0",
+            "/etc/kubernetes/manifests/kube-vip.yaml",
+            "/var/lib/rancher/rke2",
+            "/dev/vda1",
+            "~/.bashrc",
+            "/",
+            "registry.example.org",
+            "registry.example.org:5000",
+            "https://10.0.3.7:9345",
+            "https://keystone.example.org:5000/v3",
+            "http://images/new.qcow2",
+            "$HOME",
+            "${NODE_IP}",
+            "--node-ip",
+            "eth0",
+            "ens192",
+            "bond0",
+            "kube-apiserver",
+            "net.ipv4.ip_forward",
+            "systemctl",
+            "daemon-reload",
+            "&&",
+            "2026-11-21T12:00:00Z",
+            ".svc.cluster.local",
+            "node-role.kubernetes.io/worker",
+            "*.example.org",
+            "unix:///run/containerd/containerd.sock",
+            "NOTICE".trim_start_matches("NOTICE"),
         ] {
             assert!(is_harmless(word), "{word}");
         }
@@ -277,11 +334,39 @@ mod tests {
     #[test]
     fn what_could_be_a_secret_is_not() {
         for word in [
-            "hunter2", "Tr0ub4dor&3", "canary07oldZq7Xw", "correct", "calvin", "Rancher123!", "kubernetes2024", "AdminRancher", "Y2FuYXJ5",
-            "c2VjcmV0LXRleHQ=", "abcdef.0123456789abcdef", "monkey.dragon", "user:hunter2", "/9j/4AAQSkZJRgABAQ", "/etc/canary07Zq7Xw",
-            "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX", "https://user:pw@example.org", "https://example.org/?token=x",
-            "550e8400-e29b-41d4-a716-446655440000", "d3b07384d113edec49eaa6238ad5ff00", "12345678901234", "$ecret", "-psecret", "1.0-hunter2", "P@ssw0rd", "!@#$%^&*",
-            "admin", "secret", "AKIAIOSFODNN7EXAMPLE", "ghcr.io/canary07Zq7Xw/a", "canary.hunter2:9x", "s3cr3t.example.c0m", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "hunter2",
+            "Tr0ub4dor&3",
+            "canary07oldZq7Xw",
+            "correct",
+            "calvin",
+            "Rancher123!",
+            "kubernetes2024",
+            "AdminRancher",
+            "Y2FuYXJ5",
+            "c2VjcmV0LXRleHQ=",
+            "abcdef.0123456789abcdef",
+            "monkey.dragon",
+            "user:hunter2",
+            "/9j/4AAQSkZJRgABAQ",
+            "/etc/canary07Zq7Xw",
+            "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX",
+            "https://user:pw@example.org",
+            "https://example.org/?token=x",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "d3b07384d113edec49eaa6238ad5ff00",
+            "12345678901234",
+            "$ecret",
+            "-psecret",
+            "1.0-hunter2",
+            "P@ssw0rd",
+            "!@#$%^&*",
+            "admin",
+            "secret",
+            "AKIAIOSFODNN7EXAMPLE",
+            "ghcr.io/canary07Zq7Xw/a",
+            "canary.hunter2:9x",
+            "s3cr3t.example.c0m",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         ] {
             assert!(!is_harmless(word), "{word}");
         }
@@ -289,10 +374,26 @@ mod tests {
 
     #[test]
     fn plain_names_are_told_from_what_was_drawn_by_lot() {
-        for name in ["nodeAddressAutodetectionV4", "m1.large", "eu-west-1a", "ubuntu-22.04-kube-v1.31.0", "kind:v2", "Standard_D4s_v3", "edge-1-md0-93b1d0ee5c", ""] {
+        for name in [
+            "nodeAddressAutodetectionV4",
+            "m1.large",
+            "eu-west-1a",
+            "ubuntu-22.04-kube-v1.31.0",
+            "kind:v2",
+            "Standard_D4s_v3",
+            "edge-1-md0-93b1d0ee5c",
+            "",
+        ] {
             assert!(is_plain_name(name), "{name}");
         }
-        for name in ["canary07oldZq7Xw", "user:hunter2", "two words", "d3b07384d113edec49eaa6238ad5ff00", "p@ss", "http://u:p@h"] {
+        for name in [
+            "canary07oldZq7Xw",
+            "user:hunter2",
+            "two words",
+            "d3b07384d113edec49eaa6238ad5ff00",
+            "p@ss",
+            "http://u:p@h",
+        ] {
             assert!(!is_plain_name(name), "{name}");
         }
     }

@@ -16,8 +16,7 @@ const SHORTEST_PART: usize = 8;
 /// Whether what was found is long enough, or is a word.
 fn is_whole(text: &str, range: &Range<usize>) -> bool {
     let of_word = |c: char| c.is_alphanumeric();
-    range.len() >= SHORTEST_PART
-        || !text[..range.start].ends_with(of_word) && !text[range.end..].starts_with(of_word)
+    range.len() >= SHORTEST_PART || !text[..range.start].ends_with(of_word) && !text[range.end..].starts_with(of_word)
 }
 
 /// Secrets, found as part of texts.

@@ -146,6 +146,9 @@ mod tests {
     fn a_mark_has_128_bits_and_is_found_again() {
         let mark = MarkKey::fresh().mark("a");
         assert_eq!(mark.len(), MARK.len() + 32 + 1);
-        assert_eq!(marks(&format!("x {mark} y <redacted:forged>")), std::iter::once(2..2 + mark.len()).collect::<Vec<_>>());
+        assert_eq!(
+            marks(&format!("x {mark} y <redacted:forged>")),
+            std::iter::once(2..2 + mark.len()).collect::<Vec<_>>()
+        );
     }
 }

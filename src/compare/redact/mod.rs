@@ -144,7 +144,11 @@ impl Redactor {
             level = level.inside();
         }
         for side in [&mut change.before, &mut change.after].into_iter().flatten() {
-            *side = if whole { self.hidden(side) } else { self.value_at(key, &Route::At(&path), level, item.as_deref(), side) };
+            *side = if whole {
+                self.hidden(side)
+            } else {
+                self.value_at(key, &Route::At(&path), level, item.as_deref(), side)
+            };
         }
         change.because = self.text(&change.because);
         change.path = self.path(Level::root(key), &change.path);
@@ -152,7 +156,8 @@ impl Redactor {
             let inner = Path::parse(&within.path).map(|path| self.path(Level::root(key).inside(), &path).to_string());
             within.path = inner.unwrap_or_default();
         }
-        let named = |item: &str| item.split(" > ").map(|name| self.name(Guard::Typed, name)).collect::<Vec<_>>().join(" > ");
+        let named =
+            |item: &str| item.split(" > ").map(|name| self.name(Guard::Typed, name)).collect::<Vec<_>>().join(" > ");
         change.item = change.item.as_deref().map(named);
     }
 
@@ -178,10 +183,14 @@ impl Redactor {
             }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                Value::Array(items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect())
+                Value::Array(
+                    items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect(),
+                )
             }
             Value::String(text) => Value::String(self.text_at(place, level, text)),
-            Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => self.hidden(value),
+            Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
+                self.hidden(value)
+            }
             other => other.clone(),
         }
     }
@@ -277,11 +286,9 @@ impl Redactor {
         if depth >= DEEPEST {
             return;
         }
-        found.extend(views::encoded(text).into_iter().filter(|range| {
-            match self.unpacked(&text[range.clone()]) {
-                Ok(inner) => inner.is_some_and(|inner| !self.ranges(&inner, depth + 1).is_empty()),
-                Err(Spent) => range.len() >= UNSEEN,
-            }
+        found.extend(views::encoded(text).into_iter().filter(|range| match self.unpacked(&text[range.clone()]) {
+            Ok(inner) => inner.is_some_and(|inner| !self.ranges(&inner, depth + 1).is_empty()),
+            Err(Spent) => range.len() >= UNSEEN,
         }));
     }
 
