@@ -13,7 +13,7 @@ use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop, bound, packs};
 use crate::compare::redact::MarkKey;
-use crate::host::{self, Detected, Signs, Told, parent};
+use crate::host::{self, Detected, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::Stream;
 use crate::pin::{FileStore, Pin};
@@ -333,7 +333,9 @@ impl Look<'_> {
         };
         let mut warnings = detected.warnings.clone();
         if let (Some(id), Some(path)) = (&key_id, path) {
-            let key = snapshot::key_of(path, id, &setup.key);
+            let report = say::report_path(&setup.env);
+            let folder = report.as_deref().and_then(Path::parent);
+            let key = snapshot::key_of(path, id, &setup.key, folder);
             if key.is_none() {
                 warnings.push(snapshot::without_key(path));
             }

@@ -208,14 +208,24 @@ pub fn key_path(snapshot: &FilePath) -> PathBuf {
     path.into()
 }
 
-/// The key of a snapshot: the one that was told, else the one beside it. `None` where neither made its marks.
+/// Where the key of a snapshot is kept that went to standard output: in the user's own folder, by its id.
 #[must_use]
-pub fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey) -> Option<MarkKey> {
+pub fn kept_key_path(folder: &FilePath, id: &str) -> PathBuf {
+    folder.join("keys").join(id)
+}
+
+/// The key of a snapshot: the one that was told, else the one beside it, else the one in the user's own folder. `None` where none of
+/// them made its marks.
+#[must_use]
+pub fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey, folder: Option<&FilePath>) -> Option<MarkKey> {
     if told.id() == id {
         return Some(told.clone());
     }
-    let text = std::fs::read_to_string(key_path(snapshot)).ok()?;
-    MarkKey::of_hex(&text).filter(|key| key.id() == id)
+    // The id comes from the file and becomes part of a path.
+    let kept =
+        folder.filter(|_| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(|folder| kept_key_path(folder, id));
+    let mut places = [Some(key_path(snapshot)), kept].into_iter().flatten();
+    places.find_map(|place| MarkKey::of_hex(&std::fs::read_to_string(place).ok()?).filter(|key| key.id() == id))
 }
 
 /// What is said where there is no key.

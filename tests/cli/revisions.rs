@@ -106,7 +106,7 @@ fn a_pack_comes_from_the_base_however_it_is_named() {
     let program = repository();
     let pack = |effect: &str| {
         format!(
-            "kinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n"
+            "pack: ours\nprovider: cluster-api\nsource: us\nkinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n"
         )
     };
     git(&program, &["checkout", "--quiet", "main"]);
