@@ -134,7 +134,12 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
             return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
         }
     }
-    let resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
+    let mut resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
+    let kept = late::keep(&resolution.bytes, &question.policy, world);
+    resolution.findings.extend(kept.findings);
+    if let Some(bytes) = kept.bytes {
+        resolution.bytes = Cow::Owned(bytes);
+    }
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {
