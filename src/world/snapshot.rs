@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
-use crate::compare::redact::{MARK, MarkKey, Redactor};
+use crate::compare::redact::{MARK, MarkKey, Redactor, json_of};
 use crate::object::{Body, Inventory, Object, Path};
 
 /// The version of the file format that this program writes and reads.
@@ -244,6 +244,8 @@ fn marks_of(key: &MarkKey, redact: &[String], rendered: &Inventory) -> HashMap<S
     for object in rendered.objects() {
         if let Ok(value) = object.value() {
             drop(redactor.value(&object.key, &Path::root(), None, &value));
+            // What one place shows, another hides: controllers copy it into documents.
+            drop(redactor.value_unknown(&object.key, &value));
             for text in value.get("stringData").and_then(Value::as_object).into_iter().flatten() {
                 // The API server keeps it as `data`.
                 if let Some(text) = text.1.as_str() {
@@ -301,6 +303,12 @@ impl Uncover {
             }
             Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
             Value::String(text) if text.contains(MARK) => {
+                if let Some(mut tree) = json_of(text) {
+                    self.value(&mut tree);
+                    let end = text.trim_end().len();
+                    *text = tree.to_string() + &text[end..];
+                    return;
+                }
                 *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.text(text)));
             }
             _ => {}

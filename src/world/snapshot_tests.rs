@@ -142,3 +142,27 @@ fn what_only_the_cluster_knows_to_be_secret_is_found_again_in_the_rendered_text(
     let found = world.live.objects().iter().find(|object| object.key.kind == "RKE2ControlPlane").expect("there");
     assert_eq!(*found.value().expect("a tree"), control_plane(content));
 }
+
+#[test]
+fn what_controllers_keep_as_json_comes_back_as_it_was() {
+    let config = |word: &str| json!({"cni": "calico", "kubeAPIServer": {"extraEnv": {"A": word}}, "tlsSan": ["a.b", "10.0.0.1"]});
+    let owner = |word: &str| {
+        json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "RKE2ControlPlane", "metadata": {"name": "cp", "namespace": "n"},
+            "spec": {"serverConfig": config(word), "version": "v1.31.0"}})
+    };
+    let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "m", "namespace": "n", "annotations": {
+        "controlplane.cluster.x-k8s.io/rke2-server-configuration": config("it is \"quoted\" Zq7xW9").to_string(),
+        "kubectl.kubernetes.io/last-applied-configuration": format!("{}\n", owner("it is \"quoted\" Zq7xW9"))}}});
+    let key = MarkKey::fresh();
+    let live = inventory(&[owner("it is \"quoted\" Zq7xW9"), machine.clone()]);
+    let text = serde_json::to_vec(&Snapshot::of(world(live), &key, &[])).expect("JSON");
+    assert!(!String::from_utf8_lossy(&text).contains("Zq7xW9"));
+    let again = |word: &str| {
+        let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+        reveal(&mut world, Some(&key), &[], &inventory(&[owner(word)]));
+        let found = world.live.objects().iter().find(|object| object.key.kind == "Machine").expect("there");
+        found.value().expect("a tree").into_owned()
+    };
+    assert_eq!(again("it is \"quoted\" Zq7xW9"), machine);
+    assert_ne!(again("another"), machine);
+}

@@ -187,12 +187,29 @@ impl Redactor {
                     items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect(),
                 )
             }
-            Value::String(text) => Value::String(self.text_at(place, level, text)),
+            Value::String(text) => Value::String(match self.json(key, place, level, item, text) {
+                Some(text) => text,
+                None => self.text_at(place, level, text),
+            }),
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
                 self.hidden(value)
             }
             other => other.clone(),
         }
+    }
+
+    /// A text that is one JSON document, as programs write it: with what is secret in its values hidden, it is one still.
+    fn json(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> Option<String> {
+        let tree = json_of(text)?;
+        let hidden = self.value_at(key, place, level.of_json(key, place.last_key()), item, &tree).to_string();
+        // What is secret as a whole, or across values.
+        Some(self.text(&(hidden + &text[text.trim_end().len()..])))
+    }
+
+    /// A value as [`Self::value`] hides it, but as if anything could stand in each of its places.
+    #[must_use]
+    pub fn value_unknown(&self, key: &Key, value: &Value) -> Value {
+        self.value_at(key, &Route::At(&Path::root()), Level::root(key).inside(), None, value)
     }
 
     /// A text at a place, with what is hidden there.
@@ -370,6 +387,15 @@ impl Redactor {
         result.push_str(&text[at..]);
         result
     }
+}
+
+/// The document that a text is, where it is JSON as programs write it: nothing is lost by writing it again.
+pub(crate) fn json_of(text: &str) -> Option<Value> {
+    let bare = text.trim_end();
+    if !bare.starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str(bare).ok().filter(|tree: &Value| tree.to_string() == bare)
 }
 
 /// Nothing more is unpacked in this run.

@@ -268,6 +268,16 @@ impl Level {
         Self { guard: Guard::Free, ..self }
     }
 
+    /// Inside a JSON document that stands in a field. Controllers keep what they made machines of in annotations, with its typed fields,
+    /// and kubectl the whole object.
+    pub(super) fn of_json(self, key: &Key, field: Option<&str>) -> Self {
+        match (self.guard, field) {
+            (_, Some("kubectl.kubernetes.io/last-applied-configuration")) => Self::root(key),
+            (Guard::Plain, _) => Self { guard: Guard::Typed, ..self },
+            _ => self.inside(),
+        }
+    }
+
     /// Whether a field holds a name or a choice of an API here. In a free place fewer do: anyone can call a field so.
     pub(super) fn is_harmless(self, field: Option<&str>) -> bool {
         let Some(field) = field else { return false };
