@@ -10,10 +10,9 @@ use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
-use crate::judge as controllers;
-use crate::judge::{Classified, Scene};
+use crate::judge::{self, Scene};
 use crate::late;
-use crate::model::effect::{Decision, Effect};
+use crate::model::{Classified, Decision, Effect};
 use crate::object::{LoadError, Stream};
 use crate::parallel;
 use crate::pin::Pin;
@@ -183,7 +182,7 @@ impl Case<'_> {
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
         let scene = Scene { world, rendered: &rendered.objects };
-        let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
+        let mut classified: Classified = judge::classify(&mut pairs, &scene, rules);
         let digest = report::digest(&pairs);
         // From here on nothing secret is left in what can be said.
         let mut redactor = Redactor::new(question.policy_report.digest.as_bytes())

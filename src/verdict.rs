@@ -2,7 +2,7 @@
 //! and neither is ever an allow.
 
 use crate::exit::Exit;
-use crate::model::effect::Decision;
+use crate::model::Decision;
 use crate::report::Reason;
 
 /// The decision of a run: hold if any reason holds, else undecided if any doubts, else allow.

@@ -9,14 +9,13 @@ use serde_json::Value;
 use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::impact::Rollout;
-use crate::model::effect::{Decision, Effect};
+use crate::kinds::contract::{CONTROL_PLANE, OF_CONTROL_PLANE};
+use crate::model::{Decision, Effect};
 use crate::object::Key;
 use crate::report::{Reason, plural};
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
-/// Label of the Machines of a control plane.
-const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 
 /// The reasons of every rollout, by owner.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -73,7 +72,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
 /// (`controlplane/kubeadm/internal/controllers/remediation.go`, canSafelyRemoveEtcdMember).
 fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
     let members: Vec<Value> = machines_of(judged, rollout).into_iter().filter(is_control_plane).collect();
-    let first = members.first().filter(|_| rollout.owner.group == "controlplane.cluster.x-k8s.io")?;
+    let first = members.first().filter(|_| rollout.owner.group == CONTROL_PLANE)?;
     // A member that says nothing about etcd is not known to be a voter (external etcd, an older provider).
     condition(first, "EtcdMemberHealthy")?;
     let unhealthy = members.iter().filter(|machine| condition(machine, "EtcdMemberHealthy") != Some("True")).count();
@@ -102,7 +101,7 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
 
 /// The Machines of the cluster that the owner belongs to; for a control plane only its own.
 fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
-    let own_only = rollout.owner.group == "controlplane.cluster.x-k8s.io";
+    let own_only = rollout.owner.group == CONTROL_PLANE;
     let objects = judged.world.live.machines_of_cluster(&rollout.cluster);
     objects
         .filter(|object| object.key.namespace == rollout.owner.namespace)
@@ -113,7 +112,7 @@ fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
 }
 
 fn is_control_plane(machine: &Value) -> bool {
-    label(machine, CONTROL_PLANE).is_some()
+    label(machine, OF_CONTROL_PLANE).is_some()
 }
 
 fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {

@@ -10,8 +10,8 @@ mod release;
 mod window;
 
 use crate::compare::Pair;
-use crate::judge::Classified;
-use crate::model::effect::Decision;
+use crate::model::Classified;
+use crate::model::Decision;
 use crate::policy::{Answer, Policy};
 use crate::report::Reason;
 use crate::world::{Unread, World};

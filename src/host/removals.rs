@@ -9,7 +9,7 @@ use super::predict::Run;
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
 use crate::world::{BaseKind, LiveKind};

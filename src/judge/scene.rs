@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::impact::Rollout;
 use crate::object::{Inventory, Key};
-use crate::report::Finding;
 use crate::world::World;
 
 /// Both sides of the whole cluster, as far as it is known.
@@ -26,46 +24,5 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn before(&self, key: &Key) -> Option<Cow<'a, Value>> {
         self.world.live.get(key)?.value().ok()
-    }
-}
-
-/// What the mirrors and packs found out beside the effects that they wrote into the pairs.
-#[derive(Debug, Clone, Default)]
-pub struct Classified {
-    /// Weight of it all, an entry per owner whose Machines are replaced or destroyed.
-    pub rollouts: Vec<Rollout>,
-    /// Findings of their own: pending, perpetual, silent no-op, renamed with equal content, template removed in use.
-    pub findings: Vec<Finding>,
-    /// What a person should know and nobody is held for.
-    pub warnings: Vec<String>,
-}
-
-impl Classified {
-    /// Adds what was found about another object.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.rollouts.extend(other.rollouts);
-        self.findings.extend(other.findings);
-        self.warnings.extend(other.warnings);
-    }
-
-    /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
-    pub(crate) fn add(&mut self, other: Self) {
-        for rollout in other.rollouts {
-            match self.rollouts.iter_mut().find(|own| own.owner == rollout.owner) {
-                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => *own = rollout,
-                Some(_) => {}
-                None => self.rollouts.push(rollout),
-            }
-        }
-        for finding in other.findings {
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
-        }
-        for warning in other.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
     }
 }

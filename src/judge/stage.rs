@@ -11,13 +11,15 @@ use crate::compare::{Action, Pair};
 use crate::host::HostKind;
 use crate::judge::Scene;
 use crate::judge::verdict::Answer;
-use crate::kinds::gates;
+use crate::kinds::Versions;
+use crate::kinds::fields::{cluster_name, text};
 use crate::kinds::gates::State;
-use crate::kinds::hub;
-use crate::kinds::machines::{annotation, target, text};
+use crate::kinds::{Role, contract, references, superset};
 use crate::object::{Key, Object};
 use crate::parallel;
-use crate::rules::{Gates, Rules, Versions};
+use crate::providers::gates::{is_usually_on, may_need, needs};
+use crate::providers::{kind, machines};
+use crate::rules::{Gates, Rules};
 use crate::world::WriteMethod;
 
 /// The shared part of one run.
@@ -52,24 +54,6 @@ pub(crate) struct Reference {
     pub(crate) from: Key,
 }
 
-/// Kinds that own Machines or stand between an owner and its Machines.
-const REFERRERS: &[&str] = &[
-    "Cluster",
-    "ClusterClass",
-    "ClusterResourceSet",
-    "KubeadmConfigTemplate",
-    "KubeadmControlPlane",
-    "KubeadmControlPlaneTemplate",
-    "MachineDeployment",
-    "MachineHealthCheck",
-    "MachinePool",
-    "MachineSet",
-    "Metal3MachineTemplate",
-    "RKE2ConfigTemplate",
-    "RKE2ControlPlane",
-    "RKE2ControlPlaneTemplate",
-];
-
 impl<'a> Stage<'a> {
     /// The stage of a run.
     #[must_use]
@@ -99,7 +83,7 @@ impl<'a> Stage<'a> {
         if let Some(told) = self.told_gate(name) {
             return if told { State::On } else { State::Off };
         }
-        if gates::is_usually_on(name, &self.versions) { State::On } else { State::Open }
+        if is_usually_on(name, &self.versions) { State::On } else { State::Open }
     }
 
     /// Whether a feature gate is on, as it was told or read, or as an object shows that is there and would be refused without.
@@ -122,7 +106,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn look_for_gates(&self) {
         let needs = |pair: &Pair| {
             let new = pair.predicted.as_ref();
-            new.map(|new| gates::needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
+            new.map(|new| needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
         };
         let wanted: BTreeSet<&str> =
             parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
@@ -142,10 +126,10 @@ impl<'a> Stage<'a> {
     /// are many, and they have nothing that their owner has not.
     fn is_used(&self, gate: &str) -> bool {
         let live = self.scene.world.live.objects().iter();
-        let candidates: Vec<&Object> = live.filter(|object| gates::may_need(gate, object)).collect();
+        let candidates: Vec<&Object> = live.filter(|object| may_need(gate, object)).collect();
         // What needs a gate stands at the same place in every version that has it.
         parallel::any(&candidates, |object| {
-            let needs = |value: &Value| gates::needs(&object.key, value, true, &self.versions);
+            let needs = |value: &Value| needs(&object.key, value, true, &self.versions);
             object.value().is_ok_and(|value| needs(&value).iter().any(|need| need.gate == gate))
         })
     }
@@ -181,10 +165,10 @@ impl<'a> Stage<'a> {
             return pair
                 .predicted
                 .as_ref()
-                .map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
         }
         let object = self.scene.world.live.get(key).or_else(|| self.scene.rendered.get(key))?;
-        crate::kinds::machines::read(object, &self.versions)
+        machines::read(object, &self.versions)
     }
 
     /// The object before the write, in the superset form.
@@ -192,9 +176,12 @@ impl<'a> Stage<'a> {
     pub(crate) fn before(&self, key: &Key) -> Option<Value> {
         let key = &*self.there(key);
         if let Some(pair) = self.pair(key) {
-            return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+            return pair
+                .live
+                .as_ref()
+                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
         }
-        crate::kinds::machines::read(self.scene.world.live.get(key)?, &self.versions)
+        machines::read(self.scene.world.live.get(key)?, &self.versions)
     }
 
     /// The object after the write, as it is written.
@@ -235,24 +222,11 @@ impl<'a> Stage<'a> {
         (asked || world.source.resource_versions.keys().any(|listed| is_kind(listed))) && !self.is_live(key)
     }
 
-    /// The key of the Cluster that an owner belongs to, and its name.
+    /// The key of the Cluster that an owner belongs to.
     #[must_use]
     pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
-        let by_owner = owner
-            .pointer("/metadata/ownerReferences")
-            .and_then(Value::as_array)
-            .and_then(|list| list.iter().find(|reference| text(reference, "/kind") == Some("Cluster")));
-        let name = text(owner, "/spec/clusterName")
-            .or_else(|| crate::kinds::machines::label(owner, "cluster.x-k8s.io/cluster-name"))
-            .or_else(|| text(by_owner?, "/name"));
-        let key_of = |name: &str| Key {
-            group: "cluster.x-k8s.io".to_owned(),
-            kind: "Cluster".to_owned(),
-            namespace: key.namespace.clone(),
-            name: name.to_owned(),
-        };
-        if let Some(name) = name {
-            return Some(key_of(name));
+        if let Some(name) = cluster_name(owner) {
+            return Some(contract::cluster(key.namespace.as_deref(), name));
         }
         // A chart's control plane names no cluster: the Cluster names it.
         let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
@@ -264,7 +238,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
-            for key in self.keys(owns_machines) {
+            for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
                 let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
                 if let Some(cluster) = self.cluster_of(&key, &value) {
                     owners.entry(cluster.name).or_default().push(key);
@@ -297,7 +271,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
         let members = self.members.get_or_init(|| {
             let mut members: HashMap<String, Vec<Key>> = HashMap::new();
-            for cluster in self.keys(|key| key.kind == "Cluster") {
+            for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
                 let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
                 if let Some(class) = text(&value, "/spec/topology/classRef/name") {
                     members.entry(class.to_owned()).or_default().push(cluster);
@@ -319,7 +293,7 @@ impl<'a> Stage<'a> {
     /// Every Cluster under the kind and name of its control plane.
     fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
         let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
-        for cluster in self.keys(|key| key.kind == "Cluster") {
+        for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
             let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
             let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
             if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
@@ -341,13 +315,6 @@ impl<'a> Stage<'a> {
         keys.into_iter().cloned().collect()
     }
 
-    /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
-    #[must_use]
-    pub(crate) fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
-        annotation(owner, "cluster.x-k8s.io/paused").is_some()
-            || cluster.is_some_and(|cluster| cluster.pointer("/spec/paused") == Some(&Value::Bool(true)))
-    }
-
     /// Who refers to an object after the write.
     pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
         let all = self.references.get_or_init(|| self.collect());
@@ -357,18 +324,13 @@ impl<'a> Stage<'a> {
 
     /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
     fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
-        let refers = |key: &Key| {
-            REFERRERS.contains(&key.kind.as_str())
-                || (key.group == "infrastructure.cluster.x-k8s.io" && !key.kind.ends_with("Machine"))
-                || key.group == "controlplane.cluster.x-k8s.io"
-        };
         let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
         let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
-        let keys = self.keys(|key| refers(key) && !gone.contains(key));
+        let keys = self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key));
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
         for key in keys {
             if let Some(value) = self.written_after(&key) {
-                references_in(&value, &mut |kind, name| {
+                references::named(&value, &mut |kind, name| {
                     out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
                 });
             }
@@ -383,53 +345,7 @@ impl Gates for Stage<'_> {
     }
 }
 
-/// Whether objects of a key's kind own Machines.
-fn owns_machines(key: &Key) -> bool {
-    matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
-        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
-}
-
 /// Whether two namespaces may be the same one: a render often leaves it out.
 fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
     one.is_none() || other.is_none() || one == other
-}
-
-/// Hands on the kind and name of everything that a tree refers to.
-fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
-    match value {
-        Value::Object(map) => {
-            if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
-                add(&key.kind, &key.name);
-            } else if let (Some(kind @ ("Secret" | "ConfigMap")), Some(name)) =
-                (text(value, "/kind"), text(value, "/name"))
-            {
-                add(kind, name);
-            }
-            for (key, child) in map {
-                let named = text(child, "/name").or_else(|| child.as_str());
-                if let (Some(name), None) = (named, text(child, "/kind")) {
-                    kinds_by_field(key).iter().for_each(|kind| add(kind, name));
-                }
-            }
-            map.values().for_each(|child| references_in(child, add));
-        }
-        Value::Array(list) => list.iter().for_each(|child| references_in(child, add)),
-        _ => {}
-    }
-}
-
-/// The kinds that a field without a kind of its own can mean, by its name.
-fn kinds_by_field(field: &str) -> &'static [&'static str] {
-    let lower = field.to_ascii_lowercase();
-    if lower == "identityref" || lower == "cloudssecret" || (lower.contains("secret") && !lower.contains("key")) {
-        &["Secret"]
-    } else if lower.contains("configmap") {
-        &["ConfigMap"]
-    } else if lower == "resolvconf" {
-        &["Secret", "ConfigMap"]
-    } else if lower == "datatemplate" {
-        &["Metal3DataTemplate"]
-    } else {
-        &[]
-    }
 }

@@ -6,6 +6,7 @@ mod key;
 mod load;
 mod path;
 mod route;
+mod seconds;
 mod stream;
 mod veil;
 
@@ -13,5 +14,6 @@ pub use key::{ApiVersion, Key, is_compared};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
+pub(crate) use seconds::{go_seconds, nanoseconds};
 pub use stream::Stream;
 pub use veil::Veil;

@@ -6,8 +6,8 @@ use super::{
     ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
 };
 use crate::compare::{Action, Change, Pair};
-use crate::judge::Classified;
-use crate::model::effect::Effect;
+use crate::model::Classified;
+use crate::model::Effect;
 use crate::verdict;
 use crate::world::World;
 

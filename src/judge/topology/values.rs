@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
 use crate::object::Path;
 
 /// The variables of the whole cluster.

@@ -1,0 +1,6 @@
+//! Canonical Kubernetes, by its pack.
+
+use super::Provider;
+
+/// The provider.
+pub static PROVIDER: Provider = Provider { packs: &[("ck8s", include_str!("packs/ck8s.yaml"))], ..Provider::EMPTY };

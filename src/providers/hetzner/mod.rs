@@ -1,0 +1,7 @@
+//! Cluster API Provider Hetzner, by its pack.
+
+use super::Provider;
+
+/// The provider.
+pub static PROVIDER: Provider =
+    Provider { packs: &[("hetzner", include_str!("packs/hetzner.yaml"))], ..Provider::EMPTY };
