@@ -72,6 +72,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         feature_gates: expected.gates.clone(),
         unread: Vec::new(),
         absent: Vec::new(),
+        coverage: rollgate::world::Coverage::default(),
         answers: None,
     }
 }
