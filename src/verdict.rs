@@ -3,7 +3,7 @@
 
 use crate::exit::Exit;
 use crate::model::Decision;
-use crate::report::Reason;
+use crate::model::Reason;
 
 /// The decision of a run: hold if any reason holds, else undecided if any doubts, else allow.
 #[must_use]

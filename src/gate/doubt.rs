@@ -2,7 +2,7 @@
 
 use super::Judged;
 use crate::model::Decision;
-use crate::report::Reason;
+use crate::model::Reason;
 use crate::world::Unread;
 
 /// A reason for each thing that was needed and could not be read.

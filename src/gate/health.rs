@@ -10,9 +10,10 @@ use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, OF_CONTROL_PLANE};
+use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::object::Key;
-use crate::report::{Reason, plural};
+use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";

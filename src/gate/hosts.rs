@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::references::references;
+use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::object::{Key, Object};
 use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
-use crate::report::{Reason, plural};
+use crate::report::plural;
 use crate::world::LiveKind;
 
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.

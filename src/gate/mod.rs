@@ -12,8 +12,8 @@ mod window;
 use crate::compare::Pair;
 use crate::model::Classified;
 use crate::model::Decision;
+use crate::model::Reason;
 use crate::policy::{Answer, Policy};
-use crate::report::Reason;
 use crate::world::{Unread, World};
 
 /// What the gates look at.

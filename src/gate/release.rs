@@ -2,7 +2,7 @@
 
 use super::Judged;
 use crate::model::Decision;
-use crate::report::Reason;
+use crate::model::Reason;
 use crate::world::ReleaseStatus;
 
 /// A hold while the newest revision is pending.

@@ -10,8 +10,9 @@ use super::{kinds, stream};
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
 use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
-use crate::report::Finding;
 use crate::world::{BaseKind, LiveKind, World};
 
 impl<'a> Run<'a> {
@@ -131,18 +132,18 @@ impl<'a> Run<'a> {
         {
             return;
         }
-        self.take_others(live.unwrap_or(gone), "host/takes-others", "it is removed");
+        self.take_others(live.unwrap_or(gone), RuleId::of("host/takes-others"), "it is removed");
     }
 
     /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
-    fn take_others(&mut self, gone: &Object, rule: &str, why: &str) {
+    fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
         let taken = self.taken_by(gone);
         let Some(first) = taken.first() else { return };
         let because = format!("{why}, and {first} and {} more objects go with it", taken.len() - 1);
         let value = gone.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
         let mut pair = deleted(gone, value);
         pair.effect = Effect::Delete;
-        rule.clone_into(&mut pair.rule);
+        pair.rule = rule.into();
         pair.because.clone_from(&because);
         self.out.findings.push(Finding {
             id: "removal-takes-others".to_owned(),
@@ -187,7 +188,7 @@ impl<'a> Run<'a> {
             if kinds::may_take_others(&hook.key) {
                 self.take_others(
                     hook,
-                    "host/hook-recreates",
+                    RuleId::of("host/hook-recreates"),
                     "it is deleted before the hook of the same name is made anew",
                 );
                 continue;
@@ -198,7 +199,7 @@ impl<'a> Run<'a> {
             }
             let Some(value) = self.live_value(live) else { continue };
             let mut pair = deleted(live, value);
-            "host/hook-recreates".clone_into(&mut pair.rule);
+            pair.rule = RuleId::of("host/hook-recreates").into();
             pair.because = "the host deletes the live object before it makes the hook of the same name anew".to_owned();
             self.out.pairs.push(pair);
         }

@@ -13,10 +13,10 @@ use crate::compare::{Action, Pair, changes, without_identity};
 use crate::kinds::Role;
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::references::{Reference, references};
+use crate::model::Finding;
 use crate::object::{Inventory, Key};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
-use crate::report::Finding;
 use crate::schema;
 use crate::world::World;
 

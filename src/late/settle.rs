@@ -10,9 +10,10 @@ use super::kind;
 use super::sources::describe;
 use super::token;
 use crate::model::Decision;
-use crate::pin::{Pin, seal};
-use crate::policy::{LateValue, PinMode, Policy};
-use crate::report::{LateState, Reason};
+use crate::model::Reason;
+use crate::pin::{Pin, recognises, seal};
+use crate::policy::{LateValue, PinMode, Policy, ValueType};
+use crate::report::LateState;
 use crate::world::SourceReading;
 
 /// What is known about one late value after its sources and its pin were looked at.
@@ -239,7 +240,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>,
     }
     let pinned = (!pin.secret).then(|| pin.value.clone());
     match found {
-        Found::Value(reading, text) if pin.stands_for(value.kind, text) => Settled {
+        Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
             // A source that spells the same value anew must not change the bytes that Machines are made of.
             value: Some(pinned.unwrap_or_else(|| text.clone())),
             secret: reading.secret || pin.secret,
@@ -379,6 +380,11 @@ fn blank(value: &LateValue, state: LateState, source: &str) -> Settled {
         reason: None,
         warning: None,
     }
+}
+
+/// Whether a pin stands for a value, compared as the type says where the pin is not sealed.
+fn stands_for(pin: &Pin, kind: ValueType, value: &str) -> bool {
+    if pin.secret { recognises(&pin.value, value) } else { kind::same(kind, &pin.value, value) }
 }
 
 #[cfg(test)]

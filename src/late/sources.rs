@@ -7,6 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use serde_json::Value;
 
+use crate::kinds::contract::SECRET;
 use crate::object::{Inventory, Key, Object};
 use crate::policy::{LateValue, ObjectSource, Policy, Source};
 use crate::world::SourceReading;
@@ -192,7 +193,7 @@ fn each<'p>(policy: &'p Policy, names: &BTreeSet<String>) -> impl Iterator<Item 
 /// Whether the object is a Secret of the core group.
 #[must_use]
 pub fn is_secret(source: &ObjectSource) -> bool {
-    source.api_version == "v1" && source.kind == "Secret"
+    source.api_version == "v1" && source.kind == SECRET
 }
 
 fn decode(text: &str) -> Result<String, String> {

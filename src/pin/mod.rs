@@ -42,11 +42,3 @@ pub struct Pin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
-
-impl Pin {
-    /// Whether this pin stands for `value`, compared as the type says where the pin is not sealed.
-    #[must_use]
-    pub fn stands_for(&self, kind: crate::policy::ValueType, value: &str) -> bool {
-        if self.secret { recognises(&self.value, value) } else { crate::late::kind::same(kind, &self.value, value) }
-    }
-}

@@ -5,13 +5,12 @@ mod check;
 mod cron;
 mod duration;
 mod file;
-mod message;
 mod read;
 mod schema;
 
+pub(crate) use crate::yaml::nearest;
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
-pub(crate) use message::{nearest, plain};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, Gates, HealthGates, Ignore, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType,

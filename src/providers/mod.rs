@@ -13,21 +13,28 @@ pub mod kubeadm;
 pub mod machines;
 pub mod metal3;
 pub mod openstack;
+mod pages;
 pub mod rke2;
 pub mod versions;
 pub mod vsphere;
+
+pub use pages::pages;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::{Release, Since};
-use crate::kinds::{Kind, contract};
+use crate::kinds::{Kind, Role, contract};
 use crate::object::Key;
 
 /// What is known of one provider.
 #[derive(Debug)]
 pub struct Provider {
+    /// Its name: that of its folder.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub title: &'static str,
     /// Its versions; `None` where it is released with another one, or where no version of it is told apart.
     pub release: Option<&'static Release>,
     /// Its kinds, as far as more is known of them than the contract says.
@@ -42,7 +49,8 @@ pub struct Provider {
 
 impl Provider {
     /// A provider of which nothing is known yet.
-    pub const EMPTY: Self = Self { release: None, kinds: &[], gates: &[], changes: &[], packs: &[] };
+    pub const EMPTY: Self =
+        Self { name: "", title: "", release: None, kinds: &[], gates: &[], changes: &[], packs: &[] };
 }
 
 /// Every provider. Packs are asked in this order: what is about all kinds of Cluster API stands last.
@@ -84,6 +92,16 @@ pub fn kind(key: &Key) -> &'static Kind {
 pub fn kind_of(group: &str, name: &str) -> &'static Kind {
     let claimed = KINDS.get(name).and_then(|kinds| kinds.iter().copied().find(|kind| kind.group == group));
     claimed.unwrap_or_else(|| contract::of(group, name))
+}
+
+/// The kinds whose loss with a whole namespace is weighed: what has Machines, and the hosts that they run on.
+pub fn lost_with_a_namespace() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = PROVIDERS.iter().flat_map(|provider| provider.kinds);
+    let is_lost = |kind: &&Kind| {
+        kind.role == Role::Host
+            || (kind.group == contract::CORE && (kind.role.decides_about_machines() || kind.role == Role::Machine))
+    };
+    kinds.filter(is_lost).map(|kind| (kind.group, kind.name))
 }
 
 #[cfg(test)]

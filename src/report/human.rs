@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
 use crate::impact::Rollout;
+use crate::kinds::contract::CLUSTER;
 use crate::model::{Decision, Effect, Touches};
 
 /// Most lines of a value that are shown.
@@ -86,10 +87,10 @@ pub fn summary(report: &Report) -> String {
     let count = |effect: Effect| -> (u64, bool) {
         // What a Cluster takes with it is in its own count.
         let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != "Cluster"
+            rollout.owner.kind != CLUSTER
                 && report.rollouts.iter().any(|other| {
                     other.effect == Effect::Delete
-                        && (other.owner.kind.as_str(), &other.owner.name) == ("Cluster", &rollout.cluster)
+                        && (other.owner.kind.as_str(), &other.owner.name) == (CLUSTER, &rollout.cluster)
                         && other.owner.namespace == rollout.owner.namespace
                 })
         };

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::plural;
 use crate::compare::{Change, Pair, Within};
+use crate::kinds::contract::MACHINE_HEALTH_CHECK;
 use crate::model::Effect;
 
 /// Longest text of a value in a sentence, in characters.
@@ -13,7 +14,7 @@ const LONGEST: usize = 60;
 #[must_use]
 pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
-        (Effect::Latent, "MachineHealthCheck") => {
+        (Effect::Latent, MACHINE_HEALTH_CHECK) => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
         _ => consequence(effect, machines),

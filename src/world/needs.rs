@@ -16,6 +16,7 @@ use crate::kinds::contract::{
 use crate::kinds::gates::Gate;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
+use crate::providers::lost_with_a_namespace;
 use crate::providers::{gates, kind_of};
 
 /// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
@@ -70,7 +71,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
 
 /// Whether an object needs a feature gate that is off unless somebody turned it on.
 fn needs_gate(object: &Object) -> bool {
-    let newest = Versions::told("cluster-api", "");
+    let newest = Versions::of(&[]);
     let may = |gate: &Gate| gates::may_need(gate.name, object) && !gates::is_usually_on(gate.name, &newest);
     if !gates::all().any(may) {
         return false;
@@ -150,19 +151,10 @@ pub(super) fn removed(
 
 /// Adds what the deletion of an object takes with it: what is in a namespace, what is of a kind, what Flux wrote.
 fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadPlan) {
-    const TAKEN: [(&str, &str); 7] = [
-        (CORE, "Cluster"),
-        (CORE, "ClusterClass"),
-        (CORE, "Machine"),
-        (CORE, "MachineDeployment"),
-        (CORE, "MachinePool"),
-        (CORE, "MachineSet"),
-        ("metal3.io", "BareMetalHost"),
-    ];
     match gone.key.kind.as_str() {
         "Namespace" => {
             namespaces.insert(gone.key.name.clone());
-            for (group, kind) in TAKEN {
+            for (group, kind) in lost_with_a_namespace() {
                 plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key));
             }
         }
@@ -175,7 +167,7 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
             }
         }
         _ => {
-            for (group, kind) in TAKEN {
+            for (group, kind) in lost_with_a_namespace() {
                 plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key)).everywhere = true;
             }
         }

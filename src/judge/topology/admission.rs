@@ -11,6 +11,7 @@ use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::values::list;
 use crate::kinds::Role;
+use crate::kinds::contract::CORE;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
 use crate::kinds::fields::target;
@@ -190,7 +191,7 @@ fn unfinished(stage: &Stage<'_>, key: &Key, old: &Value, version: &Version) -> O
         }
     }
     stage.owners_of(key).into_iter().find_map(|owner| {
-        let object = stage.before(owner).filter(|_| owner.group == "cluster.x-k8s.io")?;
+        let object = stage.before(owner).filter(|_| owner.group == CORE)?;
         label(&object, "topology.cluster.x-k8s.io/owned")?;
         differs(text(&object, "/spec/template/spec/version")).then(|| owner.to_string())
     })

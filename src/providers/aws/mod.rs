@@ -60,6 +60,8 @@ static GATES: &[Gate] = &[Gate { name: IGNITION, usually_on: None, asked_by: &["
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "aws",
+    title: "Cluster API Provider AWS, with EKS and its node groups.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: GATES,

@@ -119,6 +119,8 @@ static KINDS: &[Kind] = &[
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "core",
+    title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: GATES,

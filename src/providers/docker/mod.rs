@@ -33,6 +33,8 @@ static KINDS: &[Kind] = &[
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "docker",
+    title: "The Docker provider that Cluster API tests itself with, and its in-memory twin.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: &[],

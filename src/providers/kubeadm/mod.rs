@@ -86,6 +86,8 @@ static GATES: &[Gate] =
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "kubeadm",
+    title: "The kubeadm bootstrap and control plane providers, which are released with Cluster API.",
     release: None,
     kinds: KINDS,
     gates: GATES,

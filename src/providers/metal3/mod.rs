@@ -50,6 +50,8 @@ static KINDS: &[Kind] = &[
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "metal3",
+    title: "Metal3: bare metal hosts as Machines.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: &[],

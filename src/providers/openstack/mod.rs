@@ -28,6 +28,8 @@ static KINDS: &[Kind] = &[
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "openstack",
+    title: "Cluster API Provider OpenStack.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: &[],

@@ -59,6 +59,8 @@ static KINDS: &[Kind] = &[
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "rke2",
+    title: "Cluster API Provider RKE2: its control plane and its bootstrap configs.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: &[],

@@ -56,6 +56,8 @@ static GATES: &[Gate] = &[Gate { name: NETWORKS, usually_on: None, asked_by: &["
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
+    name: "vsphere",
+    title: "Cluster API Provider vSphere, with a second group of kinds in supervisor mode.",
     release: Some(&RELEASE),
     kinds: KINDS,
     gates: GATES,
