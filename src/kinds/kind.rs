@@ -50,6 +50,28 @@ pub enum Role {
 }
 
 impl Role {
+    /// Its word, as pages show it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Class => "class",
+            Self::ControlPlane => "control plane",
+            Self::Deployment | Self::Set | Self::Pool => "workers",
+            Self::Machine => "Machine",
+            Self::HealthCheck => "health check",
+            Self::InfraCluster => "infrastructure of a cluster",
+            Self::InfraMachine => "infrastructure of a Machine",
+            Self::InfraPool => "infrastructure of a pool",
+            Self::Config => "bootstrap config",
+            Self::Template => "template",
+            Self::Address => "address",
+            Self::Data => "data",
+            Self::Host => "host",
+            Self::Other => "other",
+        }
+    }
+
     /// Whether objects of this role own Machines.
     #[must_use]
     pub const fn owns_machines(self) -> bool {

@@ -73,7 +73,7 @@ impl std::fmt::Debug for Write<'_> {
 impl<'a> Write<'a> {
     /// The name of the kind.
     #[must_use]
-    pub fn name(&self) -> &'a str {
+    pub fn kind_name(&self) -> &'a str {
         &self.key.kind
     }
 

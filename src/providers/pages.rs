@@ -27,7 +27,7 @@ fn page(provider: &Provider) -> String {
         out.push_str("| kind | group | role | known |\n|---|---|---|---|\n");
         for kind in provider.kinds {
             let _: std::fmt::Result =
-                writeln!(out, "| {} | {} | {:?} | {} |", kind.name, kind.group, kind.role, known(kind));
+                writeln!(out, "| {} | {} | {} | {} |", kind.name, kind.group, kind.role.word(), known(kind));
         }
     }
     if !provider.gates.is_empty() {

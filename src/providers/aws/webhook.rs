@@ -58,7 +58,7 @@ impl Webhook for Aws {
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let (past, new) = (write.past(), write.new);
-        match write.name() {
+        match write.kind_name() {
             "AWSCluster" => cluster(past, new),
             "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity" => account(new),
             "AWSClusterTemplate" if write.is_new => cluster_template(new),

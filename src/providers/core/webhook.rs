@@ -56,7 +56,7 @@ impl Webhook for Core {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        if write.name() == "ClusterResourceSet" {
+        if write.kind_name() == "ClusterResourceSet" {
             return checks::resource_set(write.api_version, write.old, write.new);
         }
         refusals(write)
@@ -74,7 +74,7 @@ pub(crate) fn needs_taints(object: &Value, place: &str, need: &mut Need<'_>) {
 /// What is refused about an update of one of the core kinds; both sides in the superset form.
 fn refusals(write: &Write<'_>) -> Vec<Refusal> {
     let Write { old, new, versions, gate: gates, .. } = *write;
-    let kind = write.name();
+    let kind = write.kind_name();
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     if matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine" | "MachineHealthCheck") {

@@ -29,7 +29,11 @@ impl Webhook for Docker {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        if write.name().ends_with("Template") { Vec::new() } else { refusals(write.name(), write.old, write.new) }
+        if write.kind_name().ends_with("Template") {
+            Vec::new()
+        } else {
+            refusals(write.kind_name(), write.old, write.new)
+        }
     }
 
     fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {

@@ -129,10 +129,10 @@ impl Webhook for KubeadmWebhooks {
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let Some(place) = kind(write.key).config_place() else { return Vec::new() };
-        let of_control_plane = matches!(write.name(), CONTROL_PLANE_KIND | CONTROL_PLANE_TEMPLATE);
+        let of_control_plane = matches!(write.kind_name(), CONTROL_PLANE_KIND | CONTROL_PLANE_TEMPLATE);
         let at = place.split('/').filter(|key| !key.is_empty()).fold(Path::root(), |at, key| at.key(key));
         let mut out = Vec::new();
-        if write.name() == CONTROL_PLANE_KIND {
+        if write.kind_name() == CONTROL_PLANE_KIND {
             out = refusals(write.old, write.new, write.versions);
         }
         out.extend(config_webhook::refusals(write.new.pointer(place), &at, of_control_plane, write.versions));

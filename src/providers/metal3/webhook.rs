@@ -65,7 +65,7 @@ impl Webhook for Metal3 {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        refusals(write.name(), write.past(), write.new, write.versions)
+        refusals(write.kind_name(), write.past(), write.new, write.versions)
     }
 }
 

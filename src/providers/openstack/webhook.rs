@@ -33,7 +33,7 @@ impl Webhook for OpenStack {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        refusals(write.name(), write.past(), write.new, write.versions)
+        refusals(write.kind_name(), write.past(), write.new, write.versions)
     }
 }
 

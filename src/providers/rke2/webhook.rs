@@ -41,10 +41,10 @@ impl Webhook for Rke2Webhooks {
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut new = write.new.clone();
-        if write.name() == CONTROL_PLANE_KIND {
+        if write.kind_name() == CONTROL_PLANE_KIND {
             mirror::default(&mut new, write.versions);
         }
-        refusals(write.name(), write.past(), &new, write.versions)
+        refusals(write.kind_name(), write.past(), &new, write.versions)
     }
 }
 

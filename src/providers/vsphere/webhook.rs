@@ -37,7 +37,7 @@ impl Webhook for VSphere {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        if write.key.group == SUPERVISOR { Vec::new() } else { refusals(write.name(), write.is_new, write.new) }
+        if write.key.group == SUPERVISOR { Vec::new() } else { refusals(write.kind_name(), write.is_new, write.new) }
     }
 }
 
