@@ -5,14 +5,18 @@ mod check;
 mod cron;
 mod duration;
 mod file;
+mod origins;
 mod read;
 mod schema;
+mod selector;
 
 pub(crate) use crate::yaml::nearest;
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
+pub use origins::origins;
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, Gates, HealthGates, Ignore, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType,
-    Window, schema_json,
+    Answer, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, NamedSource,
+    ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window, schema_json,
 };
+pub use selector::Selector;

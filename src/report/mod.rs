@@ -12,7 +12,8 @@ pub use build::{Parts, build, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
-    ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport, PolicyReport, Report,
+    AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
+    PolicyReport, Report, SourceState,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

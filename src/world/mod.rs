@@ -18,6 +18,6 @@ pub(crate) use whole::whole;
 
 pub use coverage::{Asked, Coverage, Extent};
 pub use model::{
-    Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
+    Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
