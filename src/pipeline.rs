@@ -16,7 +16,7 @@ use crate::model::{Classified, Decision, Effect};
 use crate::object::{LoadError, Stream};
 use crate::parallel;
 use crate::pin::Pin;
-use crate::policy::Policy;
+use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
 use crate::world::World;
@@ -196,20 +196,20 @@ impl Case<'_> {
         redactor.pairs(&mut pairs);
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
-        let judged = Judged {
-            pairs: &pairs,
-            classified: &classified,
-            world,
-            doubts: &prediction.doubts,
-            policy: &question.policy,
-        };
+        let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
+        match question.policy.unseen.inside {
+            Doubt::Undecided => doubts.extend(prediction.carried),
+            Doubt::Warn => warnings.extend(prediction.carried.iter().map(|one| format!("{}: {}", one.what, one.why))),
+            Doubt::Allow => {}
+        }
+        let judged =
+            Judged { pairs: &pairs, classified: &classified, world, doubts: &doubts, policy: &question.policy };
         let mut reasons = resolution.reasons.clone();
         reasons.extend(gate::ask(&judged));
         gate::rank(&mut reasons);
         if prediction.compared == 0 {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
         }
-        let mut warnings = prediction.warnings;
         warnings.extend(resolution.warnings.iter().cloned());
         let mut findings = prediction.findings;
         findings.extend(resolution.findings.iter().cloned());

@@ -80,7 +80,7 @@ fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
     let mut world = files::nothing(&Host::default(), jiff::Timestamp::now());
     world.source.kind = LiveKind::Cluster;
     world.live = inventory(layout.live(clusters, ADDRESSES.0));
-    world.base = Base { kind: BaseKind::File, objects: inventory(old) };
+    world.base = Base { kind: BaseKind::File, objects: inventory(old), ..Base::default() };
     let world = Snapshot::of(world, &fresh_key(), &[]);
     let world = serde_json::to_vec(&world).expect("a World is JSON");
     Fleet {

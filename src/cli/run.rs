@@ -12,12 +12,12 @@ use super::args::{Colour, CommonArgs};
 use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop, packs};
-use crate::host::{self, Detected, Signs, Told, parent};
+use crate::host::{self, Detected, HostKind, Signs, Told, parent};
 use crate::late::{self, Reach};
-use crate::object::Stream;
+use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
 use crate::pipeline::Question;
-use crate::policy::{self, Loaded, Policy};
+use crate::policy::{self, Doubt, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::rules;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
@@ -280,14 +280,19 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Whether there is nothing to ask a cluster for: no object that is compared, no late value, and no release whose
-    /// last manifest may hold objects that this stream lacks.
+    /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
+    /// release whose last manifest may hold objects that this stream lacks.
     fn needs_nothing(&self, detected: &Detected, names: &BTreeSet<String>) -> Result<bool, Stop> {
         if !names.is_empty() || detected.host.release.is_some() || self.args.base.is_some() {
             return Ok(false);
         }
+        let deletes = !matches!(detected.host.kind, Some(HostKind::Kubectl | HostKind::Argocd));
+        if deletes && self.setup.policy.unseen.release != Doubt::Allow {
+            return Ok(false);
+        }
         let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
-        Ok(!rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key)))
+        let matters = |key: &Key| host::kinds::is_compared(key) || host::carried::is_carrier(key);
+        Ok(!rendered.objects.objects().iter().any(|object| matters(&object.key)))
     }
 
     /// The base that was told; `None` where it is to be found out.
@@ -297,7 +302,7 @@ impl Look<'_> {
             Some("none") => Ok(Some(Base { kind: BaseKind::Unknown, ..Base::default() })),
             Some(path) => {
                 let world = files::load(Path::new(path), &detected.host, self.setup.now).map_err(Stop::usage)?;
-                Ok(Some(Base { kind: BaseKind::File, objects: world.live }))
+                Ok(Some(Base { kind: BaseKind::File, objects: world.live, ..Base::default() }))
             }
         }
     }

@@ -93,7 +93,7 @@ fn yaml_of(text: &str) -> Option<Reading> {
     let sections = yaml::split(bytes).ok()?;
     let mut trees = Vec::new();
     for section in sections.iter().filter(|section| !section.is_blank(bytes)) {
-        let tree = yaml::read_section(bytes, section).ok()?.to_json().ok()?;
+        let tree = yaml::read(section.document.of(bytes)).ok()?.to_json().ok()?;
         if !tree.is_null() {
             trees.push(tree);
         }

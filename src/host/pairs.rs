@@ -67,7 +67,7 @@ impl Run<'_> {
     }
 
     /// Marks a pair as refused, and says so.
-    fn reject(&mut self, pair: &mut Pair, rule: RuleId, because: String) {
+    pub(super) fn reject(&mut self, pair: &mut Pair, rule: RuleId, because: String) {
         pair.effect = Effect::Rejected;
         pair.rule = rule.into();
         pair.because.clone_from(&because);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::kinds::Mirror;
 use crate::kinds::fields;
-use crate::model::{Effect, Rollout, Unit};
+use crate::model::{Basis, Effect, Rollout, Unit};
 use crate::object::Key;
 
 /// An owner of Machines, as it is weighed.
@@ -15,6 +15,8 @@ pub struct Weighed<'a> {
     pub mirror: &'static dyn Mirror,
     /// The Cluster it belongs to.
     pub cluster: Option<&'a Key>,
+    /// Which comparison was possible.
+    pub basis: Basis,
     /// Its Machines.
     pub units: &'a [Unit],
     /// The owner before the write.
@@ -23,6 +25,8 @@ pub struct Weighed<'a> {
     pub new: &'a Value,
     /// Whether Machines that are out of date are left alone for now.
     pub waits: bool,
+    /// Whether no Machine that is too many is deleted for now.
+    pub keeps_all: bool,
     /// Whether the write lets go what waited before.
     pub is_released: bool,
 }
@@ -34,6 +38,11 @@ impl std::fmt::Debug for Weighed<'_> {
 }
 
 impl<'a> Weighed<'a> {
+    /// How many Machines there are, as they were counted.
+    fn count(&self) -> u64 {
+        self.units.iter().map(|unit| unit.count).sum()
+    }
+
     /// The Machines that are out of date after the write, those that were not before it first.
     fn outdated(&self) -> impl Iterator<Item = &'a Unit> {
         let due = self.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
@@ -60,15 +69,23 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         steps: Vec::new(),
         causes: Vec::new(),
     };
-    if wanted == 0 && before > 0 {
+    // Machines that were read are counted; what is said of their number is not.
+    let runs = if assessment.basis == Basis::Machines { assessment.count().min(before) } else { before };
+    let counts = !assessment.keeps_all && !is_deleting(assessment.old);
+    if wanted == 0 && runs > 0 && counts {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
-        return Some(gone(base, before, names, vec!["spec.replicas".to_owned()]));
+        return Some(gone(base, runs, names, vec!["spec.replicas".to_owned()]));
     }
     let rolls = assessment.outdated().any(|unit| unit.before.is_empty() || assessment.is_released);
-    if rolls && !assessment.waits {
+    if rolls && !assessment.waits && !is_deleting(assessment.old) {
         return Some(replaced(base, assessment, wanted));
     }
-    (wanted < before).then(|| fewer(base, before, wanted))
+    (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
+}
+
+/// Whether an owner is on its way out already: nothing is done to its Machines but deleting them.
+fn is_deleting(owner: &Value) -> bool {
+    owner.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
 }
 
 /// All Machines go.

@@ -79,7 +79,8 @@ pub(crate) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
     webhook.hold(key, &mut old, &mut new);
     let needs = providers::gates::needs(key, &new, is_new, versions);
     let (off, open) = gates::refusals(&needs, state);
-    let write = Write { key, kind, api_version, is_new, old: &old, new: &new, versions, gate: state };
+    let live = pair.live.as_ref();
+    let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };
     if refusals.is_empty() {
         refusals.extend(off);
         refusals.extend(webhook.refusals(&write));

@@ -4,10 +4,13 @@ use serde_json::Value;
 
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
+use crate::judge::waiting::pause;
+use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::fields;
 use crate::model::Effect;
 use crate::model::Finding;
+use crate::model::Hold;
 use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::object::{Key, Object};
@@ -32,6 +35,29 @@ pub(crate) struct Deletion {
 /// Judges the deletion of an object.
 #[must_use]
 pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+    let found = unhindered(stage, key, old);
+    if found.effect != Effect::Delete {
+        return found;
+    }
+    if old.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null()) {
+        let because = "it is being deleted already, so this write changes nothing";
+        return plain(Effect::None, RuleId::of("delete/under-way"), because);
+    }
+    let cluster = if kind(key).role == Role::Cluster { Some(key.clone()) } else { stage.cluster_of(key, old) };
+    match pause::of_object(Side::after(stage), key, old, cluster.as_ref()).first() {
+        Some(hold) => held(&found, hold),
+        None => found,
+    }
+}
+
+/// A deletion that waits: the controllers that would delete the Machines do nothing for now.
+fn held(found: &Deletion, hold: &Hold) -> Deletion {
+    let because = format!("{}; {}, so this is held back and happens when {}", found.because, hold.says, hold.over);
+    plain(Effect::Latent, RuleId::of("delete/held-back"), &because)
+}
+
+/// The deletion of an object, where nothing holds the controllers back.
+fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     match kind(key).role {
         Role::Cluster => cluster(stage, key),
         role if role.is_workers() || role == Role::Machine => owner(stage, key, old, RuleId::of("delete/workers")),

@@ -15,6 +15,7 @@ mod subject;
 mod templates;
 mod topology;
 mod verdict;
+mod waiting;
 mod weigh;
 
 pub use classify::classify;

@@ -8,12 +8,18 @@ use serde_json::Value;
 use crate::impact::Weighed;
 use crate::judge::admission::Sides;
 use crate::judge::stage::Stage;
+use crate::judge::waiting;
+use crate::judge::waiting::side::Side;
 use crate::kinds::Versions;
-use crate::kinds::fields::{is_paused, target, text};
+use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
+use crate::kinds::fields::{target, text};
 use crate::kinds::mirror::{Case, Mirror};
-use crate::model::{Basis, Cause, Unit};
+use crate::model::{Act, Basis, Cause, Hold, Unit, hold_of};
 use crate::object::Key;
+use crate::providers::kind;
 use crate::providers::machines;
+use crate::world::Coverage;
+use crate::world::plan::GroupKind;
 
 /// What was found about one owner.
 pub struct Assessment {
@@ -21,20 +27,18 @@ pub struct Assessment {
     pub mirror: &'static dyn Mirror,
     /// Which comparison was possible.
     pub basis: Basis,
+    /// Whether all Machines were read and none is its own: it never made one.
+    pub is_bare: bool,
     /// Its Machines.
     pub units: Vec<Unit>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
     pub cluster: Option<Key>,
-    /// Whether its controller does nothing for it after the write.
-    pub paused: bool,
-    /// Whether that was so before.
-    pub was_paused: bool,
-    /// Whether Machines are only replaced by hand after the write.
-    pub on_delete: bool,
-    /// Whether that was so before.
-    pub was_on_delete: bool,
+    /// What keeps its controllers from acting after the write.
+    pub held: Vec<Hold>,
+    /// What kept them from it before.
+    pub was_held: Vec<Hold>,
     /// What a Machine made by the new spec is out of date for at once.
     pub perpetual: Vec<Cause>,
     /// The infrastructure template that a control plane names and that is known not to be there.
@@ -63,25 +67,32 @@ impl Assessment {
         mirror.fill_in(&mut old, versions);
         mirror.fill_in(&mut new, versions);
         let cluster = stage.cluster_of(key, &new);
-        let (before, after) = match &cluster {
-            Some(cluster) => (stage.before(cluster), stage.after(cluster)),
-            None => (None, None),
-        };
         let name = cluster.as_ref().map_or("", |cluster| cluster.name.as_str());
         let members = || machines::of_control_plane(live, key, name, versions);
         let was_read = |reference: &Value| was_read(stage, reference);
-        let case = Case { live, members: &members, was_read: &was_read, key, old: &old, new: &new, versions, now };
+        let api_version = stage.pair(key).map_or("", |pair| pair.api_version.as_str());
+        let case = Case {
+            live,
+            members: &members,
+            was_read: &was_read,
+            key,
+            api_version,
+            old: &old,
+            new: &new,
+            versions,
+            now,
+        };
         let (basis, units) = mirror.units(&case);
+        let [before, after] = Side::both(stage);
         Self {
             mirror,
             basis,
+            is_bare: basis == Basis::Specs && has_whole_list(stage, key),
             units,
             of_specs: OnceCell::new(),
             perpetual: mirror.perpetual(&new, versions, now),
-            paused: is_paused(&new, after.as_ref()) || mirror.is_paused(&new),
-            was_paused: is_paused(&old, before.as_ref()) || mirror.is_paused(&old),
-            on_delete: mirror.is_on_delete(&new),
-            was_on_delete: mirror.is_on_delete(&old),
+            held: waiting::holds(after, key, mirror, &new, cluster.as_ref()),
+            was_held: waiting::holds(before, key, mirror, &old, cluster.as_ref()),
             missing: missing_template(stage, key, mirror, &new),
             cluster,
             old,
@@ -101,10 +112,12 @@ impl Assessment {
         Weighed {
             mirror: self.mirror,
             cluster: self.cluster.as_ref(),
+            basis: self.basis,
             units: &self.units,
             old: &self.old,
             new: &self.new,
             waits: self.waits(),
+            keeps_all: self.held(Act::Fewer).is_some(),
             is_released: self.is_released(),
         }
     }
@@ -131,15 +144,37 @@ impl Assessment {
 
     /// Whether Machines that are out of date are left alone for now.
     #[must_use]
-    pub const fn waits(&self) -> bool {
-        self.paused || self.on_delete
+    pub fn waits(&self) -> bool {
+        self.held(Act::Replace).is_some()
+    }
+
+    /// What keeps the controllers from an act after the write.
+    #[must_use]
+    pub fn held(&self, act: Act) -> Option<&Hold> {
+        hold_of(&self.held, act)
     }
 
     /// Whether the write lets go what waited before.
     #[must_use]
-    pub const fn is_released(&self) -> bool {
-        (self.was_paused || self.was_on_delete) && !self.waits()
+    pub fn is_released(&self) -> bool {
+        hold_of(&self.was_held, Act::Replace).is_some() && !self.waits()
     }
+
+    /// How many Machines there are, as they were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.units.iter().map(|unit| unit.count).sum()
+    }
+}
+
+/// Whether every Machine in the namespace of an owner was read.
+fn has_whole_list(stage: &Stage<'_>, key: &Key) -> bool {
+    let coverage = &stage.scene.world.coverage;
+    let has = |name: &str| {
+        let list = GroupKind::new(CORE, name);
+        key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&list, namespace))
+    };
+    matches!(coverage, Coverage::Asked(_)) && has(MACHINE) && (!kind(key).role.is_workers() || has(MACHINE_SET))
 }
 
 /// The template without which the controller stops, where it is known not to be there.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::{number, plain_number};
 use super::versions::Versions;
-use crate::model::{Basis, Cause, Effect, Member, RuleId, Unit};
+use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Unit};
 use crate::object::{Inventory, Key, Path};
 
 /// What a mirror is asked about an owner: both sides in the superset form, with defaults.
@@ -20,6 +20,8 @@ pub struct Case<'a> {
     pub was_read: &'a dyn Fn(&Value) -> bool,
     /// The owner.
     pub key: &'a Key,
+    /// The `apiVersion` in which it is written; empty where it is not.
+    pub api_version: &'a str,
     /// The owner before the write.
     pub old: &'a Value,
     /// The owner after it.
@@ -41,6 +43,8 @@ impl std::fmt::Debug for Case<'_> {
 pub struct MirrorRules {
     /// Machines that are made later get it.
     pub later: RuleId,
+    /// A time after which Machines are replaced.
+    pub after: Option<RuleId>,
     /// A part of the configuration that no rule names and that makes no Machine out of date; `None` where there is no such part.
     pub equal: Option<RuleId>,
     /// What is said of later Machines instead of the sentence of that id.
@@ -101,20 +105,23 @@ pub trait Mirror: Sync {
         let units = members.iter().map(|member| Unit {
             names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
             count: 1,
-            before: self.outdated(member, old, versions, now),
+            before: match self.shown_by(member, old, case.api_version, versions) {
+                Some(shown) => self.outdated(member, &shown, versions, now),
+                None => self.outdated(member, old, versions, now),
+            },
             after: self.outdated(member, new, versions, now),
         });
         (Basis::Machines, units.collect())
     }
 
-    /// Whether the owner itself says that it is paused, beside the annotation that all owners share.
-    fn is_paused(&self, _owner: &Value) -> bool {
-        false
+    /// What keeps the Machines of an owner as they are by its own spec, beside the pause that all owners share.
+    fn holds(&self, _key: &Key, _owner: &Value) -> Vec<Hold> {
+        Vec::new()
     }
 
-    /// Whether Machines are only replaced when somebody deletes them.
-    fn is_on_delete(&self, _owner: &Value) -> bool {
-        false
+    /// The owner before the write as this Machine shows it, where the owner's own API version hides something of it.
+    fn shown_by(&self, _member: &Member, _owner: &Value, _api_version: &str, _versions: &Versions) -> Option<Value> {
+        None
     }
 
     /// The template without which the controller stops before anything is compared.

@@ -18,7 +18,9 @@ impl Kind {
         const DEPLOYMENTS: Read = (CORE, MACHINE_DEPLOYMENT, "owners that refer to");
         match self.role {
             Role::Deployment | Role::Set => &[OF_CLUSTER, SETS, MACHINES],
-            Role::Pool | Role::HealthCheck | Role::ControlPlane => &[OF_CLUSTER, MACHINES],
+            Role::Pool | Role::ControlPlane => &[OF_CLUSTER, MACHINES],
+            // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
+            Role::HealthCheck | Role::Machine => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
             _ if group == super::contract::CONTROL_PLANE => &[OF_CLUSTER, MACHINES],
             Role::Cluster | Role::Class => {
                 &[OF_CLUSTER, (CORE, CLUSTER_CLASS, "class of"), DEPLOYMENTS, SETS, MACHINES]

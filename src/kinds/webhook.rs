@@ -54,6 +54,8 @@ pub struct Write<'a> {
     pub api_version: &'a str,
     /// Whether it is not there yet; it then stands for its own past.
     pub is_new: bool,
+    /// The object as the API server holds it now, as it was read.
+    pub live: Option<&'a Value>,
     /// The object before the write.
     pub old: &'a Value,
     /// The object after it.

@@ -3,6 +3,7 @@
 mod cause;
 mod classified;
 mod effect;
+mod hold;
 mod machine;
 mod pair;
 mod rule;
@@ -11,6 +12,7 @@ mod said;
 pub use cause::Cause;
 pub use classified::Classified;
 pub use effect::{Decision, Effect, Touches};
+pub use hold::{Act, Hold, Places, Why, hold_of};
 pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;

@@ -11,7 +11,7 @@ mod stream;
 mod veil;
 
 pub use key::{ApiVersion, Key, is_compared};
-pub use load::{Body, Inventory, LoadError, Object};
+pub use load::{Body, Carrier, Inventory, LoadError, Object};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
 pub(crate) use seconds::{go_seconds, nanoseconds};

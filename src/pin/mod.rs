@@ -6,6 +6,7 @@ pub mod configmap;
 mod file;
 mod seal;
 
+use crate::policy::ValueType;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

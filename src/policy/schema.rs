@@ -20,6 +20,9 @@ pub struct Policy {
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
+    /// What is said of what a stream does not show.
+    #[serde(default)]
+    pub unseen: Unseen,
     /// Rules of the user, in the format of the packs; they may only make a verdict stricter unless they say `override: true`.
     #[serde(default)]
     pub rules: Vec<UserRule>,
@@ -54,6 +57,7 @@ impl Default for Policy {
             late_values: Vec::new(),
             pins: Pins::default(),
             gates: Gates::default(),
+            unseen: Unseen::default(),
             rules: Vec::new(),
             ignore: Vec::new(),
             redact: Vec::new(),
@@ -397,6 +401,29 @@ impl Default for Gates {
             health: HealthGates::default(),
         }
     }
+}
+
+/// What is said of what a stream does not show.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Unseen {
+    /// A stream without Cluster API objects, of a release that nothing names: Helm deletes what that release had.
+    pub release: Doubt,
+    /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data.
+    pub inside: Doubt,
+}
+
+/// What a doubt comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Doubt {
+    /// The run is undecided.
+    #[default]
+    Undecided,
+    /// Say it, and go on.
+    Warn,
+    /// It is of no interest.
+    Allow,
 }
 
 /// A time in which rollouts may start.

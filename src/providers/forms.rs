@@ -142,6 +142,7 @@ fn durations_are_compared_by_what_they_mean() {
             kind: kind(&key),
             api_version: "g/v1beta2",
             is_new: false,
+            live: None,
             old: &old,
             new: &new,
             versions: &Versions::told("docker", "v1.14.0"),

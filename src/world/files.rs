@@ -130,6 +130,8 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
         world.host.replace = host.replace;
         world.host.take_ownership = host.take_ownership;
     }
+    world.host.post_rendered = host.post_rendered;
+    world.host.no_hooks = host.no_hooks;
     if host.method.is_some() {
         world.host.method = host.method;
     }
@@ -163,7 +165,7 @@ pub fn stale(world: &World, now: Timestamp, oldest: Duration) -> Option<String> 
 fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
     let kind = kind(&live);
     let base = match kind {
-        LiveKind::OldRender => Base { kind: BaseKind::Live, objects: live.clone() },
+        LiveKind::OldRender => Base { kind: BaseKind::Live, objects: live.clone(), ..Base::default() },
         LiveKind::Cluster | LiveKind::None => Base::default(),
     };
     World {

@@ -30,6 +30,8 @@ pub struct Revision {
     pub method: WriteMethod,
     /// What was written, hooks excluded.
     pub manifest: String,
+    /// The hooks, each as it was rendered.
+    pub hooks: Vec<String>,
 }
 
 impl std::fmt::Debug for Revision {
@@ -41,6 +43,7 @@ impl std::fmt::Debug for Revision {
             .field("status", &self.status)
             .field("method", &self.method)
             .field("manifest", &format_args!("({} bytes)", self.manifest.len()))
+            .field("hooks", &self.hooks.len())
             .finish()
     }
 }
@@ -78,6 +81,15 @@ struct Record {
     manifest: String,
     #[serde(default)]
     apply_method: String,
+    #[serde(default, deserialize_with = "Option::deserialize")]
+    hooks: Option<Vec<HookRecord>>,
+}
+
+/// A hook of a record.
+#[derive(Deserialize)]
+struct HookRecord {
+    #[serde(default)]
+    manifest: String,
 }
 
 /// State of a record.
@@ -111,6 +123,7 @@ pub fn decode(object: &Value) -> Result<Revision, RecordError> {
         status: record.info.status,
         method,
         manifest: record.manifest,
+        hooks: record.hooks.unwrap_or_default().into_iter().map(|hook| hook.manifest).collect(),
     })
 }
 

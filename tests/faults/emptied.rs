@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rollgate::effect::Decision;
+use rollgate::late::Reach;
+use rollgate::model::effect::Decision;
 use rollgate::pipeline::{self, Question};
 use rollgate::policy::Policy;
 use rollgate::report::PolicyReport;
@@ -40,7 +41,7 @@ fn decision(world: &World) -> Decision {
         stream: Arc::from(STREAM.as_bytes()),
         policy: Policy::default(),
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },
-        offline: false,
+        reach: Reach::Cluster,
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

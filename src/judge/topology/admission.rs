@@ -2,6 +2,8 @@
 //! Read beside `core/webhooks/admission/{cluster,clusterclass}.go` of Cluster API 1.14 (`validateTopology`,
 //! `validateTopologyVersionUpdate`, `ValidateDelete`) and `internal/webhooks/cluster.go` of 1.6 to 1.13.
 
+use std::borrow::Cow;
+
 use semver::{BuildMetadata, Prerelease, Version};
 use serde_json::Value;
 
@@ -10,12 +12,10 @@ use crate::host::HostKind;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::values::list;
+use crate::judge::topology::variables;
 use crate::kinds::Role;
 use crate::kinds::contract::CORE;
-use crate::kinds::fields::annotation;
-use crate::kinds::fields::label;
-use crate::kinds::fields::target;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{annotation, label, number, target, text};
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
 use crate::object::{Key, Path};
@@ -36,6 +36,9 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     if is_cluster && class_of(key, old).is_some() {
         missing_class(stage, key, new, &mut out);
+        if let Some(class) = class_when_written(stage, key, new) {
+            variables::refusals(new, &class, &mut out);
+        }
         version(stage, key, old, new, &mut out);
     }
     out
@@ -56,8 +59,19 @@ pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
     out
 }
 
+/// The class of a Cluster as it stands when the Cluster is written: Helm writes Clusters before classes, by the alphabet.
+/// `None` where it is not there or its controller has not seen it yet, and the webhook looks at nothing.
+fn class_when_written<'s>(stage: &Stage<'s>, key: &Key, new: &Value) -> Option<Cow<'s, Value>> {
+    let class = class_of(key, new)?;
+    let by_alphabet =
+        matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
+    let found = if by_alphabet { stage.written_before(&class)? } else { stage.written_after(&class)? };
+    let is_behind = number(&found, "/metadata/generation").zip(number(&found, "/status/observedGeneration"));
+    is_behind.is_none_or(|(generation, seen)| generation == seen).then_some(found)
+}
+
 /// A refusal at a place that is written with slashes.
-fn refuse(out: &mut Vec<Refusal>, rule: RuleId, at: &str, message: String) {
+pub(super) fn refuse(out: &mut Vec<Refusal>, rule: RuleId, at: &str, message: String) {
     let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
     out.push(Refusal { rule, path, message: format!("the webhook refuses it: {message}") });
 }

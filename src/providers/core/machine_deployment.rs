@@ -18,7 +18,7 @@ use crate::kinds::fields::plain_number;
 use crate::kinds::fields::text;
 use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
 use crate::model::RuleId;
-use crate::model::{Basis, Cause, Member, Unit};
+use crate::model::{Basis, Cause, Hold, Member, Unit, Why};
 use crate::object::{Inventory, Key, Object, Path};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
@@ -60,6 +60,7 @@ pub struct Workers;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("md/on-delete"),
+    after: Some(RuleId::of("md/rollout-after")),
     equal: None,
     later_says: Some("no Machine that exists is out of date by this; the next new Machine is made with it"),
 };
@@ -107,12 +108,25 @@ impl Mirror for Workers {
         (basis, units.collect())
     }
 
-    fn is_paused(&self, owner: &Value) -> bool {
-        owner.pointer("/spec/paused") == Some(&Value::Bool(true))
-    }
-
-    fn is_on_delete(&self, owner: &Value) -> bool {
-        text(owner, "/spec/rollout/strategy/type") == Some("OnDelete")
+    fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
+        let mut out = Vec::new();
+        if owner.pointer("/spec/paused") == Some(&Value::Bool(true)) {
+            out.push(Hold {
+                why: Why::RolloutPaused,
+                places: vec![(key.clone(), Some(Path::root().key("spec").key("paused")))],
+                says: "it is paused".to_owned(),
+                over: "it is no longer paused".to_owned(),
+            });
+        }
+        if text(owner, "/spec/rollout/strategy/type") == Some("OnDelete") {
+            out.push(Hold {
+                why: Why::OnDelete,
+                places: vec![(key.clone(), Some(Path::root().key("spec").key("rollout").key("strategy").key("type")))],
+                says: "the strategy is OnDelete".to_owned(),
+                over: "the strategy is no longer OnDelete or somebody deletes a Machine".to_owned(),
+            });
+        }
+        out
     }
 
     fn room(&self, owner: &Value, wanted: u64) -> (u64, u64) {
@@ -240,27 +254,28 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(live: &Inventory, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let here = |object: &&Object, kind: &str| object.key.kind == kind && fields::is_in(object, namespace);
+    let own = live.owned_by(MACHINE_DEPLOYMENT, &owner.name);
+    own.filter(|object| object.key.kind == MACHINE_SET && fields::is_in(object, namespace))
+        .filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?)))
+        .collect()
+}
+
+/// A live MachineSet with its Machines.
+#[must_use]
+pub fn set(live: &Inventory, key: &Key, value: Value) -> Set {
+    let namespace = key.namespace.as_deref();
     let stays = |object: &&Object| {
         let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
         object.value().is_ok_and(|machine| stamp(&machine))
     };
-    let mut seen = None;
-    live.owned_by(MACHINE_DEPLOYMENT, &owner.name)
-        .filter(|object| here(object, MACHINE_SET))
-        .filter_map(|object| Some((object.key.name.clone(), machines::read(object, versions)?)))
-        .map(|(name, value)| {
-            let own = live.owned_by(MACHINE_SET, &name).filter(|object| here(object, MACHINE)).filter(stays);
-            let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
-            // Where not one Machine was read, the status says how many there are.
-            let seen = !names.is_empty()
-                || *seen
-                    .get_or_insert_with(|| machines::live(live, CORE, MACHINE, namespace).any(|object| stays(&object)));
-            let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
-            let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
-            Set { name, value, machines: names, count }
-        })
-        .collect()
+    let own = live.owned_by(MACHINE_SET, &key.name);
+    let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace)).filter(stays);
+    let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
+    // Where not one Machine was read, the status says how many there are.
+    let seen = !names.is_empty() || machines::live(live, CORE, MACHINE, namespace).any(|object| stays(&object));
+    let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
+    let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
+    Set { name: key.name.clone(), value, machines: names, count }
 }
 
 /// The MachineSet that the owner would have made.

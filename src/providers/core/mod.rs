@@ -127,6 +127,7 @@ pub static PROVIDER: Provider = Provider {
     changes: changes::ALL,
     packs: &[
         ("workers", include_str!("packs/workers.yaml")),
+        ("waiting", include_str!("packs/waiting.yaml")),
         ("machine-set", include_str!("packs/machine-set.yaml")),
         ("machine-pool", include_str!("packs/machine-pool.yaml")),
         ("machine-health-check", include_str!("packs/machine-health-check.yaml")),

@@ -14,6 +14,7 @@ use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
 use crate::object::Path;
+use crate::providers::core::changes::V1BETA2;
 use crate::providers::kubeadm::config as kcp_config;
 
 /// The mirror of the control plane.
@@ -22,6 +23,7 @@ pub struct Kubeadm;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("kcp/later-config"),
+    after: Some(RuleId::of("kcp/rollout-after")),
     equal: Some(RuleId::of("kcp/equal-config")),
     later_says: None,
 };
@@ -60,6 +62,12 @@ impl Mirror for Kubeadm {
             && path.is(&["spec", "rollout", "before", "certificatesExpiryDays"])
             && path.get(new).is_some();
         is_unread.then_some(Doubt { effect: Effect::Unknown, rule: RuleId::of("kcp/rollout-before-unread") })
+    }
+
+    /// An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
+    fn shown_by(&self, member: &Member, owner: &Value, api_version: &str, versions: &Versions) -> Option<Value> {
+        let hides_order = versions.has(&V1BETA2) && api_version.ends_with("v1beta1");
+        hides_order.then(|| in_order_of(member, owner))
     }
 
     fn is_config(&self, field: &str) -> bool {
@@ -148,6 +156,35 @@ pub(crate) fn group_kind_of(reference: &Value) -> String {
         Some(group) => format!("{kind}.{group}"),
         None => kind.to_owned(),
     }
+}
+
+/// Lists of arguments, which v1beta1 has as maps: what is written through it is stored in the order of the names
+/// (`api/bootstrap/kubeadm/v1beta1/conversion.go` of Cluster API 1.11 and later).
+const ARGUMENTS: [&str; 6] = [
+    "/clusterConfiguration/apiServer/extraArgs",
+    "/clusterConfiguration/controllerManager/extraArgs",
+    "/clusterConfiguration/scheduler/extraArgs",
+    "/clusterConfiguration/etcd/local/extraArgs",
+    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
+    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
+];
+
+/// The owner with its arguments in the order in which a Machine got them, where they are the same ones.
+#[must_use]
+fn in_order_of(member: &Member, owner: &Value) -> Value {
+    let mut out = owner.clone();
+    let Some(config) = member.config.as_ref().and_then(|config| config.get("spec")) else { return out };
+    for place in ARGUMENTS {
+        let Some(have) = config.pointer(place).and_then(Value::as_array) else { continue };
+        let Some(list) = out.pointer_mut(&format!("/spec/kubeadmConfigSpec{place}")).and_then(Value::as_array_mut)
+        else {
+            continue;
+        };
+        if list.len() == have.len() && have.iter().all(|item| list.contains(item)) {
+            list.clone_from(have);
+        }
+    }
+    out
 }
 
 /// The owner with what the webhook and the schema fill in (`kubeadmcontrolplane.go` Default).

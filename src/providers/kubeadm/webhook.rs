@@ -11,6 +11,7 @@ use crate::kinds::Webhook;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::number;
 use crate::kinds::fields::{says_something, text};
+use crate::kinds::fixed::CONTENT;
 use crate::kinds::versions::parse as parse_version;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::{Need, Write, Written};
@@ -136,6 +137,9 @@ impl Webhook for KubeadmWebhooks {
             out = refusals(write.old, write.new, write.versions);
         }
         out.extend(config_webhook::refusals(write.new.pointer(place), &at, of_control_plane, write.versions));
+        if write.kind_name() == CONTROL_PLANE_TEMPLATE {
+            out.extend(strategy_filled_in(write));
+        }
         out
     }
 
@@ -143,6 +147,22 @@ impl Webhook for KubeadmWebhooks {
         write.kind.fixed?;
         Some(template::differences(write.api_version, write.old, write.new, write.versions))
     }
+}
+
+/// A template of control planes that is stored without a strategy and written as v1beta1: that version's schema fills one in
+/// (`controlplane.cluster.x-k8s.io_kubeadmcontrolplanetemplates.yaml` of Cluster API 1.11 and later), and the template cannot
+/// change. What the server holds shows that; a render does not.
+fn strategy_filled_in(write: &Write<'_>) -> Option<Refusal> {
+    let live = write.live.filter(|live| live.pointer("/metadata/uid").is_some())?;
+    let lacks = live.pointer("/spec/template/spec/rolloutStrategy").is_none_or(Value::is_null);
+    (write.api_version.ends_with("v1beta1") && write.versions.has(&V1BETA2) && lacks).then(|| Refusal {
+        rule: CONTENT,
+        path: ["spec", "template", "spec", "rollout", "strategy"].into_iter().fold(Path::root(), |at, key| at.key(key)),
+        message:
+            "it is stored without a rollout strategy, written as v1beta1 it gets one, and a template cannot change; \
+                  write it as v1beta2"
+                .to_owned(),
+    })
 }
 
 /// The ignition format, and settings of it.

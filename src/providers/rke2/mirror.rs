@@ -20,6 +20,8 @@ use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
+use crate::model::{Hold, Why};
+use crate::object::Key;
 use crate::object::{Path, Segment};
 use crate::providers::kubeadm::mirror::{clone_of, cloned_from, derived_creation};
 use crate::yaml;
@@ -84,6 +86,7 @@ pub struct Rke2;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("rke2cp/later-config"),
+    after: None,
     equal: Some(RuleId::of("rke2cp/equal-config")),
     later_says: None,
 };
@@ -108,6 +111,21 @@ impl Mirror for Rke2 {
     /// Only this provider can want what no Machine can have.
     fn perpetual(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
         self.of_specs(owner, owner, versions, now)
+    }
+
+    /// A strategy without a type: nothing fills it in, and the controller replaces nothing
+    /// (`rke2controlplane_controller.go` upgradeControlPlane).
+    fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
+        let Some(strategy) = owner.pointer("/spec/rolloutStrategy") else { return Vec::new() };
+        if text(strategy, "/type").is_some() {
+            return Vec::new();
+        }
+        vec![Hold {
+            why: Why::NoStrategy,
+            places: vec![(key.clone(), Some(Path::root().key("spec").key("rolloutStrategy").key("type")))],
+            says: "its rollout strategy has no type, so its controller replaces nothing".to_owned(),
+            over: "the rollout strategy has a type".to_owned(),
+        }]
     }
 
     fn doubt(&self, path: &Path, _basis: Basis, new: &Value) -> Option<Doubt> {

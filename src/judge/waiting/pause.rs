@@ -1,0 +1,55 @@
+//! Pauses that all owners share: of their Cluster, and by annotation. What an owner says of itself its mirror knows.
+//! Read beside `util/paused/paused.go` and `util/annotations/helpers.go` of Cluster API 1.14.
+
+use serde_json::Value;
+
+use super::side::Side;
+use crate::kinds::contract::PAUSED;
+use crate::kinds::fields::annotation;
+use crate::model::{Hold, Why};
+use crate::object::{Key, Path};
+
+/// The annotation that pauses one object, whatever its value.
+pub(in crate::judge) const ANNOTATION: &str = PAUSED;
+
+/// Whether an object carries the annotation.
+#[must_use]
+pub(in crate::judge) fn is_annotated(object: &Value) -> bool {
+    annotation(object, ANNOTATION).is_some()
+}
+
+/// Whether a Cluster pauses everything in it. Its own annotation pauses only what is done to the Cluster itself.
+#[must_use]
+pub(in crate::judge) fn is_paused_cluster(cluster: &Value) -> bool {
+    cluster.pointer("/spec/paused") == Some(&Value::Bool(true))
+}
+
+/// What keeps every controller from an object: its Cluster, or its own annotation.
+pub(in crate::judge) fn of_object(side: Side<'_>, key: &Key, object: &Value, cluster: Option<&Key>) -> Vec<Hold> {
+    let mut out = Vec::new();
+    if let Some(cluster) =
+        cluster.filter(|cluster| side.cluster(cluster).is_some_and(|value| is_paused_cluster(&value)))
+    {
+        out.push(Hold {
+            why: Why::Paused,
+            places: vec![(cluster.clone(), Some(Path::root().key("spec").key("paused")))],
+            says: format!("{cluster} is paused"),
+            over: format!("{cluster} is no longer paused"),
+        });
+    }
+    if is_annotated(object) {
+        out.push(Hold {
+            why: Why::Paused,
+            places: vec![(key.clone(), Some(annotation_path(ANNOTATION)))],
+            says: "it is paused".to_owned(),
+            over: "it is no longer paused".to_owned(),
+        });
+    }
+    out
+}
+
+/// The place of an annotation.
+#[must_use]
+pub(in crate::judge) fn annotation_path(name: &str) -> Path {
+    Path::root().key("metadata").key("annotations").key(name)
+}
