@@ -201,7 +201,7 @@ impl Case<'_> {
         let mut reasons = resolution.reasons.clone();
         reasons.extend(gate::ask(&judged));
         gate::rank(&mut reasons);
-        if prediction.compared == 0 {
+        if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
         }
         let mut warnings = prediction.warnings;

@@ -327,7 +327,7 @@ fn known_or_said(mut settled: Settled) -> Settled {
             gate: "late-value".to_owned(),
             decision: crate::effect::Decision::Undecided,
             message: format!("late value {} is not known offline: it comes from {}", settled.name, settled.source),
-            next: Some(format!("rollgate pin set {} VALUE --reason TEXT, or --live cluster", settled.name)),
+            next: Some(format!("give --live cluster, or rollgate pin set {} VALUE --reason TEXT", settled.name)),
         });
     }
     settled

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
+use crate::effect::Decision;
 use crate::exit::Exit;
 use crate::late;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
+use crate::verdict;
 
 /// Options of `pin`.
 #[derive(Debug, Args)]
@@ -240,29 +242,25 @@ fn verify(known: &mut Known<'_>, policy: &Policy, names: &[String], outside: &mu
     }
     let asked = if names.is_empty() { all() } else { names.iter().cloned().collect() };
     let pinned: BTreeSet<String> = known.pins()?.pins().iter().map(|pin| pin.name.clone()).collect();
-    let mut exit = Exit::Allow;
+    let mut worst = Decision::Allow;
     for one in known.settle(&asked, outside)? {
         let name = &one.name;
-        let (code, text) = match one.state {
-            _ if !pinned.contains(name) => (Exit::Allow, "is not pinned".to_owned()),
-            LateState::Differs => (Exit::Hold, one.reason.map(|reason| reason.message).unwrap_or_default()),
+        let (decision, text) = match one.state {
+            _ if !pinned.contains(name) => (Decision::Allow, "is not pinned".to_owned()),
+            LateState::Differs => (Decision::Hold, one.reason.map(|reason| reason.message).unwrap_or_default()),
             LateState::Pinned if one.warning.is_none() && one.source != "pin" => {
-                (Exit::Allow, format!("is what {} says", one.source))
+                (Decision::Allow, format!("is what {} says", one.source))
             }
-            LateState::Resolved => (Exit::Allow, "follows its source, the pin is not used".to_owned()),
+            LateState::Resolved => (Decision::Allow, "follows its source, the pin is not used".to_owned()),
             _ => {
                 let why = one.warning.or_else(|| one.reason.map(|reason| reason.message));
-                (Exit::Undecided, why.unwrap_or_else(|| "its source is out of reach".to_owned()))
+                (Decision::Undecided, why.unwrap_or_else(|| "its source is out of reach".to_owned()))
             }
         };
-        // Hold outweighs undecided, as everywhere.
-        exit = match (exit, code) {
-            (Exit::Hold, _) | (_, Exit::Hold) => Exit::Hold,
-            (one, other) => one.max(other),
-        };
+        worst = worst.max(decision);
         print(outside, &format!("{name}: {text}\n"))?;
     }
-    Ok(exit)
+    Ok(verdict::exit(worst))
 }
 
 /// Whether a value may be pinned at all.

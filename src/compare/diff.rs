@@ -1,6 +1,8 @@
 //! The places where two trees of one object differ, smallest places first named, whole subtrees where one side has none.
 //! Every difference is found: what is left out is only what `noise` names, and `null` equals absent as Kubernetes has it.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -140,11 +142,12 @@ impl Walk {
 
     /// Compares two lists whose items have identities.
     fn keyed(&mut self, before: &[Value], old: &[String], after: &[Value], new: &[String]) {
-        let place_of = |names: &[String], name: &String| names.iter().position(|other| other == name);
+        let was_at: HashMap<&str, usize> = old.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+        let stays: HashSet<&str> = new.iter().map(String::as_str).collect();
         let mut last = None;
         let mut moved = false;
         for (place, (value, name)) in after.iter().zip(new).enumerate() {
-            match place_of(old, name) {
+            match was_at.get(name.as_str()).copied() {
                 Some(was) => {
                     moved |= last.is_some_and(|last| was < last);
                     last = Some(was);
@@ -154,7 +157,7 @@ impl Walk {
             }
         }
         for (place, (value, name)) in before.iter().zip(old).enumerate() {
-            if place_of(new, name).is_none() {
+            if !stays.contains(name.as_str()) {
                 self.in_item(place, name, |walk| walk.note(Some(value), None));
             }
         }

@@ -60,6 +60,8 @@ pub struct Change {
     pub effect: Effect,
     /// What it moves besides Machines.
     pub touches: Option<Touches>,
+    /// Whether a pause or a strategy keeps a rollout back that is due by this; its effect is latent then.
+    pub waits: bool,
     /// Rule or mirror cause that decided, such as `kcp/version`; empty until it was judged.
     pub rule: String,
     /// One sentence for a person.
@@ -95,6 +97,7 @@ impl Change {
             symbol: None,
             effect: Effect::Unknown,
             touches: None,
+            waits: false,
             rule: String::new(),
             because: String::new(),
             source: String::new(),

@@ -303,7 +303,7 @@ impl Subject<'_> {
             return answer;
         };
         let because = format!("{}; {why}", answer.because.trim_end_matches('.'));
-        Answer { effect: Effect::Latent, because, ..answer }
+        Answer { effect: Effect::Latent, because, waits: true, ..answer }
     }
 
     /// Whether a field has the same value on both sides once defaults are filled in.

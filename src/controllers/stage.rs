@@ -2,8 +2,8 @@
 //! References are collected only when something asks for them, because that parses every owner.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -39,6 +39,10 @@ pub(super) struct Stage<'a> {
     members: OnceLock<HashMap<String, Vec<Key>>>,
     /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
     shown: Mutex<BTreeMap<String, bool>>,
+    /// Owners of the workers of a Cluster by kind and name in its topology.
+    groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    /// Kinds, and kinds with a name, that are known not to be there.
+    absent: OnceLock<(HashSet<&'a str>, HashSet<(&'a str, &'a str)>)>,
     /// Answers about whole objects that many leaves ask for.
     remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
@@ -49,6 +53,9 @@ pub(super) struct Reference {
     /// Who refers.
     pub(super) from: Key,
 }
+
+/// The owners of the workers of one Cluster, by their kind and their name in its topology.
+pub(super) type Groups = HashMap<(String, String), Key>;
 
 /// Kinds that own Machines or stand between an owner and its Machines.
 const REFERRERS: &[&str] = &[
@@ -87,6 +94,8 @@ impl<'a> Stage<'a> {
             owners: OnceLock::new(),
             members: OnceLock::new(),
             shown: Mutex::new(BTreeMap::new()),
+            groups: Mutex::new(HashMap::new()),
+            absent: OnceLock::new(),
             remembered: Mutex::new(HashMap::new()),
         }
     }
@@ -224,13 +233,52 @@ impl<'a> Stage<'a> {
     /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.
     #[must_use]
     pub(super) fn is_absent(&self, key: &Key) -> bool {
+        let (kinds, names) = self.absent.get_or_init(|| self.read_absent());
+        let absent = kinds.contains(key.kind.as_str()) || names.contains(&(key.kind.as_str(), key.name.as_str()));
+        absent && !self.is_live(key)
+    }
+
+    /// What is known not to be there: kinds that were asked for or listed, and single objects by kind and name.
+    fn read_absent(&self) -> (HashSet<&'a str>, HashSet<(&'a str, &'a str)>) {
         let world = self.scene.world;
-        let is_kind = |text: &str| text.split(['.', ' ']).next() == Some(key.kind.as_str());
-        let asked = world.absent.iter().any(|absent| match absent.what.strip_prefix("kind ") {
-            Some(kind) => is_kind(kind),
-            None => is_kind(&absent.what) && absent.what.rsplit([' ', '/']).next() == Some(key.name.as_str()),
-        });
-        (asked || world.source.resource_versions.keys().any(|listed| is_kind(listed))) && !self.is_live(key)
+        let kind_of = |text: &'a str| text.split(['.', ' ']).next().unwrap_or_default();
+        let mut kinds: HashSet<&str> = world.source.resource_versions.keys().map(|listed| kind_of(listed)).collect();
+        let mut names = HashSet::new();
+        for absent in &world.absent {
+            match absent.what.strip_prefix("kind ") {
+                Some(kind) => {
+                    kinds.insert(kind_of(kind));
+                }
+                None => {
+                    let name = absent.what.rsplit([' ', '/']).next().unwrap_or_default();
+                    names.insert((kind_of(&absent.what), name));
+                }
+            }
+        }
+        (kinds, names)
+    }
+
+    /// The owners of the workers of a Cluster by kind and name in its topology; the first where two claim one.
+    pub(super) fn owners_by_group(&self, cluster: &Key) -> Arc<Groups> {
+        let known = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = known().get(cluster) {
+            return Arc::clone(groups);
+        }
+        let mut groups = Groups::new();
+        for owner in self.owners_of(cluster) {
+            let own = match owner.kind.as_str() {
+                "MachineDeployment" => "topology.cluster.x-k8s.io/deployment-name",
+                "MachinePool" => "topology.cluster.x-k8s.io/pool-name",
+                _ => continue,
+            };
+            let Some(value) = self.before(owner) else { continue };
+            if let Some(name) = super::machines::label(&value, own) {
+                groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
+            }
+        }
+        let groups = Arc::new(groups);
+        known().insert(cluster.clone(), Arc::clone(&groups));
+        groups
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.

@@ -35,6 +35,7 @@ pub(super) fn renamed(
         because,
         source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
+        waits: false,
     };
     if begins_with(change, "metadata") {
         let because = "labels and annotations of a template object reach no Machine".to_owned();

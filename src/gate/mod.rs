@@ -52,17 +52,7 @@ pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
 
 /// Puts the weightiest answers first; among equals the order of the gates stays.
 pub fn rank(reasons: &mut [Reason]) {
-    reasons.sort_by_key(|reason| std::cmp::Reverse(weight(reason.decision)));
-}
-
-/// A hold is said before a doubt: what is known to be bad outweighs what is not known.
-const fn weight(decision: Decision) -> u8 {
-    match decision {
-        Decision::Hold => 3,
-        Decision::Undecided => 2,
-        Decision::Warn => 1,
-        Decision::Allow => 0,
-    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
 }
 
 /// The decision that a policy's answer stands for.

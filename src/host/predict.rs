@@ -1,6 +1,8 @@
 //! Every object that the host is about to write or delete, before and after.
 //! Objects whose text is the same on both sides are counted and never read; trees live as long as their pair.
 
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
 use super::answered::{Answered, Mode};
@@ -9,6 +11,7 @@ use super::argo::Application;
 use super::ask::Write;
 use super::locate::{Located, Locator};
 use super::pairs::refused_by_schema;
+use super::removals::Takers;
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
 use super::{foreign, kinds, method, referred, rename, reprint};
@@ -142,6 +145,8 @@ pub(super) struct Run<'a> {
     pub(super) reshaped: usize,
     /// What becomes of each write.
     pub(super) mode: Mode,
+    /// What goes with other objects.
+    pub(super) takers: OnceLock<Takers<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -156,7 +161,20 @@ impl<'a> Run<'a> {
         });
         let (blind, homeless) = (Vec::new(), Vec::new());
         let mode = Mode::default();
-        Ok(Self { sorted, rendered, world, locator, way, out, argo, blind, homeless, reshaped: 0, mode })
+        Ok(Self {
+            sorted,
+            rendered,
+            world,
+            locator,
+            way,
+            out,
+            argo,
+            blind,
+            homeless,
+            reshaped: 0,
+            mode,
+            takers: OnceLock::new(),
+        })
     }
 
     /// Looks at everything, and gives what came out.
@@ -196,6 +214,7 @@ impl<'a> Run<'a> {
             homeless: Vec::new(),
             reshaped: 0,
             mode: self.mode.fresh(),
+            takers: OnceLock::new(),
         };
         part.write(object)?;
         Ok(part)

@@ -1,6 +1,8 @@
 //! What goes away: objects that the last manifest has and the stream lacks, and those that a hook of the same name
 //! takes the place of. What could go away unseen is doubt.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::locate::Located;
@@ -141,33 +143,16 @@ impl Run<'_> {
     }
 
     /// Live objects that are compared and go with another one.
-    fn taken_by(&self, gone: &Object) -> Vec<Key> {
-        let kind = gone.value().ok().and_then(|value| Some(value.pointer("/spec/names/kind")?.as_str()?.to_owned()));
-        let flux = |object: &Object, toolkit: &str| {
-            let value = object.value().ok();
-            let label = |end: &str| {
-                let place = format!("/metadata/labels/{toolkit}~1{end}");
-                value.as_ref().and_then(|value| value.pointer(&place)).and_then(Value::as_str).map(str::to_owned)
-            };
-            label("name").as_deref() == Some(gone.key.name.as_str())
-                && (gone.key.namespace.is_none() || label("namespace") == gone.key.namespace)
-        };
-        let goes = |object: &&Object| match gone.key.kind.as_str() {
-            "Namespace" => object.key.namespace.as_deref() == Some(gone.key.name.as_str()),
-            "CustomResourceDefinition" => {
-                let group = gone.key.name.split_once('.').map(|(_, group)| group);
-                group == Some(object.key.group.as_str()) && kind.as_ref().is_none_or(|kind| *kind == object.key.kind)
-            }
-            "HelmRelease" => flux(object, "helm.toolkit.fluxcd.io"),
-            _ => flux(object, "kustomize.toolkit.fluxcd.io"),
-        };
-        let compared = self.world.live.objects().iter().filter(|object| kinds::is_compared(&object.key));
-        compared.filter(goes).map(|object| object.key.clone()).collect()
+    fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
+        let takers = self.takers.get_or_init(|| Takers::of(self.world.live.objects()));
+        takers.taken_by(gone)
     }
 
     /// Adds live objects that the host deletes because a hook of that name is made anew.
     pub(super) fn hooks(&mut self) -> Result<(), LoadError> {
         let host = self.world.host.kind;
+        let removed = self.out.pairs.iter().filter(|pair| pair.action == Action::Delete);
+        let mut removed: HashSet<Key> = removed.map(|pair| pair.key.clone()).collect();
         for hook in std::mem::take(&mut self.sorted.hooks) {
             if self.way.is_none() || !stream::recreates(hook.value()?.as_ref(), host) {
                 continue;
@@ -181,16 +166,72 @@ impl Run<'_> {
                 continue;
             }
             let Located::Found(live) = self.locator.in_live(&self.world.live, &hook.key) else { continue };
-            if self.out.pairs.iter().any(|pair| pair.key == live.key && pair.action == Action::Delete) {
+            if removed.contains(&live.key) {
                 continue;
             }
             let Some(value) = self.live_value(live) else { continue };
+            removed.insert(live.key.clone());
             let mut pair = deleted(live, value);
             "host/hook-recreates".clone_into(&mut pair.rule);
             pair.because = "the host deletes the live object before it makes the hook of the same name anew".to_owned();
             self.out.pairs.push(pair);
         }
         Ok(())
+    }
+}
+
+/// Compared live objects by what takes them along when it is deleted; made when the first such object goes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Takers<'a> {
+    namespaces: HashMap<&'a str, Vec<&'a Key>>,
+    groups: HashMap<&'a str, Vec<&'a Key>>,
+    /// By the toolkit of Flux and the name of its object, with the namespace of that.
+    flux: HashMap<(&'static str, String), Vec<(Option<String>, &'a Key)>>,
+}
+
+/// The toolkits of Flux whose objects prune what they made.
+const TOOLKITS: [&str; 2] = ["helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"];
+
+impl<'a> Takers<'a> {
+    fn of(live: &'a [Object]) -> Self {
+        let mut takers = Self::default();
+        for object in live.iter().filter(|object| kinds::is_compared(&object.key)) {
+            let key = &object.key;
+            if let Some(namespace) = &key.namespace {
+                takers.namespaces.entry(namespace).or_default().push(key);
+            }
+            takers.groups.entry(&key.group).or_default().push(key);
+            if !TOOLKITS.iter().any(|toolkit| object.may_say(toolkit)) {
+                continue;
+            }
+            let Ok(value) = object.value() else { continue };
+            let Some(labels) = value.pointer("/metadata/labels") else { continue };
+            for toolkit in TOOLKITS {
+                let label = |end: &str| labels.get(format!("{toolkit}/{end}"))?.as_str().map(str::to_owned);
+                if let Some(name) = label("name") {
+                    takers.flux.entry((toolkit, name)).or_default().push((label("namespace"), key));
+                }
+            }
+        }
+        takers
+    }
+
+    fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
+        let Key { kind, namespace, name, .. } = &gone.key;
+        let toolkit = match kind.as_str() {
+            "Namespace" => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
+            "CustomResourceDefinition" => {
+                let value = gone.value().ok();
+                let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
+                let group = name.split_once('.').map_or("", |(_, group)| group);
+                let of_group = self.groups.get(group).into_iter().flatten().copied();
+                return of_group.filter(|key| kind.is_none_or(|kind| kind == key.kind)).collect();
+            }
+            "HelmRelease" => TOOLKITS[0],
+            _ => TOOLKITS[1],
+        };
+        let made = self.flux.get(&(toolkit, name.clone())).into_iter().flatten();
+        made.filter(|(place, _)| namespace.is_none() || place == namespace).map(|(_, key)| *key).collect()
     }
 }
 

@@ -175,7 +175,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>,
         && !pin.secret
     {
         let message = format!("late value {}: the pinned value {:?} {why}", value.name, pin.value);
-        let next = format!("rollgate pin set {} VALUE --reason TEXT, or correct its type in the policy", value.name);
+        let next = format!("correct its type in the policy, or rollgate pin set {} VALUE --reason TEXT", value.name);
         let reason = reason(LATE, Decision::Undecided, message, Some(next));
         return Settled { reason: Some(reason), ..blank(value, LateState::Invalid, "pin") };
     }
@@ -213,7 +213,7 @@ fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str) ->
             day(pin),
             reading.source
         );
-        (message, format!("put the old value back, or rollgate pin unset {name} --reason TEXT to take the new one"))
+        (message, format!("put the old value back; to take the new one: rollgate pin unset {name} --reason TEXT"))
     } else {
         let message = format!(
             "late value {name} is pinned to {} since {} and {} now says {text}",
@@ -223,7 +223,7 @@ fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str) ->
         );
         (
             message,
-            format!("put {} back, or rollgate pin set {name} {text} --reason TEXT to take the new value", pin.value),
+            format!("put {} back; to take the new value: rollgate pin set {name} {text} --reason TEXT", pin.value),
         )
     };
     Settled {

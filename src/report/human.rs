@@ -1,5 +1,6 @@
 //! The report for people: the verdict first, then each reason with its next command, then the evidence.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -83,15 +84,15 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 /// What happens, in one line that counts Machines.
 #[must_use]
 pub fn summary(report: &Report) -> String {
+    let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
+    let clusters: HashSet<(&Option<String>, &String)> = deleted
+        .filter(|rollout| rollout.owner.kind == "Cluster")
+        .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
+        .collect();
     let count = |effect: Effect| -> (u64, bool) {
         // What a Cluster takes with it is in its own count.
         let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != "Cluster"
-                && report.rollouts.iter().any(|other| {
-                    other.effect == Effect::Delete
-                        && (other.owner.kind.as_str(), &other.owner.name) == ("Cluster", &rollout.cluster)
-                        && other.owner.namespace == rollout.owner.namespace
-                })
+            rollout.owner.kind != "Cluster" && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
         };
         let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
         those.fold((0, true), |(sum, known), rollout| {

@@ -72,7 +72,7 @@ pub struct Reason {
 }
 
 /// Something that deserves a line of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its id, such as `pending-rollout`.

@@ -1,6 +1,7 @@
 //! Reading one document: characters, tokens, events, arena, and what Go refuses after all that.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ pub fn read_first(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>>
         Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ()),
     };
     let source = source.map_err(|()| Error { line, column: 1, message: "the text is not valid UTF-8".to_owned() })?;
-    let tree = Tree { source, arena, base, line, rest, converted };
+    let tree = Tree { source, arena, base, line, rest, converted, flow: OnceLock::new() };
     if tree.arena.seen.decode {
         tree.check_decoding()?;
     }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::blueprint::Group;
 use crate::controllers::machines::text;
-use crate::object::Path;
+use crate::object::{Path, Segment};
 
 /// Variables by name; `builtin` is one of them.
 pub(super) type Values = BTreeMap<String, Value>;
@@ -70,8 +70,11 @@ pub(super) fn of_group(cluster: &Value, values: &Values, group: &Group) -> Value
 pub(super) fn look_up(values: &Values, path: &str) -> Result<Value, String> {
     let missing = || format!("the variable {path} does not exist");
     let parsed = Path::parse(path).map_err(|_| missing())?;
-    let tree: Value = values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into();
-    parsed.get(&tree).cloned().ok_or_else(missing)
+    let (Segment::Key(name), below) = parsed.segments().split_first().ok_or_else(missing)? else {
+        return Err(missing());
+    };
+    let value = values.get(name).ok_or_else(missing)?;
+    Path::from(below.to_vec()).get(value).cloned().ok_or_else(missing)
 }
 
 /// Items of a list.

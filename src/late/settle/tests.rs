@@ -144,7 +144,7 @@ fn a_source_that_moved_holds_and_names_both_and_the_way_out() {
     );
     assert_eq!(
         reason.next.as_deref(),
-        Some("put 10.0.3.7 back, or rollgate pin set vip 10.0.9.9 --reason TEXT to take the new value")
+        Some("put 10.0.3.7 back; to take the new value: rollgate pin set vip 10.0.9.9 --reason TEXT")
     );
 }
 
