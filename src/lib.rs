@@ -5,18 +5,21 @@
 
 pub mod cli;
 pub mod compare;
-pub mod controllers;
-pub mod effect;
 pub mod exit;
 pub mod gate;
+pub mod gotemplate;
 pub mod host;
 pub mod impact;
+pub mod judge;
+pub mod kinds;
 pub mod late;
+pub mod model;
 pub mod object;
 mod parallel;
 pub mod pin;
 pub mod pipeline;
 pub mod policy;
+pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;

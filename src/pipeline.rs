@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::compare::Pair;
 use crate::compare::redact::Redactor;
-use crate::controllers::{self, Classified, Scene};
-use crate::effect::{Decision, Effect};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
+use crate::judge as controllers;
+use crate::judge::{Classified, Scene};
 use crate::late;
+use crate::model::effect::{Decision, Effect};
 use crate::object::{LoadError, Stream};
 use crate::parallel;
 use crate::pin::Pin;

@@ -1,7 +1,7 @@
 //! From reasons to one decision and one exit code: the weightiest reason decides, and a warning alone is an allow.
 
-use crate::effect::Decision;
 use crate::exit::Exit;
+use crate::model::effect::Decision;
 use crate::report::Reason;
 
 /// The decision of a run: that of its weightiest reason.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use rollgate::controllers::{Scene, classify};
 use rollgate::host::{Host, HostKind, predict};
+use rollgate::judge::{Scene, classify};
 use rollgate::object::{Inventory, Key, Stream};
 use rollgate::rules::Rules;
 use rollgate::world::{Absent, Base, BaseKind, LiveKind, LiveSource, Provider, World};

@@ -325,7 +325,7 @@ fn known_or_said(mut settled: Settled) -> Settled {
     if settled.state == LateState::Symbolic {
         settled.reason = Some(Reason {
             gate: "late-value".to_owned(),
-            decision: crate::effect::Decision::Undecided,
+            decision: crate::model::effect::Decision::Undecided,
             message: format!("late value {} is not known offline: it comes from {}", settled.name, settled.source),
             next: Some(format!("give --live cluster, or rollgate pin set {} VALUE --reason TEXT", settled.name)),
         });

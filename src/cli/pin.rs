@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
-use crate::effect::Decision;
 use crate::exit::Exit;
 use crate::late;
+use crate::model::effect::Decision;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;

@@ -8,9 +8,9 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
-use super::pair::Change;
 use super::semantic::Meaning;
 use super::within;
+use crate::model::pair::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;
 

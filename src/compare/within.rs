@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
 use super::diff::part_changes;
-use super::pair::{Change, Within};
+use crate::model::pair::{Change, Within};
 use crate::object::Path;
 use crate::yaml;
 

@@ -2,7 +2,7 @@
 
 use super::Judged;
 use crate::compare::Pair;
-use crate::effect::{Decision, Effect};
+use crate::model::effect::{Decision, Effect};
 use crate::report::{Reason, plural};
 
 /// A hold when more Machines go than the policy allows, or when their number is not known.

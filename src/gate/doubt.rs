@@ -1,7 +1,7 @@
 //! What could not be read makes the verdict undecided; it never counts as absent.
 
 use super::Judged;
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::report::Reason;
 use crate::world::Unread;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Judged, decision};
 use crate::compare::{Change, Pair};
-use crate::effect::{Decision, Effect, Touches};
+use crate::model::effect::{Decision, Effect, Touches};
 use crate::object::Key;
 use crate::policy::Gates;
 use crate::report::{Reason, sentence};

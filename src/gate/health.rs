@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{Judged, decision};
 use crate::compare::Pair;
-use crate::effect::{Decision, Effect};
 use crate::impact::Rollout;
+use crate::model::effect::{Decision, Effect};
 use crate::object::Key;
 use crate::report::{Reason, plural};
 

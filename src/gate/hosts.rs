@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{Judged, decision};
 use crate::compare::{Pair, references};
-use crate::effect::{Decision, Effect};
 use crate::impact::Rollout;
+use crate::model::effect::{Decision, Effect};
 use crate::object::{Key, Object};
 use crate::report::{Reason, plural};
 use crate::world::LiveKind;

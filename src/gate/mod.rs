@@ -10,8 +10,8 @@ mod release;
 mod window;
 
 use crate::compare::Pair;
-use crate::controllers::Classified;
-use crate::effect::Decision;
+use crate::judge::Classified;
+use crate::model::effect::Decision;
 use crate::policy::{Answer, Policy};
 use crate::report::Reason;
 use crate::world::{Unread, World};

@@ -1,7 +1,7 @@
 //! A release that somebody else is writing at this moment is nothing to build a prediction on.
 
 use super::Judged;
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::report::Reason;
 use crate::world::ReleaseStatus;
 

@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::Judged;
-use crate::effect::{Decision, Effect};
+use crate::model::effect::{Decision, Effect};
 use crate::policy::Window;
 use crate::report::Reason;
 

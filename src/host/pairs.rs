@@ -6,7 +6,7 @@ use super::predict::Run;
 use super::reprint;
 use super::write::sent;
 use crate::compare::{Action, Change, Pair, changes};
-use crate::effect::Effect;
+use crate::model::effect::Effect;
 use crate::object::{Key, LoadError, Object};
 use crate::report::Finding;
 use crate::schema;

@@ -10,7 +10,7 @@ use super::stream::{self, same_text};
 use super::write::sent;
 use super::{HostKind, kinds};
 use crate::compare::Action;
-use crate::effect::Effect;
+use crate::model::effect::Effect;
 use crate::object::{Body, Inventory, Key, LoadError, Object};
 use crate::world::LiveKind;
 

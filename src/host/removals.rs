@@ -10,13 +10,13 @@ use super::pairs::{blank, trimmed};
 use super::predict::Run;
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
-use crate::effect::Effect;
 use crate::host::HostKind;
+use crate::model::effect::Effect;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
 use crate::world::{BaseKind, LiveKind};
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Adds what the last manifest has and the stream lacks.
     pub(super) fn removals(&mut self) -> Result<(), LoadError> {
         let old = if self.way.is_none() { &self.world.live } else { &self.world.base.objects };

@@ -8,7 +8,7 @@ pub(crate) use rollout::{fewer, gone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::effect::Effect;
+use crate::model::effect::Effect;
 use crate::object::Key;
 
 /// What happens to the Machines of one owner.

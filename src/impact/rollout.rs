@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Rollout;
-use crate::controllers::{Assessment, Mirror, Unit, replicas_wanted};
-use crate::effect::Effect;
+use crate::judge::{Assessment, Mirror, Unit, replicas_wanted};
+use crate::model::effect::Effect;
 use crate::object::Key;
 
 /// The entry of an owner, where Machines are replaced, deleted or their number falls; `None` where none is.

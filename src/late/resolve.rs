@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::settle::{Evidence, LATE, Settled, reason, settle};
 use super::stream::{self, Left};
 use super::token;
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::object::Key;
 use crate::pin::Pin;
 use crate::policy::Policy;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::kind;
 use super::sources::describe;
 use super::token;
-use crate::effect::Decision;
+use crate::model::effect::Decision;
 use crate::pin::{Pin, seal};
 use crate::policy::{LateValue, PinMode, Policy};
 use crate::report::{LateState, Reason};

@@ -6,8 +6,8 @@ use super::{
     ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
 };
 use crate::compare::{Action, Change, Pair};
-use crate::controllers::Classified;
-use crate::effect::Effect;
+use crate::judge::Classified;
+use crate::model::effect::Effect;
 use crate::verdict;
 use crate::world::World;
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
-use crate::effect::{Decision, Effect, Touches};
 use crate::impact::Rollout;
+use crate::model::effect::{Decision, Effect, Touches};
 
 /// Most lines of a value that are shown.
 const LINES: usize = 6;

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::DryRunReport;
 use crate::compare::{Action, Basis, Within};
-use crate::effect::{Decision, Effect, Touches};
 use crate::host::HostKind;
 use crate::impact::Rollout;
+use crate::model::effect::{Decision, Effect, Touches};
 use crate::object::Key;
 
 /// Everything that one run has to say.

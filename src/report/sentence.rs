@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::plural;
 use crate::compare::{Change, Pair, Within};
-use crate::effect::Effect;
+use crate::model::effect::Effect;
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
-use crate::effect::Effect;
+use crate::model::effect::Effect;
 use crate::object::is_compared;
 use crate::yaml;
 

@@ -10,8 +10,8 @@ mod pages;
 mod pattern;
 mod shapes;
 mod user;
-mod versions;
 
+pub use crate::kinds::versions::{NEWEST, Versions, is_known, parse as parse_version};
 pub use explain::explain;
 pub use matching::{Asked, Gates, Hit, Rules, Shift};
 pub use meta::{check_pack, check_user_rules};
@@ -20,4 +20,3 @@ pub use pages::pages;
 pub use pattern::Pattern;
 pub use shapes::{POINTERS, Shape};
 pub use user::UserFault;
-pub use versions::{NEWEST, Versions, is_known, parse as parse_version};

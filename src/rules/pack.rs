@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Pattern;
-use super::versions::parse as parse_version;
-use crate::effect::{Effect, Touches};
+use crate::kinds::versions::parse as parse_version;
+use crate::model::effect::{Effect, Touches};
 
 /// Everything that is known about some kinds of one provider.
 #[derive(Debug, Clone, Deserialize)]

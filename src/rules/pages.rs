@@ -17,9 +17,9 @@ pub fn pages() -> Vec<(String, String)> {
 /// The list of packs.
 fn index(packs: &[Pack]) -> String {
     let mut text = String::from(
-        "# Rules\n\nMade from `src/rules/packs/*.yaml`; a test fails when they part. `rollgate explain kcp/version` and\n\
+        "# Rules\n\nMade from `src/providers/*/packs/*.yaml`; a test fails when they part. `rollgate explain kcp/version` and\n\
          `rollgate explain KubeadmControlPlane.spec.version` show the same.\n\nCauses are decided by a mirror of the controller, \
-         Machine by Machine (`src/controllers/`); rules are data, and the first\none that is about a change wins. A spec field that \
+         Machine by Machine (`src/providers/`); rules are data, and the first\none that is about a change wins. A spec field that \
          nothing names is `unknown`.\n\n| pack | provider | kinds |\n|---|---|---|\n",
     );
     for pack in packs {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::controllers::gates;
 use crate::host::{Detected, HostKind, ReleaseName, kinds};
+use crate::kinds::gates;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
 use crate::rules::Versions;

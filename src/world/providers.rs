@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Provider;
-use crate::controllers::gates;
+use crate::kinds::gates;
 
 /// One version that was found, before providers of one name are put together.
 #[derive(Debug, Clone, PartialEq, Eq)]

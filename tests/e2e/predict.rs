@@ -10,8 +10,8 @@ use std::process::Command;
 
 use jiff::Timestamp;
 use rollgate::compare::Action;
-use rollgate::effect::Effect;
 use rollgate::host::{Host, HostKind, predict};
+use rollgate::model::Effect;
 use rollgate::object::{Inventory, Key, Object};
 use rollgate::world::{Base, BaseKind, LiveKind, LiveSource, Release, ReleaseStatus, World, WriteMethod};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What a first install writes over objects that are there already and that it takes over.
 
-use rollgate::effect::Effect;
 use rollgate::host::{HostKind, predict};
+use rollgate::model::Effect;
 use rollgate::object::Key;
 use rollgate::world::{BaseKind, WriteMethod};
 use serde_json::{Value, json};

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use rollgate::compare::{Action, Pair, changes};
-use rollgate::controllers::{Scene, classify, gates};
-use rollgate::effect::Effect;
 use rollgate::host::Host;
+use rollgate::judge::{Scene, classify};
+use rollgate::kinds::gates;
+use rollgate::model::Effect;
 use rollgate::object::{Inventory, Object};
 use rollgate::rules::{Rules, Versions};
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};

@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use self::learned::Learned;
-use super::pair::{Change, Pair};
+use crate::model::pair::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
 

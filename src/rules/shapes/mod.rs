@@ -13,7 +13,7 @@ use semver::Version;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::versions::{Versions, parse};
+use crate::kinds::versions::{Versions, parse};
 
 /// One node of a shape; the short names are those of the file.
 #[derive(Debug, Clone, Deserialize)]

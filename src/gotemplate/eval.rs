@@ -1,0 +1,175 @@
+//! Runs a Go template (`text/template/exec.go`).
+
+use crate::gotemplate::Trouble;
+use crate::gotemplate::functions;
+use crate::gotemplate::parser::{Base, Node, Operand, Pipe};
+use crate::gotemplate::value::Val;
+
+/// The text that a template comes out as for some data.
+pub(crate) fn run(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
+    let mut run = Run { out: String::new(), variables: vec![(String::new(), data.clone())], left: STEPS };
+    run.block(nodes, data)?;
+    Ok(run.out)
+}
+
+/// How many nodes are run at most; a class is written by people, and nothing of theirs comes near it.
+const STEPS: usize = 100_000;
+
+/// A template that runs.
+struct Run {
+    out: String,
+    /// The variables in force, the youngest last; the first one is the data, under no name.
+    variables: Vec<(String, Val)>,
+    left: usize,
+}
+
+impl Run {
+    /// Runs nodes; variables that they declare end with them.
+    fn block(&mut self, nodes: &[Node], dot: &Val) -> Result<(), Trouble> {
+        let known = self.variables.len();
+        for node in nodes {
+            self.left = self.left.checked_sub(1).ok_or_else(|| Trouble::not_computed("a loop of very many turns"))?;
+            self.node(node, dot)?;
+        }
+        self.variables.truncate(known);
+        Ok(())
+    }
+
+    fn node(&mut self, node: &Node, dot: &Val) -> Result<(), Trouble> {
+        match node {
+            Node::Text(text) => self.out.push_str(text),
+            Node::Value(pipe) => {
+                let value = self.pipe(pipe, dot)?;
+                if pipe.into.is_empty() {
+                    self.out.push_str(&value.shown());
+                }
+            }
+            Node::If(branches) => {
+                let known = self.variables.len();
+                for (condition, body) in branches {
+                    let holds = match condition {
+                        Some(condition) => self.pipe(condition, dot)?.is_true(),
+                        None => true,
+                    };
+                    if holds {
+                        self.block(body, dot)?;
+                        break;
+                    }
+                }
+                self.variables.truncate(known);
+            }
+            Node::With(pipe, body, other) => {
+                let known = self.variables.len();
+                let value = self.pipe(pipe, dot)?;
+                if value.is_true() {
+                    self.block(body, &value)?;
+                } else {
+                    self.block(other, dot)?;
+                }
+                self.variables.truncate(known);
+            }
+            Node::Range(pipe, body, other) => self.range(pipe, body, other, dot)?,
+        }
+        Ok(())
+    }
+
+    /// A loop over a list, or over a map in the order of its keys.
+    fn range(&mut self, pipe: &Pipe, body: &[Node], other: &[Node], dot: &Val) -> Result<(), Trouble> {
+        if !pipe.into.is_empty() && !pipe.declares {
+            return Err(Trouble::not_computed("a loop that sets older variables"));
+        }
+        let bare = Pipe { into: Vec::new(), ..pipe.clone() };
+        let entries: Vec<(Val, Val)> = match self.pipe(&bare, dot)? {
+            Val::Missing => Vec::new(),
+            Val::List(items) => (0_i64..).map(Val::Int).zip(items).collect(),
+            Val::Map(map) => map.into_iter().map(|(key, value)| (Val::Text(key), value)).collect(),
+            Val::Int(_) => return Err(Trouble::not_computed("a loop over a number")),
+            other => return Err(Trouble::fails(format!("range cannot go over {}", other.word()))),
+        };
+        if entries.is_empty() {
+            return self.block(other, dot);
+        }
+        for (key, value) in entries {
+            let known = self.variables.len();
+            match pipe.into.as_slice() {
+                [] => {}
+                [one] => self.variables.push((one.clone(), value.clone())),
+                [first, second] => {
+                    self.variables.push((first.clone(), key));
+                    self.variables.push((second.clone(), value.clone()));
+                }
+                _ => return Err(Trouble::fails("a loop has more than two variables")),
+            }
+            self.block(body, &value)?;
+            self.variables.truncate(known);
+        }
+        Ok(())
+    }
+
+    /// The value of a pipeline, which is put into its variables.
+    fn pipe(&mut self, pipe: &Pipe, dot: &Val) -> Result<Val, Trouble> {
+        let mut value = None;
+        for command in &pipe.commands {
+            value = Some(self.command(command, value, dot)?);
+        }
+        let value = value.unwrap_or(Val::Missing);
+        match pipe.into.as_slice() {
+            [] => {}
+            [name] if pipe.declares => self.variables.push((name.clone(), value.clone())),
+            [name] => {
+                let known = self.variables.iter_mut().rev().find(|(known, _)| known == name);
+                known.ok_or_else(|| Trouble::fails(format!("there is no variable ${name}")))?.1 = value.clone();
+            }
+            _ => return Err(Trouble::fails("a value is put into several variables")),
+        }
+        Ok(value)
+    }
+
+    /// The value of a command; what comes out of the one before is its last argument.
+    fn command(&mut self, operands: &[Operand], last: Option<Val>, dot: &Val) -> Result<Val, Trouble> {
+        let [first, rest @ ..] = operands else { return Err(Trouble::fails("a command says nothing")) };
+        if let Base::Function(name) = &first.base {
+            return self.call(name, rest, last, dot);
+        }
+        if !rest.is_empty() || last.is_some() {
+            return Err(Trouble::fails("an argument is given to something that is no function"));
+        }
+        self.operand(first, dot)
+    }
+
+    /// The value of an operand.
+    fn operand(&mut self, operand: &Operand, dot: &Val) -> Result<Val, Trouble> {
+        let mut value = match &operand.base {
+            Base::Dot => dot.clone(),
+            Base::Variable(name) => {
+                let known = self.variables.iter().rev().find(|(known, _)| known == name);
+                known.ok_or_else(|| Trouble::fails(format!("there is no variable ${name}")))?.1.clone()
+            }
+            Base::Text(text) => Val::Text(text.clone()),
+            Base::Int(number) => Val::Int(*number),
+            Base::Float(number) => Val::Float(*number),
+            Base::Bool(yes) => Val::Bool(*yes),
+            Base::Nil => return Err(Trouble::not_computed("nil")),
+            Base::Pipe(pipe) => self.pipe(pipe, dot)?,
+            Base::Function(name) => self.call(name, &[], None, dot)?,
+        };
+        for field in &operand.fields {
+            value = value.field(field)?;
+        }
+        Ok(value)
+    }
+
+    /// Calls a function. `and` and `or` stop at the argument that decides.
+    fn call(&mut self, name: &str, operands: &[Operand], last: Option<Val>, dot: &Val) -> Result<Val, Trouble> {
+        let mut given = Vec::with_capacity(operands.len() + 1);
+        for operand in operands {
+            let value = self.operand(operand, dot)?;
+            if (name == "and" && !value.is_true()) || (name == "or" && value.is_true()) {
+                return Ok(value);
+            }
+            given.push(value);
+        }
+        given.extend(last);
+        functions::call(name, given)
+    }
+}

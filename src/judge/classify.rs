@@ -1,0 +1,412 @@
+//! Sets the effect of every change of every pair, and weighs what happens to Machines.
+//! Owners come first, because a renamed template does what its owner's moved reference does.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::compare::{Action, Basis, Pair};
+use crate::judge::admission;
+use crate::judge::admission::Refusal;
+use crate::judge::admission::{Admission, Sides};
+use crate::judge::deletions;
+use crate::judge::deletions::Deletion;
+use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::stage::Stage;
+use crate::judge::subject;
+use crate::judge::subject::Subject;
+use crate::judge::verdict::Answer;
+use crate::judge::{Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, weigh};
+use crate::kinds::{gates, hub};
+use crate::model::effect::Effect;
+use crate::object::Key;
+use crate::parallel;
+use crate::report::Finding;
+use crate::rules::{Rules, Versions};
+
+/// What is to be written into one pair.
+#[derive(Default)]
+struct Outcome {
+    answers: Vec<Answer>,
+    effect: Effect,
+    rule: String,
+    because: String,
+    basis: Option<Basis>,
+}
+
+/// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
+/// the worse answer counts.
+pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+    let mut runs = Versions::candidates(scene.world).into_iter().map(|versions| {
+        let stage = Stage::new(*scene, pairs, rules, versions);
+        let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
+        (judge_all(&stage, &mut out), out)
+    });
+    let (mut outcomes, mut out) = runs.next().unwrap_or_default();
+    for (others, other) in runs {
+        outcomes.iter_mut().zip(others).for_each(|(outcome, other)| outcome.take_worse(other));
+        out.add(other);
+    }
+    for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
+        for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
+            answer.write(change);
+        }
+        // An effect that is there already is a fact of the host, such as a refusal: it stays unless this is worse.
+        if pair.effect <= outcome.effect {
+            pair.effect = outcome.effect;
+            pair.rule = outcome.rule;
+            pair.because = outcome.because;
+        }
+        pair.basis = outcome.basis;
+        pair.settle();
+    }
+    out.findings.extend(half_applied::finding(pairs, scene.world));
+    out
+}
+
+impl Outcome {
+    /// Keeps the worse of two outcomes of the same pair.
+    fn take_worse(&mut self, other: Self) {
+        for (answer, other) in self.answers.iter_mut().zip(other.answers) {
+            if other.outweighs(answer) {
+                *answer = other;
+            }
+        }
+        if other.effect > self.effect {
+            (self.effect, self.rule, self.because) = (other.effect, other.rule, other.because);
+        }
+    }
+}
+
+/// What came out about one pair.
+struct Found {
+    outcome: Outcome,
+    /// What was found beside it.
+    beside: Classified,
+    /// What a moved template reference of it does, where it owns Machines.
+    moved: Option<Effect>,
+    /// Where a new object needs a feature gate of which nobody said whether it is on.
+    open: Vec<gates::Open>,
+}
+
+/// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
+fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
+    let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
+    stage.look_for_gates();
+    let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
+    let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
+    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
+    let mut open = Vec::new();
+    for (pair, found) in stage.pairs.iter().zip(found) {
+        outcomes.push(found.map(|found| {
+            out.extend(found.beside);
+            open.push((&pair.key, found.open));
+            moved.extend(found.moved.map(|effect| (pair.key.clone(), effect)));
+            found.outcome
+        }));
+    }
+    out.findings.extend(dangling::findings(stage));
+    out.warnings.extend(gates::warnings(&open));
+    stage
+        .pairs
+        .iter()
+        .zip(outcomes)
+        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out)))
+        .collect()
+}
+
+/// Sends one side of a pair through the API server, with what the topology webhooks say too.
+fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
+    let (sides, mut admission) = admission::admit(pair, &stage.versions, &|gate| stage.gate(gate))?;
+    if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
+        admission.refusals.extend(topology::refusals(stage, &pair.key, &sides.old, &sides.new));
+    }
+    Some((sides, admission))
+}
+
+/// Whether the write of an object is refused: by its admission, or as the host foresaw.
+fn is_refused(pair: &Pair, admission: &Admission) -> bool {
+    pair.effect == Effect::Rejected || (pair.action != Action::Unchanged && !admission.refusals.is_empty())
+}
+
+/// One side of a pair in the superset form.
+fn superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
+    side.map(|value| hub::value(&pair.key.kind, &pair.api_version, value, &stage.versions))
+}
+
+/// The outcome of a pair that is no renamed template.
+fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
+    let mut beside = Classified::default();
+    let mut open = Vec::new();
+    let (mut outcome, mut is_owner) = (Outcome::default(), pair.key.kind == "MachinePool");
+    match (pair.action, admitted(stage, pair)) {
+        (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
+        (Action::Create, admitted) => {
+            let admission = admitted.map(|(_, admission)| admission);
+            outcome = created(stage, pair, admission.as_ref(), &mut beside);
+            open.extend(admission.into_iter().flat_map(|admission| admission.open));
+        }
+        (Action::Update | Action::Unchanged, Some((sides, admission))) => {
+            let subject = match Mirror::of(&pair.key) {
+                Some(mirror) => Whole::Owner(Box::new(Assessment::of(stage, &pair.key, mirror, sides))),
+                None => Whole::Plain(sides),
+            };
+            outcome = updated(stage, pair, &subject, &admission, &mut beside);
+            if let Whole::Owner(assessment) = &subject {
+                is_owner = true;
+                weigh::owner(stage, pair, assessment, is_refused(pair, &admission), &mut beside);
+            }
+        }
+        (Action::Update | Action::Unchanged, None) => {}
+    }
+    let moved = is_owner.then(|| moved_reference(pair, &outcome.answers));
+    Found { outcome, beside, moved, open }
+}
+
+/// Both sides of an object, judged as an owner of Machines where it is one.
+enum Whole {
+    Owner(Box<Assessment>),
+    Plain(Sides),
+}
+
+impl Whole {
+    /// The object before and after the write.
+    fn sides(&self) -> (&Value, &Value) {
+        match self {
+            Self::Owner(assessment) => (&assessment.old, &assessment.new),
+            Self::Plain(sides) => (&sides.old, &sides.new),
+        }
+    }
+
+    fn assessment(&self) -> Option<&Assessment> {
+        match self {
+            Self::Owner(assessment) => Some(assessment),
+            Self::Plain(_) => None,
+        }
+    }
+}
+
+/// An object goes.
+fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
+    let old = superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
+    let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
+    let answers = pair.changes.iter().map(|_| Answer {
+        effect,
+        touches: None,
+        rule: rule.to_owned(),
+        because: because.clone(),
+        source: String::new(),
+        finding: None,
+        waits: false,
+    });
+    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.to_owned(), because, basis: None };
+    out.rollouts.extend(rollouts);
+    out.findings.extend(findings);
+    outcome
+}
+
+/// An object is new: nothing that exists is touched, and its Machines are named.
+fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &mut Classified) -> Outcome {
+    if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
+        return outcome;
+    }
+    let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
+    let because = if replicas::makes_machines(&pair.key, &new) {
+        let count = replicas::wanted(&new, None);
+        out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
+        format!("it is new and makes {count} Machines; none that exists is touched")
+    } else if pair.key.kind == "MachineHealthCheck" {
+        out.warnings.push(format!("{} is new: Machines that fail it are replaced as soon as it is seen", pair.key));
+        "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned()
+    } else {
+        "it is new; no Machine that exists is touched".to_owned()
+    };
+    let answers = pair.changes.iter().map(|_| Answer {
+        effect: Effect::None,
+        touches: None,
+        rule: "create/new".to_owned(),
+        because: because.clone(),
+        source: String::new(),
+        finding: None,
+        waits: false,
+    });
+    Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
+}
+
+/// A new object that the API server refuses; one whose fields it only drops is noted.
+fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &mut Classified) -> Option<Outcome> {
+    let mut refused = admission.refusals.first().map(|refusal| {
+        Answer::known(stage.rules, Effect::Rejected, refusal.rule)
+            .saying(format!("{}: {}", refusal.path, refusal.message))
+    });
+    if !admission.dropped.is_empty() {
+        let places: Vec<String> = admission.dropped.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        if stage.is_strict() {
+            let answer = Answer::known(stage.rules, Effect::Rejected, "schema/unknown-field-refused");
+            let because = format!("{places}: {}", answer.because);
+            refused.get_or_insert(answer.saying(because));
+        } else {
+            let message = format!(
+                "{places}: {} has no such field in this version; the API server drops it without a word",
+                pair.key.kind
+            );
+            out.findings.push(Finding { id: "silent-no-op".to_owned(), object: pair.key.clone(), message });
+        }
+    }
+    refused.map(|answer| whole(pair, &answer))
+}
+
+/// One answer about a pair and everything in it.
+fn whole(pair: &Pair, answer: &Answer) -> Outcome {
+    Outcome {
+        answers: pair.changes.iter().map(|_| answer.clone()).collect(),
+        effect: answer.effect,
+        rule: answer.rule.clone(),
+        because: answer.because.clone(),
+        basis: None,
+    }
+}
+
+/// An object is changed.
+fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission, out: &mut Classified) -> Outcome {
+    let assessment = whole.assessment();
+    let (old, new) = whole.sides();
+    let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
+    let used_by = used_by(stage, pair);
+    let subject = Subject {
+        assessment,
+        refusals,
+        open: if pair.action == Action::Update { &admission.open } else { &[] },
+        dropped: &admission.dropped,
+        same: admission.same,
+        as_go: admission.as_go,
+        ..Subject::of(stage, pair, (old, new), &used_by)
+    };
+    let mut answers = subject::changes(&subject, pair);
+    if let Some(refusal) = refusals.first() {
+        // What is refused as a whole does nothing, whatever the field would do.
+        for answer in answers.iter_mut().filter(|answer| answer.effect > Effect::Rejected) {
+            *answer = Answer::known(stage.rules, Effect::Rejected, refusal.rule)
+                .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
+        }
+    }
+    if pair.key.kind == "Cluster" {
+        unpaused(stage, pair, old, new, &mut answers);
+    }
+    for (change, answer) in pair.changes.iter().zip(&answers) {
+        if let Some(id) = &answer.finding {
+            let message = format!("{}: {}", change.path, answer.because);
+            out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
+        }
+    }
+    let of_topology = matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass")
+        || used_by.iter().any(|kind| kind == "ClusterClass");
+    if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
+        out.rollouts.extend(topology::rollouts(stage, &pair.key, old, new));
+    }
+    if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {
+        out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (old, new), (&pair.changes, &answers)));
+    }
+
+    let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
+    // A refusal that no change carries still refuses the write.
+    if let Some(refusal) = refusals.first()
+        && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
+    {
+        outcome.effect = Effect::Rejected;
+        outcome.rule = refusal.rule.to_owned();
+        outcome.because = format!("{}: {}", refusal.path, refusal.message);
+    }
+    outcome
+}
+
+/// Kinds and families of what refers to an object; `nobody` where nothing does.
+fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
+    let wanted = pair.key.kind.ends_with("Template") || matches!(pair.key.kind.as_str(), "Secret" | "ConfigMap");
+    if !wanted {
+        return Vec::new();
+    }
+    let mut out: Vec<String> = Vec::new();
+    for reference in stage.referrers(&pair.key) {
+        let from = &reference.from;
+        let family = match from.kind.as_str() {
+            "KubeadmControlPlane" | "KubeadmControlPlaneTemplate" | "KubeadmConfigTemplate" => Some("bootstrap"),
+            "RKE2ControlPlane" | "RKE2ControlPlaneTemplate" | "RKE2ConfigTemplate" => Some("bootstrap"),
+            _ if from.group == "infrastructure.cluster.x-k8s.io" => Some("infrastructure"),
+            _ => None,
+        };
+        out.push(from.kind.clone());
+        out.extend(family.map(str::to_owned));
+    }
+    if out.is_empty() {
+        out.push("nobody".to_owned());
+    }
+    out
+}
+
+/// A Cluster that is no longer paused lets everything go that waited in it.
+fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &mut [Answer]) {
+    if !Stage::is_paused(old, Some(old)) || Stage::is_paused(new, Some(new)) {
+        return;
+    }
+    let mut doubt = false;
+    let mut waiting = 0;
+    for key in stage.owners_of(&pair.key) {
+        let Some(mirror) = Mirror::of(key) else { continue };
+        let (Some(before), Some(after)) = (stage.before(key), stage.after(key)) else { continue };
+        let assessment = Assessment::of(stage, key, mirror, Sides { old: before, new: after });
+        doubt |= assessment.basis == Basis::Specs;
+        waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
+    }
+    let path = |text: &str| text == "spec.paused" || text.contains("cluster.x-k8s.io/paused");
+    for (change, answer) in pair.changes.iter().zip(answers) {
+        if path(&change.path.to_string()) && (doubt || waiting > 0) {
+            let because = if waiting > 0 {
+                format!("the cluster is no longer paused, and {waiting} Machines that are out of date are replaced")
+            } else {
+                "the cluster is no longer paused; whether Machines are out of date depends on the Machines, which could not be read"
+                    .to_owned()
+            };
+            *answer = Answer::known(stage.rules, Effect::Rollout, "cluster/unpaused").saying(because);
+        }
+    }
+}
+
+/// What a moved template reference of an owner does to its Machines.
+fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
+    let about_reference = |path: &str| path.contains("infrastructureRef") || path.contains("configRef");
+    let found = pair
+        .changes
+        .iter()
+        .zip(answers)
+        .filter(|(change, _)| about_reference(&change.path.to_string()) || change.path.segments().len() < 4);
+    found.map(|(_, answer)| answer.effect).filter(|effect| *effect <= Effect::Rollout).max().unwrap_or_default()
+}
+
+/// A template that takes the place of another one.
+fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
+    if pair.action == Action::Create
+        && let Some((_, admission)) = admitted(stage, pair)
+    {
+        if let Some(outcome) = refused_as_new(stage, pair, &admission, out) {
+            return outcome;
+        }
+        // It takes the place of one that did without: this is no first install, of which a note is enough.
+        if let Some(open) = admission.open.first() {
+            let answer = Answer::known(stage.rules, Effect::Unknown, "gate/open");
+            return whole(pair, &answer.saying(format!("{}: {}", open.path, open.because())));
+        }
+    }
+    let from = pair.renamed_from.clone().unwrap_or_default();
+    let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();
+    let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
+    let subject = Subject::of(stage, pair, (&old, &new), &used_by);
+    let answer = |change| subject.heard(change, templates::renamed(stage, pair, &from, moved, change));
+    let answers: Vec<Answer> = pair.changes.iter().map(answer).collect();
+    let referrers = stage.referrers(&pair.key);
+    let effect = referrers.iter().filter_map(|reference| moved.get(&reference.from)).copied().max().unwrap_or_default();
+    out.findings.extend(templates::same_content(pair, &from, effect));
+    let because = format!("it takes the place of {from}; alone it does nothing, the reference that moves to it does");
+    Outcome { answers, rule: "template/renamed".to_owned(), because, ..Outcome::default() }
+}

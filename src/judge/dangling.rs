@@ -1,0 +1,39 @@
+//! References to templates that nobody has: neither the release, nor what was read. The controller that follows one stops
+//! with an error, or makes no Machine any more, and no webhook says so.
+
+use crate::compare::{Action, references};
+use crate::judge::stage::Stage;
+use crate::object::Key;
+use crate::report::Finding;
+use crate::world::LiveKind;
+
+/// A finding for each template that a written object refers to anew and that is not there.
+#[must_use]
+pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
+    // With nothing to look at nothing can be missed.
+    if stage.scene.world.source.kind == LiveKind::None {
+        return Vec::new();
+    }
+    let mut out: Vec<Finding> = Vec::new();
+    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
+        let Some(predicted) = &pair.predicted else { continue };
+        let old = pair.live.as_ref().map(references).unwrap_or_default();
+        for reference in references(predicted).into_iter().filter(|reference| reference.kind.ends_with("Template")) {
+            let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
+            let target = Key {
+                group: reference.group.clone().unwrap_or_default(),
+                kind: reference.kind.clone(),
+                namespace: reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
+                name: reference.name.clone(),
+            };
+            if is_new && !target.group.is_empty() && stage.written_after(&target).is_none() {
+                let message = format!(
+                    "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",
+                    pair.key, reference.path
+                );
+                out.push(Finding { id: "dangling-reference".to_owned(), object: pair.key.clone(), message });
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,189 @@
+//! What the deletion of an object does: to its own Machines, or to those that still need it.
+
+use serde_json::Value;
+
+use crate::impact::Rollout;
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::kinds::machines;
+use crate::model::effect::Effect;
+use crate::object::Key;
+use crate::report::Finding;
+
+/// The answer about a deleted object.
+#[derive(Debug, Clone)]
+pub(crate) struct Deletion {
+    /// What it does to Machines.
+    pub(crate) effect: Effect,
+    /// Rule that decided.
+    pub(crate) rule: &'static str,
+    /// One sentence.
+    pub(crate) because: String,
+    /// Machines that go.
+    pub(crate) rollouts: Vec<Rollout>,
+    /// What deserves a line of its own.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Judges the deletion of an object.
+#[must_use]
+pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+    match (key.group.as_str(), key.kind.as_str()) {
+        ("cluster.x-k8s.io", "Cluster") => cluster(stage, key),
+        ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine") => {
+            owner(stage, key, old, "delete/workers")
+        }
+        ("controlplane.cluster.x-k8s.io", kind) if !kind.ends_with("Template") => {
+            owner(stage, key, old, "delete/control-plane")
+        }
+        ("cluster.x-k8s.io", "ClusterClass") => {
+            let users = crate::judge::topology::users_of_deleted(stage, key);
+            if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
+        }
+        ("cluster.x-k8s.io", "MachineHealthCheck") => plain(
+            Effect::None,
+            "delete/health-check",
+            "unhealthy Machines are no longer replaced; no Machine is touched",
+        ),
+        ("infrastructure.cluster.x-k8s.io", kind) if kind.ends_with("Cluster") => plain(
+            Effect::Delete,
+            "delete/infrastructure",
+            "the networks and load balancers of the cluster are torn down while its Machines need them",
+        ),
+        _ => referred_to(stage, key),
+    }
+}
+
+/// The webhook lets no class go that a cluster has (`clusterclass.go` ValidateDelete). Helm 3 does not say so.
+fn class_in_use(key: &Key, users: &[String]) -> Deletion {
+    let because = format!(
+        "the webhook refuses to delete {key} while the clusters {} have it; it stays, and no release owns it any more",
+        users.join(", ")
+    );
+    let message = because.clone();
+    let finding = Finding { id: "removed-in-use".to_owned(), object: key.clone(), message };
+    Deletion { findings: vec![finding], ..plain(Effect::Rejected, "delete/class-in-use", &because) }
+}
+
+/// An answer without Machines.
+fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
+    Deletion { effect, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
+}
+
+/// An owner goes, with its Machines.
+fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Deletion {
+    if rule == "delete/control-plane" && !replicas::makes_machines(key, old) {
+        let because =
+            format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
+        return plain(Effect::Delete, rule, &because);
+    }
+    let rollout = destroyed(stage, key, old);
+    let count = rollout.machines.unwrap_or(0);
+    let theirs = match (key.kind.as_str(), count) {
+        ("Machine", _) => "the host or server behind it is given back with it".to_owned(),
+        (_, 0) => "it has no Machines".to_owned(),
+        (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
+        (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
+    };
+    let because = format!("{key} is removed, and {theirs}");
+    let effect = if key.kind == "MachineSet" && count == 0 { Effect::None } else { Effect::Delete };
+    Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
+}
+
+/// The entry of an owner whose Machines are destroyed.
+fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
+    let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
+    let names = machine_names(stage, key, &cluster);
+    let told = if key.kind == "Machine" { 1 } else { replicas::wanted(old, None) };
+    let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
+    Rollout {
+        owner: key.clone(),
+        cluster,
+        effect: Effect::Delete,
+        replicas: Some(0),
+        machines: Some(machines),
+        machine_names: names,
+        max_surge: None,
+        max_unavailable: None,
+        steps: vec![match machines {
+            1 => "drains and deletes the Machine; none takes its place".to_owned(),
+            count => format!("drains and deletes all {count} Machines at once; none takes their place"),
+        }],
+        causes: vec![format!("{key} is removed")],
+    }
+}
+
+/// Names of the Machines of an owner, where they were read.
+pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
+    match key.kind.as_str() {
+        "Machine" => vec![key.name.clone()],
+        "MachineDeployment" => crate::providers::core::machine_deployment::sets(stage.scene, key, &stage.versions)
+            .into_iter()
+            .flat_map(|set| set.machines)
+            .collect(),
+        "MachineSet" => {
+            let own = stage.scene.world.live.owned_by("MachineSet", &key.name);
+            own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
+                .map(|object| object.key.name.clone())
+                .collect()
+        }
+        _ => machines::of_control_plane(stage.scene, key, cluster, &stage.versions)
+            .into_iter()
+            .map(|member| member.name)
+            .collect(),
+    }
+}
+
+/// A Cluster goes, with everything in it.
+fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
+    let mut rollouts = Vec::new();
+    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
+        let live = stage.scene.world.live.get(owner).and_then(|object| machines::read(object, &stage.versions));
+        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
+    }
+    let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
+    if rollouts.is_empty() {
+        rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
+    }
+    let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
+    Deletion { effect: Effect::Delete, rule: "delete/cluster", because, rollouts, findings: Vec::new() }
+}
+
+/// Something that others may refer to goes.
+fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
+    let referrers = stage.referrers(key);
+    if let Some(first) = referrers.first() {
+        let from = &first.from;
+        let because = match from.kind.as_str() {
+            "MachineDeployment" | "MachineSet" | "MachinePool" => format!(
+                "{from} still refers to it: Machines that run are untouched, but no new one can be made, also not in place of a broken one"
+            ),
+            kind if kind.ends_with("ControlPlane") => format!(
+                "{from} still refers to it: its controller stops with an error, and nothing of the control plane is reconciled until it is back"
+            ),
+            "ClusterClass" => format!("{from} still refers to it: its clusters can no longer be reconciled"),
+            _ => format!("{from} still refers to it"),
+        };
+        let finding = Finding {
+            id: "removed-in-use".to_owned(),
+            object: key.clone(),
+            message: format!("{key} is removed, although {because}"),
+        };
+        let mut out = plain(Effect::Unknown, "delete/in-use", &because);
+        out.findings.push(finding);
+        return out;
+    }
+    let known = stage.rules.about(key).any(|pack| pack.pack != "others");
+    if known || !key.is_capi() || key.kind.ends_with("Template") {
+        return plain(
+            Effect::None,
+            "delete/unused",
+            "nothing refers to it after the write, so no Machine depends on it",
+        );
+    }
+    plain(
+        Effect::Unknown,
+        "unknown/kind",
+        "nothing is known about this kind, so its deletion may do anything to Machines",
+    )
+}

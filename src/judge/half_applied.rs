@@ -1,0 +1,49 @@
+//! What is written by the time that a refused write fails the release.
+//! Helm 3 and Helm 4 go on after a refusal (`pkg/kube/client.go` Update of Helm v3.19 and v4.3): every other object is
+//! written, only what should go stays, and the release is marked as failed.
+
+use crate::compare::{Action, Pair};
+use crate::host::HostKind;
+use crate::model::effect::Effect;
+use crate::report::Finding;
+use crate::world::World;
+
+/// How many objects are named.
+const NAMED: usize = 5;
+
+/// The finding about a release that would stop half-way; `None` where nothing is refused or the host writes all or nothing.
+#[must_use]
+pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
+    // A deletion that is refused does not stop the release.
+    let refused: Vec<&Pair> =
+        pairs.iter().filter(|pair| pair.effect == Effect::Rejected && pair.action != Action::Delete).collect();
+    let first = refused.first()?;
+    if !matches!(world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux)) {
+        return None;
+    }
+    let is_written = |pair: &&Pair| {
+        pair.effect != Effect::Rejected
+            && (pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty()))
+    };
+    let mut written: Vec<&Pair> = pairs.iter().filter(is_written).collect();
+    written.sort_by_key(|pair| std::cmp::Reverse(pair.effect));
+    let kept = pairs.iter().filter(|pair| pair.action == Action::Delete).count();
+    let mut parts = vec![match refused.len() {
+        1 => format!("{} is refused", first.key),
+        count => format!("{count} objects are refused, {} among them", first.key),
+    }];
+    if written.is_empty() {
+        parts.push("no other object of the release changes".to_owned());
+    } else {
+        let names: Vec<String> =
+            written.iter().take(NAMED).map(|pair| format!("{} ({})", pair.key, pair.effect)).collect();
+        let more = written.len().saturating_sub(NAMED);
+        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+        parts.push(format!("Helm goes on and has written {}{tail} when the release fails", names.join(", ")));
+    }
+    if kept > 0 {
+        parts.push(format!("nothing is deleted, so {kept} objects that should go stay"));
+    }
+    let message = parts.join("; ");
+    Some(Finding { id: "half-applied".to_owned(), object: first.key.clone(), message })
+}

@@ -1,0 +1,23 @@
+//! The effects of pairs on the cluster after the write: which Machines are replaced, deleted or made, and why.
+
+pub mod admission;
+mod classify;
+mod dangling;
+mod deletions;
+mod half_applied;
+mod owner;
+mod plain_owner;
+pub mod replicas;
+mod scene;
+mod selector;
+mod stage;
+mod subject;
+mod templates;
+mod topology;
+mod verdict;
+mod weigh;
+
+pub use classify::classify;
+pub use owner::{Assessment, Mirror, Unit};
+pub use replicas::wanted as replicas_wanted;
+pub use scene::{Classified, Scene};

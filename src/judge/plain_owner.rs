@@ -1,0 +1,75 @@
+//! The weight of owners without a mirror: pools, whose Machines their infrastructure provider replaces, MachineSets that
+//! stand alone, which only count, and control planes that only a pack knows.
+
+use serde_json::Value;
+
+use crate::compare::Change;
+use crate::impact::{self, Rollout};
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::judge::verdict::Answer;
+use crate::kinds::machines;
+use crate::kinds::machines::number;
+use crate::model::effect::Effect;
+use crate::object::Key;
+
+/// Whether a key is that of an owner of Machines, where no mirror knows it.
+#[must_use]
+pub(crate) fn is_one(key: &Key) -> bool {
+    matches!(key.kind.as_str(), "MachinePool" | "MachineSet")
+        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+}
+
+/// The entry of a changed owner; `None` where no Machine of it is replaced or deleted.
+#[must_use]
+pub(crate) fn rollout(
+    stage: &Stage<'_>,
+    key: &Key,
+    (old, new): (&Value, &Value),
+    (changes, answers): (&[Change], &[Answer]),
+) -> Option<Rollout> {
+    if !replicas::makes_machines(key, new) {
+        return None;
+    }
+    let worst = |effect: Effect| -> Vec<String> {
+        let about = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == effect);
+        about.map(|(change, _)| change.path.to_string()).collect()
+    };
+    let names: Vec<String> = stage
+        .scene
+        .world
+        .live
+        .owned_by(&key.kind, &key.name)
+        .filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
+        .map(|object| object.key.name.clone())
+        .collect();
+    let (before, wanted) = (replicas::wanted(old, None), replicas::wanted(new, Some(old)));
+    let runs = number(old, "/status/replicas").unwrap_or(before);
+    let base = Rollout {
+        owner: key.clone(),
+        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
+        effect: Effect::Rollout,
+        replicas: Some(wanted),
+        machines: Some(runs),
+        machine_names: names,
+        max_surge: None,
+        max_unavailable: None,
+        steps: Vec::new(),
+        causes: worst(Effect::Rollout),
+    };
+    let ends = worst(Effect::Delete);
+    if !ends.is_empty() {
+        let names = base.machine_names.clone();
+        return Some(impact::gone(base, before, names, ends));
+    }
+    if let Some(lost) = crate::judge::selector::rollout(stage, key, old, new) {
+        return Some(lost);
+    }
+    if !base.causes.is_empty() {
+        let who = if key.kind == "MachinePool" { "the infrastructure provider" } else { "its controller" };
+        let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
+        let steps = vec![format!("{who} replaces {what} in its own order")];
+        return Some(Rollout { steps, ..base });
+    }
+    (wanted < before && !worst(Effect::Scale).is_empty()).then(|| impact::fewer(base, before, wanted))
+}

@@ -1,0 +1,183 @@
+//! What a changed selector does: the Machines that it no longer selects are lost to their owner, which makes new ones.
+//! Read beside `core/reconcilers/machineset/machineset_controller.go` (getAndAdoptMachinesForMachineSet, syncReplicas) and
+//! `core/reconcilers/machinedeployment/machinedeployment_rollout_planner.go` (computeDesiredMS) of Cluster API 1.14: a
+//! MachineDeployment keeps its MachineSets by their owner reference and hands its selector to them, in each version since 1.6;
+//! up to 1.11 only to the one that it keeps (`machinedeployment_sync.go` getNewMachineSet). No webhook refuses it.
+
+use serde_json::{Value, json};
+
+use crate::impact::Rollout;
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::judge::verdict::Answer;
+use crate::kinds::labels;
+use crate::kinds::machines;
+use crate::kinds::machines::text;
+use crate::model::effect::Effect;
+use crate::object::Key;
+use crate::providers::core::machine_deployment;
+
+/// Machines that their owner finds no longer.
+struct Lost {
+    /// Their names; empty where they could not be read.
+    names: Vec<String>,
+    /// How many they are.
+    count: u64,
+}
+
+/// What a changed selector does.
+enum Fate {
+    /// Every Machine is still found.
+    Kept,
+    /// Some are not.
+    Lost(Lost),
+    /// The controllers cannot read it as labels.
+    Unreadable,
+}
+
+/// The answer about `spec.selector` of a MachineDeployment or a MachineSet; `None` for other kinds.
+#[must_use]
+pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
+    let family = family(key)?;
+    let known = |effect, id: &str| Answer::known(stage.rules, effect, &format!("{family}/{id}"));
+    Some(match fate(stage, key, old, new)? {
+        Fate::Kept => known(Effect::None, "selector-kept"),
+        Fate::Unreadable => known(Effect::Unknown, "selector-unreadable"),
+        Fate::Lost(lost) if waits(stage, key, new) => known(Effect::Latent, "selector")
+            .saying(format!("{}; it is paused, so this happens when it is no longer paused", lost.because(key, new))),
+        Fate::Lost(lost) => known(Effect::Rollout, "selector").saying(lost.because(key, new)),
+    })
+}
+
+/// The weight of a selector under which Machines are lost; `None` where none is, or where it waits.
+#[must_use]
+pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Rollout> {
+    if old.pointer("/spec/selector") == new.pointer("/spec/selector") || waits(stage, key, new) {
+        return None;
+    }
+    let Some(Fate::Lost(lost)) = fate(stage, key, old, new) else { return None };
+    let wanted = replicas::wanted(new, Some(old));
+    if wanted == 0 {
+        return None;
+    }
+    let (count, made) = (words(lost.count), words(lost.count.min(wanted)));
+    Some(Rollout {
+        owner: key.clone(),
+        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
+        effect: Effect::Rollout,
+        replicas: Some(wanted),
+        machines: Some(lost.count),
+        machine_names: lost.names,
+        max_surge: Some(lost.count),
+        max_unavailable: Some(0),
+        steps: vec![
+            format!("finds {count} no longer, and makes {made} at once beside them"),
+            format!("the old ones run on, counted and updated by nobody, until somebody deletes them or {}", key.kind),
+        ],
+        causes: vec!["spec.selector".to_owned()],
+    })
+}
+
+impl Lost {
+    /// One sentence.
+    fn because(&self, key: &Key, new: &Value) -> String {
+        let who = if self.names.is_empty() { "its Machines".to_owned() } else { self.names.join(", ") };
+        let made = words(self.count.min(replicas::wanted(new, None)));
+        format!(
+            "it selects {who} no longer: {key} makes {made} beside them, and the old ones run on, counted by nobody"
+        )
+    }
+}
+
+/// A number of Machines.
+fn words(count: u64) -> String {
+    if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") }
+}
+
+/// First word of the ids of a kind whose selector finds Machines.
+fn family(key: &Key) -> Option<&'static str> {
+    match (key.group.as_str(), key.kind.as_str()) {
+        ("cluster.x-k8s.io", "MachineDeployment") => Some("md"),
+        ("cluster.x-k8s.io", "MachineSet") => Some("ms"),
+        _ => None,
+    }
+}
+
+/// Whether the controllers do nothing for it. That a MachineDeployment itself is paused keeps no selector back.
+fn waits(stage: &Stage<'_>, key: &Key, new: &Value) -> bool {
+    let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
+    Stage::is_paused(new, cluster.as_ref())
+}
+
+/// What the selector of an owner does to its Machines.
+fn fate(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Fate> {
+    family(key)?;
+    let selector = new.pointer("/spec/selector")?;
+    if !is_map(selector) {
+        return Some(Fate::Unreadable);
+    }
+    let is_lost = |machine: &Value| labels::selects(selector, |key| machines::label(machine, key)) != Some(true);
+    let lost = match machines(stage, key, new) {
+        Some(real) => {
+            let names: Vec<String> =
+                real.into_iter().filter(|(_, machine)| is_lost(machine)).map(|(name, _)| name).collect();
+            Lost { count: names.len() as u64, names }
+        }
+        None if replaced_anyway(stage, key, old, new) || !is_lost(&derived(key, old)) => {
+            Lost { names: Vec::new(), count: 0 }
+        }
+        None => Lost { names: Vec::new(), count: replicas::wanted(old, None) },
+    };
+    Some(if lost.count == 0 { Fate::Kept } else { Fate::Lost(lost) })
+}
+
+/// Whether the controllers can read a selector as labels (`LabelSelectorAsMap`): nothing but single values.
+fn is_map(selector: &Value) -> bool {
+    let list = selector.get("matchExpressions").and_then(Value::as_array);
+    list.into_iter().flatten().all(|expression| {
+        text(expression, "/operator") == Some("In")
+            && expression.get("values").and_then(Value::as_array).is_some_and(|values| values.len() == 1)
+    })
+}
+
+/// Whether Machines of the old spec are replaced by the template, by a version that leaves old MachineSets their selector.
+fn replaced_anyway(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> bool {
+    if key.kind != "MachineDeployment" || stage.versions.capi(12) {
+        return false;
+    }
+    let sets = machine_deployment::derived(old, stage.scene.world.now);
+    machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now).iter().any(|set| !set.is_empty())
+}
+
+/// The Machines of an owner to which the selector comes, with their names; `None` where none can be read.
+fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Value)>> {
+    let mut is_any = false;
+    let mut owners: Vec<String> = vec![key.name.clone()];
+    if key.kind == "MachineDeployment" {
+        let sets = machine_deployment::sets(stage.scene, key, &stage.versions);
+        let old = machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now);
+        is_any = sets.iter().any(|set| !set.machines.is_empty());
+        let is_handed = |causes: &Vec<_>| stage.versions.capi(12) || causes.is_empty();
+        owners = sets.into_iter().zip(old).filter(|(_, causes)| is_handed(causes)).map(|(set, _)| set.name).collect();
+    }
+    let real: Vec<(String, Value)> = owners
+        .iter()
+        .flat_map(|owner| stage.scene.world.live.owned_by("MachineSet", owner))
+        .filter(|object| object.key.group == "cluster.x-k8s.io" && object.key.kind == "Machine")
+        .filter(|object| machines::is_in(object, key.namespace.as_deref()))
+        .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
+        .filter(|(_, machine)| machine.pointer("/metadata/deletionTimestamp").is_none())
+        .collect();
+    (is_any || !real.is_empty()).then_some(real)
+}
+
+/// A Machine as the old template of an owner makes it, with its labels.
+fn derived(key: &Key, old: &Value) -> Value {
+    let mut labels = old.pointer("/spec/template/metadata/labels").cloned().unwrap_or_else(|| json!({}));
+    if let Some(map) = labels.as_object_mut() {
+        let own = if key.kind == "MachineDeployment" { "deployment-name" } else { "set-name" };
+        map.insert(format!("cluster.x-k8s.io/{own}"), json!(key.name));
+        map.insert("cluster.x-k8s.io/cluster-name".to_owned(), json!(text(old, "/spec/clusterName")));
+    }
+    json!({"metadata": {"labels": labels}})
+}

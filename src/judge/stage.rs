@@ -1,0 +1,492 @@
+//! What every judgement of one run shares: versions, rules, clock, pauses, and who refers to what.
+//! References are collected only when something asks for them, because that parses every owner.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Value;
+
+use crate::compare::{Action, Pair};
+use crate::host::HostKind;
+use crate::judge::Scene;
+use crate::judge::verdict::Answer;
+use crate::kinds::gates;
+use crate::kinds::gates::State;
+use crate::kinds::hub;
+use crate::kinds::machines::{annotation, label, target, text};
+use crate::object::{Key, Object};
+use crate::parallel;
+use crate::rules::{Gates, Rules, Versions};
+use crate::world::{World, WriteMethod};
+
+/// The shared part of one run.
+pub(crate) struct Stage<'a> {
+    /// Both sides of the cluster.
+    pub(crate) scene: Scene<'a>,
+    /// What differs.
+    pub(crate) pairs: &'a [Pair],
+    /// The providers' versions.
+    pub(crate) versions: Versions,
+    /// The rules in force.
+    pub(crate) rules: &'a Rules,
+    /// Places of the pairs by key; the first one where a key stands twice.
+    places: HashMap<&'a Key, usize>,
+    references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
+    /// Clusters by kind and name of the control plane that they name.
+    clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
+    /// Owners of Machines by the name of their Cluster.
+    owners: OnceLock<HashMap<String, Vec<Key>>>,
+    /// Clusters by the name of their class.
+    members: OnceLock<HashMap<String, Vec<Key>>>,
+    /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
+    shown: Mutex<BTreeMap<String, bool>>,
+    /// Owners of the workers of a Cluster by kind and name in its topology.
+    groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    /// Kinds, and kinds with a name, that are known not to be there.
+    absent: OnceLock<Absences>,
+    /// Answers about whole objects that many leaves ask for.
+    remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
+}
+
+/// One object that refers to another one after the write.
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    /// Who refers.
+    pub(crate) from: Key,
+}
+
+/// The owners of the workers of one Cluster, by their kind and their name in its topology.
+pub(crate) type Groups = HashMap<(String, String), Key>;
+
+/// Kinds that own Machines or stand between an owner and its Machines.
+const REFERRERS: &[&str] = &[
+    "Cluster",
+    "ClusterClass",
+    "ClusterResourceSet",
+    "KubeadmConfigTemplate",
+    "KubeadmControlPlane",
+    "KubeadmControlPlaneTemplate",
+    "MachineDeployment",
+    "MachineHealthCheck",
+    "MachinePool",
+    "MachineSet",
+    "Metal3MachineTemplate",
+    "RKE2ConfigTemplate",
+    "RKE2ControlPlane",
+    "RKE2ControlPlaneTemplate",
+];
+
+impl<'a> Stage<'a> {
+    /// The stage of a run.
+    #[must_use]
+    pub(crate) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules, versions: Versions) -> Self {
+        let mut places = HashMap::with_capacity(pairs.len());
+        for (place, pair) in pairs.iter().enumerate() {
+            places.entry(&pair.key).or_insert(place);
+        }
+        Self {
+            scene,
+            pairs,
+            versions,
+            rules,
+            places,
+            references: OnceLock::new(),
+            clusters: OnceLock::new(),
+            owners: OnceLock::new(),
+            members: OnceLock::new(),
+            shown: Mutex::new(BTreeMap::new()),
+            groups: Mutex::new(HashMap::new()),
+            absent: OnceLock::new(),
+            remembered: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.
+    #[must_use]
+    pub(crate) fn gate(&self, name: &str) -> State {
+        if let Some(told) = self.told_gate(name) {
+            return if told { State::On } else { State::Off };
+        }
+        if gates::is_usually_on(name, &self.versions) { State::On } else { State::Open }
+    }
+
+    /// Whether a feature gate is on, as it was told or read, or as an object shows that is there and would be refused without.
+    #[must_use]
+    pub(crate) fn told_gate(&self, name: &str) -> Option<bool> {
+        if let Some(told) = self.scene.world.feature_gates.get(name) {
+            return Some(*told);
+        }
+        let shown = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shown().get(name).copied();
+        let is_shown = known.unwrap_or_else(|| {
+            let found = self.is_used(name);
+            shown().insert(name.to_owned(), found);
+            found
+        });
+        is_shown.then_some(true)
+    }
+
+    /// Looks once for what shows each gate that a pair may need, with all cores, before the pairs are judged side by side.
+    pub(crate) fn look_for_gates(&self) {
+        let needs = |pair: &Pair| {
+            let new = pair.predicted.as_ref();
+            new.map(|new| gates::needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
+        };
+        let wanted: BTreeSet<&str> =
+            parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
+        let untold = wanted.into_iter().filter(|gate| !self.scene.world.feature_gates.contains_key(*gate));
+        let shown: Vec<(String, bool)> = untold.map(|gate| (gate.to_owned(), self.is_used(gate))).collect();
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
+    }
+
+    /// Whether a write with a field that its kind does not have is refused.
+    #[must_use]
+    pub(crate) fn is_strict(&self) -> bool {
+        let host = &self.scene.world.host;
+        host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply)
+    }
+
+    /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
+    /// are many, and they have nothing that their owner has not.
+    fn is_used(&self, gate: &str) -> bool {
+        let live = self.scene.world.live.objects().iter();
+        let candidates: Vec<&Object> = live.filter(|object| gates::may_need(gate, object)).collect();
+        // What needs a gate stands at the same place in every version that has it.
+        parallel::any(&candidates, |object| {
+            let needs = |value: &Value| gates::needs(&object.key, value, true, &self.versions);
+            object.value().is_ok_and(|value| needs(&value).iter().any(|need| need.gate == gate))
+        })
+    }
+
+    /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
+    fn there<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
+        let (live, rendered) = (&self.scene.world.live, self.scene.rendered);
+        if self.places.contains_key(key) || live.get(key).is_some() || rendered.get(key).is_some() {
+            return Cow::Borrowed(key);
+        }
+        let alike = |other: &&Key| {
+            (&other.group, &other.kind) == (&key.group, &key.kind)
+                && may_be_equal(other.namespace.as_ref(), key.namespace.as_ref())
+        };
+        let mut found = live.named(&key.name).chain(rendered.named(&key.name)).map(|object| &object.key).filter(alike);
+        match (found.next(), found.next()) {
+            (Some(one), None) => Cow::Owned(one.clone()),
+            (Some(one), Some(other)) if one == other && found.all(|more| more == one) => Cow::Owned(one.clone()),
+            _ => Cow::Borrowed(key),
+        }
+    }
+
+    /// What differs about an object.
+    fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.places.get(key).and_then(|place| self.pairs.get(*place))
+    }
+
+    /// The object after the write, in the superset form.
+    #[must_use]
+    pub(crate) fn after(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
+        if let Some(pair) = self.pair(key) {
+            return pair
+                .predicted
+                .as_ref()
+                .map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+        }
+        let object = self.scene.world.live.get(key).or_else(|| self.scene.rendered.get(key))?;
+        crate::kinds::machines::read(object, &self.versions)
+    }
+
+    /// The object before the write, in the superset form.
+    #[must_use]
+    pub(crate) fn before(&self, key: &Key) -> Option<Value> {
+        let key = &*self.there(key);
+        if let Some(pair) = self.pair(key) {
+            return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+        }
+        crate::kinds::machines::read(self.scene.world.live.get(key)?, &self.versions)
+    }
+
+    /// The object after the write, as it is written.
+    #[must_use]
+    pub(crate) fn written_after(&self, key: &Key) -> Option<Cow<'a, Value>> {
+        let key = &*self.there(key);
+        match self.pair(key) {
+            Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key).or_else(|| self.scene.rendered.get(key)?.value().ok()),
+        }
+    }
+
+    /// The object before the write, as it is written.
+    #[must_use]
+    pub(crate) fn written_before(&self, key: &Key) -> Option<Cow<'a, Value>> {
+        let key = &*self.there(key);
+        match self.pair(key) {
+            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key),
+        }
+    }
+
+    /// Whether the API server holds an object before the write; one that another name stands for does not count.
+    #[must_use]
+    pub(crate) fn is_live(&self, key: &Key) -> bool {
+        self.scene.world.live.get(&self.there(key)).is_some()
+    }
+
+    /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.
+    #[must_use]
+    pub(crate) fn is_absent(&self, key: &Key) -> bool {
+        self.absent.get_or_init(|| Absences::of(self.scene.world)).has(key) && !self.is_live(key)
+    }
+
+    /// The owners of the workers of a Cluster by kind and name in its topology; the first where two claim one.
+    pub(crate) fn owners_by_group(&self, cluster: &Key) -> Arc<Groups> {
+        let known = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = known().get(cluster) {
+            return Arc::clone(groups);
+        }
+        let mut groups = Groups::new();
+        for owner in self.owners_of(cluster) {
+            let own = match owner.kind.as_str() {
+                "MachineDeployment" => "topology.cluster.x-k8s.io/deployment-name",
+                "MachinePool" => "topology.cluster.x-k8s.io/pool-name",
+                _ => continue,
+            };
+            let Some(value) = self.before(owner) else { continue };
+            if let Some(name) = label(&value, own) {
+                groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
+            }
+        }
+        let groups = Arc::new(groups);
+        known().insert(cluster.clone(), Arc::clone(&groups));
+        groups
+    }
+
+    /// The key of the Cluster that an owner belongs to, and its name.
+    #[must_use]
+    pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
+        let by_owner = owner
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array)
+            .and_then(|list| list.iter().find(|reference| text(reference, "/kind") == Some("Cluster")));
+        let name = text(owner, "/spec/clusterName")
+            .or_else(|| crate::kinds::machines::label(owner, "cluster.x-k8s.io/cluster-name"))
+            .or_else(|| text(by_owner?, "/name"));
+        let key_of = |name: &str| Key {
+            group: "cluster.x-k8s.io".to_owned(),
+            kind: "Cluster".to_owned(),
+            namespace: key.namespace.clone(),
+            name: name.to_owned(),
+        };
+        if let Some(name) = name {
+            return Some(key_of(name));
+        }
+        // A chart's control plane names no cluster: the Cluster names it.
+        let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
+        let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
+        naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
+    }
+
+    /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
+    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
+            for key in self.keys(owns_machines) {
+                let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
+                if let Some(cluster) = self.cluster_of(&key, &value) {
+                    owners.entry(cluster.name).or_default().push(key);
+                }
+            }
+            owners
+        });
+        let named = owners.get(&cluster.name).into_iter().flatten();
+        named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
+    }
+
+    /// The answer about an object under a word, made once.
+    pub(crate) fn remember(
+        &self,
+        key: &Key,
+        word: &'static str,
+        make: impl FnOnce() -> Option<Answer>,
+    ) -> Option<Answer> {
+        let place = (key.clone(), word);
+        let remembered = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = remembered().get(&place) {
+            return known.clone();
+        }
+        let made = make();
+        remembered().insert(place, made.clone());
+        made
+    }
+
+    /// The Clusters that have a class after the write and are there before it.
+    pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
+        let members = self.members.get_or_init(|| {
+            let mut members: HashMap<String, Vec<Key>> = HashMap::new();
+            for cluster in self.keys(|key| key.kind == "Cluster") {
+                let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
+                if let Some(class) = text(&value, "/spec/topology/classRef/name") {
+                    members.entry(class.to_owned()).or_default().push(cluster);
+                }
+            }
+            members
+        });
+        members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
+    }
+
+    /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.
+    fn may_have_class(&self, cluster: &Key, class: &Key) -> bool {
+        let told = self.after(cluster);
+        let told =
+            told.as_ref().and_then(|cluster| text(cluster, "/spec/topology/classRef/namespace")).map(str::to_owned);
+        may_be_equal(told.or_else(|| cluster.namespace.clone()).as_ref(), class.namespace.as_ref())
+    }
+
+    /// Every Cluster under the kind and name of its control plane.
+    fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
+        let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
+        for cluster in self.keys(|key| key.kind == "Cluster") {
+            let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
+            let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
+            if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
+                clusters.entry((kind, name)).or_default().push(cluster);
+            }
+        }
+        clusters
+    }
+
+    /// The keys of all objects that are wanted, before and after the write.
+    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+        let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
+        for inventory in [&self.scene.world.live, self.scene.rendered] {
+            keys.extend(inventory.objects().iter().map(|object| &object.key));
+        }
+        keys.retain(|key| wanted(key));
+        keys.sort();
+        keys.dedup();
+        keys.into_iter().cloned().collect()
+    }
+
+    /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
+    #[must_use]
+    pub(crate) fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
+        annotation(owner, "cluster.x-k8s.io/paused").is_some()
+            || cluster.is_some_and(|cluster| cluster.pointer("/spec/paused") == Some(&Value::Bool(true)))
+    }
+
+    /// Who refers to an object after the write.
+    pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
+        let all = self.references.get_or_init(|| self.collect());
+        let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
+        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
+    }
+
+    /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
+    fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
+        let refers = |key: &Key| {
+            REFERRERS.contains(&key.kind.as_str())
+                || (key.group == "infrastructure.cluster.x-k8s.io" && !key.kind.ends_with("Machine"))
+                || key.group == "controlplane.cluster.x-k8s.io"
+        };
+        let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
+        let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
+        let keys = self.keys(|key| refers(key) && !gone.contains(key));
+        let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
+        for key in keys {
+            if let Some(value) = self.written_after(&key) {
+                references_in(&value, &mut |kind, name| {
+                    out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
+                });
+            }
+        }
+        out
+    }
+}
+
+/// What is known not to be there: kinds that were asked for or listed, and single objects by kind and name.
+#[derive(Debug, Default)]
+struct Absences {
+    kinds: HashSet<String>,
+    names: HashMap<String, HashSet<String>>,
+}
+
+impl Absences {
+    fn of(world: &World) -> Self {
+        let kind_of = |text: &str| text.split(['.', ' ']).next().unwrap_or_default().to_owned();
+        let mut out = Self::default();
+        out.kinds.extend(world.source.resource_versions.keys().map(|listed| kind_of(listed)));
+        for absent in &world.absent {
+            match absent.what.strip_prefix("kind ") {
+                Some(kind) => {
+                    out.kinds.insert(kind_of(kind));
+                }
+                None => {
+                    let name = absent.what.rsplit([' ', '/']).next().unwrap_or_default();
+                    out.names.entry(kind_of(&absent.what)).or_default().insert(name.to_owned());
+                }
+            }
+        }
+        out
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        self.kinds.contains(&key.kind) || self.names.get(&key.kind).is_some_and(|names| names.contains(&key.name))
+    }
+}
+
+impl Gates for Stage<'_> {
+    fn is_on(&self, gate: &str) -> Option<bool> {
+        self.told_gate(gate)
+    }
+}
+
+/// Whether objects of a key's kind own Machines.
+fn owns_machines(key: &Key) -> bool {
+    matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
+        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+}
+
+/// Whether two namespaces may be the same one: a render often leaves it out.
+fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
+
+/// Hands on the kind and name of everything that a tree refers to.
+fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::Object(map) => {
+            if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
+                add(&key.kind, &key.name);
+            } else if let (Some(kind @ ("Secret" | "ConfigMap")), Some(name)) =
+                (text(value, "/kind"), text(value, "/name"))
+            {
+                add(kind, name);
+            }
+            for (key, child) in map {
+                let named = text(child, "/name").or_else(|| child.as_str());
+                if let (Some(name), None) = (named, text(child, "/kind")) {
+                    kinds_by_field(key).iter().for_each(|kind| add(kind, name));
+                }
+            }
+            map.values().for_each(|child| references_in(child, add));
+        }
+        Value::Array(list) => list.iter().for_each(|child| references_in(child, add)),
+        _ => {}
+    }
+}
+
+/// The kinds that a field without a kind of its own can mean, by its name.
+fn kinds_by_field(field: &str) -> &'static [&'static str] {
+    let lower = field.to_ascii_lowercase();
+    if lower == "identityref" || lower == "cloudssecret" || (lower.contains("secret") && !lower.contains("key")) {
+        &["Secret"]
+    } else if lower.contains("configmap") {
+        &["ConfigMap"]
+    } else if lower == "resolvconf" {
+        &["Secret", "ConfigMap"]
+    } else if lower == "datatemplate" {
+        &["Metal3DataTemplate"]
+    } else {
+        &[]
+    }
+}

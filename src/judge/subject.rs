@@ -1,0 +1,428 @@
+//! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
+//! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
+
+use serde_json::Value;
+
+use crate::compare::{Basis, Change, Pair};
+use crate::judge::admission::Refusal;
+use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::judge::verdict::Answer;
+use crate::judge::{admission, topology};
+use crate::kinds::gates::Open;
+use crate::kinds::{diff, hub};
+use crate::model::effect::Effect;
+use crate::object::{Key, Path, Segment};
+use crate::rules::Asked;
+
+/// What is known about one updated object.
+pub(crate) struct Subject<'a> {
+    /// The shared part of the run.
+    pub(crate) stage: &'a Stage<'a>,
+    /// The object.
+    pub(crate) key: &'a Key,
+    /// Its `apiVersion`.
+    pub(crate) api_version: &'a str,
+    /// The object before the write, in the superset form.
+    pub(crate) old: &'a Value,
+    /// The object after it.
+    pub(crate) new: &'a Value,
+    /// Kinds that refer to it after the write.
+    pub(crate) used_by: &'a [String],
+    /// What its mirror found, where it has one.
+    pub(crate) assessment: Option<&'a Assessment>,
+    /// What its webhook refuses.
+    pub(crate) refusals: &'a [Refusal],
+    /// What its webhook may refuse, because nobody said whether its feature gate is on.
+    pub(crate) open: &'a [Open],
+    /// Whether both sides are the same to a webhook that compares whole contents.
+    pub(crate) same: bool,
+    /// Whether both sides are as Go's types hold them.
+    pub(crate) as_go: bool,
+    /// Fields of the write that the kind does not have, as rendered.
+    pub(crate) dropped: &'a [Path],
+}
+
+impl<'a> Subject<'a> {
+    /// A pair that no mirror and no webhook looks at, with both sides in the superset form.
+    pub(crate) fn of(
+        stage: &'a Stage<'a>,
+        pair: &'a Pair,
+        (old, new): (&'a Value, &'a Value),
+        used_by: &'a [String],
+    ) -> Self {
+        let (key, api_version) = (&pair.key, pair.api_version.as_str());
+        let (assessment, refusals, open, same, as_go, dropped) = (None, &[][..], &[][..], false, false, &[][..]);
+        Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, as_go, dropped }
+    }
+}
+
+impl Subject<'_> {
+    /// The answer about a change.
+    #[must_use]
+    pub(crate) fn answer(&self, change: &Change) -> Answer {
+        let mut worst: Option<Answer> = None;
+        for leaf in self.leaves(change) {
+            let answer = match self.unknown_to_schema(&leaf.rendered) {
+                Some(answer) => answer,
+                None => self.leaf(&leaf.path, leaf.before, leaf.after),
+            };
+            let answer = self.by_user(&leaf, answer);
+            if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
+                worst = Some(answer);
+            }
+        }
+        worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), change.before.as_ref(), change.after.as_ref()))
+    }
+
+    /// The worst answer about everything that differs between both sides, which are in the superset form already.
+    #[must_use]
+    pub(crate) fn worst(&self) -> Answer {
+        let mut worst: Option<Answer> = None;
+        for place in diff::places(Some(self.old), Some(self.new), &Path::root()) {
+            let mut below: Vec<Path> = Vec::new();
+            for value in [place.get(self.old), place.get(self.new)].into_iter().flatten() {
+                below.extend(diff::leaves(value, &place));
+            }
+            for path in below {
+                let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
+                if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
+                    worst = Some(answer);
+                }
+            }
+        }
+        worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, "schema/same-value"))
+    }
+
+    /// The place in the superset form.
+    fn moved(&self, path: &Path) -> Path {
+        hub::path(&self.key.kind, self.api_version, path, &self.stage.versions)
+    }
+
+    /// The places below a change that really differ, moved to the superset form.
+    fn leaves<'c>(&self, change: &'c Change) -> Vec<Leaf<'c>> {
+        let leaf = |rendered: Path, before, after| Leaf { path: self.moved(&rendered), rendered, before, after };
+        if !change.within.is_empty() {
+            return vec![leaf(change.path.clone(), change.before.as_ref(), change.after.as_ref())];
+        }
+        let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        let mut out = Vec::new();
+        for place in diff::places(before, after, &Path::root()) {
+            let here = |value: Option<&'c Value>| value.and_then(|value| place.get(value));
+            let mut below: Vec<Path> = Vec::new();
+            for value in [here(before), here(after)].into_iter().flatten() {
+                below.extend(diff::leaves(value, &place));
+            }
+            below.sort();
+            below.dedup();
+            for place in below {
+                let whole = |value: Option<&'c Value>| value.and_then(|value| place.get(value));
+                let mut path = change.path.clone();
+                place.segments().iter().for_each(|segment| path.push(segment.clone()));
+                out.push(leaf(path, whole(before), whole(after)));
+            }
+        }
+        out
+    }
+
+    /// The answer about a field that the kind does not have.
+    fn unknown_to_schema(&self, rendered: &Path) -> Option<Answer> {
+        if !admission::lies_in(rendered, self.dropped) {
+            return None;
+        }
+        let rules = self.stage.rules;
+        Some(if self.stage.is_strict() {
+            Answer::known(rules, Effect::Rejected, "schema/unknown-field-refused")
+        } else {
+            Answer {
+                finding: Some("silent-no-op".to_owned()),
+                ..Answer::known(rules, Effect::None, "schema/unknown-field")
+            }
+        })
+    }
+
+    /// The answer about one leaf.
+    fn leaf(&self, path: &Path, before: Option<&Value>, after: Option<&Value>) -> Answer {
+        let rules = self.stage.rules;
+        if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
+            return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
+        }
+        if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
+            return Answer::known(rules, Effect::Unknown, "gate/open").saying(open.because());
+        }
+        if (self.same && admission::fixed_template::covers(self.key, path)) || self.has_same_value(path) {
+            return Answer::known(rules, Effect::None, "schema/same-value");
+        }
+        if let Some(answer) = self.by_replicas(path) {
+            return answer;
+        }
+        if starts(path, &["spec", "selector"])
+            && let Some(answer) = crate::judge::selector::answer(self.stage, self.key, self.old, self.new)
+        {
+            return answer;
+        }
+        if let Some(answer) = self.assessment.and_then(|assessment| self.by_mirror(assessment, path)) {
+            return answer;
+        }
+        // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
+        // nobody can say whether its webhook tells an empty field from an absent one.
+        let may_differ = self.as_go || self.key.kind.ends_with("Template") || !rules.knows(self.key);
+        if is_empty(before) && is_empty(after) && !may_differ {
+            return Answer::known(rules, Effect::None, "schema/same-value");
+        }
+        if let Some(answer) = self.by_topology(path) {
+            return answer;
+        }
+        if let Some(hit) = rules.find(&self.asked(path, before, after)) {
+            return hit.into();
+        }
+        self.assessment
+            .and_then(|assessment| self.config_left_over(assessment, path))
+            .unwrap_or_else(|| Answer::unknown(&self.key.kind))
+    }
+
+    /// What the packs are asked about a leaf.
+    fn asked<'b>(&'b self, path: &'b Path, before: Option<&'b Value>, after: Option<&'b Value>) -> Asked<'b> {
+        Asked {
+            key: self.key,
+            path,
+            before,
+            after,
+            old: self.old,
+            new: self.new,
+            used_by: self.used_by,
+            versions: &self.stage.versions,
+            gates: self.stage,
+        }
+    }
+
+    /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
+    fn by_topology(&self, path: &Path) -> Option<Answer> {
+        let in_spec = starts(path, &["spec"]);
+        match self.key.kind.as_str() {
+            "Cluster" => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
+            "ClusterClass" if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            kind if in_spec && kind.ends_with("Template") && self.used_by.iter().any(|kind| kind == "ClusterClass") => {
+                let fixed = self.stage.rules.find(&self.asked(path, None, None));
+                if fixed.is_some_and(|hit| hit.effect == Effect::Rejected) {
+                    return None;
+                }
+                topology::of_class(self.stage, self.key)
+            }
+            _ => None,
+        }
+    }
+
+    /// The answer of a user's rule, where it counts against what was decided. A user may name a field as it is rendered, or
+    /// as the packs do.
+    fn by_user(&self, leaf: &Leaf<'_>, decided: Answer) -> Answer {
+        let hit = |path| self.stage.rules.by_user(&self.asked(path, leaf.before, leaf.after), &decided.clone().into());
+        match hit(&leaf.path).or_else(|| hit(&leaf.rendered)) {
+            Some(hit) => hit.into(),
+            None => decided,
+        }
+    }
+
+    /// The answer about a change that was decided elsewhere, after the rules of the user were asked.
+    pub(crate) fn heard(&self, change: &Change, decided: Answer) -> Answer {
+        self.leaves(change).iter().fold(decided, |decided, leaf| self.by_user(leaf, decided))
+    }
+
+    /// The answer about the number of Machines.
+    fn by_replicas(&self, path: &Path) -> Option<Answer> {
+        let family = match self.key.kind.as_str() {
+            "MachineDeployment" => "md",
+            "KubeadmControlPlane" => "kcp",
+            "RKE2ControlPlane" => "rke2cp",
+            "MachineSet" => "ms",
+            "MachinePool" => "mp",
+            _ => return None,
+        };
+        (is(path, &["spec", "replicas"]) && !self.counts_elsewhere())
+            .then(|| replicas::answer(self.stage.rules, family, self.old, self.new))
+    }
+
+    /// Whether something outside of Cluster API manages the number of Machines of a pool.
+    fn counts_elsewhere(&self) -> bool {
+        self.key.kind == "MachinePool"
+            && crate::kinds::machines::annotation(self.new, "cluster.x-k8s.io/replicas-managed-by").is_some()
+    }
+
+    /// The answer of the mirror, where the leaf has to do with it.
+    fn by_mirror(&self, assessment: &Assessment, path: &Path) -> Option<Answer> {
+        let rules = self.stage.rules;
+        let family = assessment.mirror.family();
+        if let Some(template) = assessment.missing.as_ref().filter(|_| is_reference(path)) {
+            return Some(Answer::known(rules, Effect::Unknown, "kcp/template-missing").saying(format!(
+                "{template} is not there: the controller stops with an error and reconciles nothing until it is, and then every Machine is replaced"
+            )));
+        }
+        if assessment.mirror == Mirror::Kubeadm
+            && assessment.basis == Basis::Specs
+            && is(path, &["spec", "rollout", "before", "certificatesExpiryDays"])
+            && path.get(&assessment.new).is_some()
+        {
+            return Some(Answer::known(rules, Effect::Unknown, "kcp/rollout-before-unread"));
+        }
+        if assessment.mirror == Mirror::Rke2
+            && is(path, &["spec", "version"])
+            && path.get(&assessment.new).is_none_or(|version| version == "")
+        {
+            return Some(Answer::known(rules, Effect::Unknown, "rke2cp/version-missing"));
+        }
+        if assessment.mirror == Mirror::Rke2 && is(path, &["spec", "nodeDrainTimeout"]) && same_drain(assessment) {
+            return Some(Answer::known(rules, Effect::None, "schema/same-value"));
+        }
+        if let Some(cause) = assessment.causes().find(|cause| diff::touch(&cause.path, path)) {
+            let answer = Answer::known(rules, Effect::Rollout, cause.rule);
+            return Some(self.unless_waiting(assessment, answer));
+        }
+        if assessment.is_released() && releases(path, assessment) {
+            return Some(released(rules, assessment));
+        }
+        let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
+        let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
+        later.then(|| {
+            let id = if family == "md" { "md/on-delete" } else { &format!("{family}/later-config") };
+            let answer = Answer::known(rules, Effect::Latent, id);
+            if family == "md" {
+                answer.saying("no Machine that exists is out of date by this; the next new Machine is made with it")
+            } else {
+                answer
+            }
+        })
+    }
+
+    /// A rollout that waits is latent.
+    fn unless_waiting(&self, assessment: &Assessment, answer: Answer) -> Answer {
+        let why = if assessment.paused {
+            "it is paused, so this lands when it is no longer paused"
+        } else if assessment.on_delete {
+            "the strategy is OnDelete, so this lands when somebody deletes a Machine"
+        } else {
+            return answer;
+        };
+        let because = format!("{}; {why}", answer.because.trim_end_matches('.'));
+        Answer { effect: Effect::Latent, because, waits: true, ..answer }
+    }
+
+    /// Whether a field has the same value on both sides once defaults are filled in.
+    fn has_same_value(&self, path: &Path) -> bool {
+        match (path.get(self.old), path.get(self.new)) {
+            // What Go leaves out in a block that both sides have.
+            (None, None) => self.as_go && self.has_block_around(path),
+            (old, new) => old == new,
+        }
+    }
+
+    /// Whether the innermost block around a place that either side has is one of both.
+    fn has_block_around(&self, path: &Path) -> bool {
+        let segments = path.segments();
+        let around = (0..segments.len()).rev().map(|length| Path::from(segments[..length].to_vec()));
+        let mut sides = around.map(|block| (block.get(self.old).is_some(), block.get(self.new).is_some()));
+        sides.find(|(old, new)| *old || *new) == Some((true, true))
+    }
+
+    /// The answer for a part of the configuration that no rule names and that makes no Machine out of date.
+    fn config_left_over(&self, assessment: &Assessment, path: &Path) -> Option<Answer> {
+        let below = match path.segments() {
+            [Segment::Key(spec), Segment::Key(key), ..] if spec == "spec" => key.as_str(),
+            _ => return None,
+        };
+        let of_config = match assessment.mirror {
+            Mirror::Kubeadm => below == "kubeadmConfigSpec",
+            Mirror::Rke2 => {
+                matches!(
+                    below,
+                    "agentConfig"
+                        | "files"
+                        | "preRKE2Commands"
+                        | "postRKE2Commands"
+                        | "privateRegistriesConfig"
+                        | "gzipUserData"
+                        | "serverConfig"
+                )
+            }
+            Mirror::Workers => false,
+        };
+        let id = format!("{}/equal-config", assessment.mirror.family());
+        of_config.then(|| Answer::known(self.stage.rules, Effect::None, &id))
+    }
+}
+
+/// One place that differs.
+struct Leaf<'c> {
+    /// Place as rendered.
+    rendered: Path,
+    /// Place in the superset form.
+    path: Path,
+    before: Option<&'c Value>,
+    after: Option<&'c Value>,
+}
+
+/// Whether there is nothing: no value, or an empty list or map.
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// Whether a path is exactly these keys.
+fn is(path: &Path, keys: &[&str]) -> bool {
+    path.segments().len() == keys.len()
+        && path.segments().iter().zip(keys).all(|(segment, key)| matches!(segment, Segment::Key(have) if have == key))
+}
+
+/// Whether a path lies at or below these keys.
+fn starts(path: &Path, keys: &[&str]) -> bool {
+    keys.iter().fold(Path::root(), |path, key| path.key(*key)).covers(path)
+}
+
+/// Whether the drain timeout of Machines stays, whatever its old place says.
+fn same_drain(assessment: &Assessment) -> bool {
+    let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
+    told(&assessment.old) == told(&assessment.new)
+}
+
+/// Whether a place of a class is one that its clusters' templates are computed from.
+fn is_computed(path: &Path) -> bool {
+    let text = path.to_string();
+    starts(path, &["spec", "patches"])
+        || [".templateRef", ".ref.", ".infrastructure.", ".bootstrap."].iter().any(|word| text.contains(word))
+}
+
+/// Whether a path lies in the reference to the infrastructure template.
+fn is_reference(path: &Path) -> bool {
+    starts(path, &["spec", "machineTemplate", "spec", "infrastructureRef"])
+}
+
+/// Whether a leaf is what let the waiting Machines go.
+fn releases(path: &Path, assessment: &Assessment) -> bool {
+    is(path, &["spec", "paused"])
+        || is(path, &["metadata", "annotations", "cluster.x-k8s.io/paused"])
+        || (assessment.was_on_delete && is(path, &["spec", "rollout", "strategy", "type"]))
+}
+
+/// The answer about a write that lets waiting Machines go.
+fn released(rules: &crate::rules::Rules, assessment: &Assessment) -> Answer {
+    let id = if assessment.was_on_delete { "md/leaving-on-delete" } else { "md/unpaused" };
+    let waiting: u64 = assessment.pending().chain(assessment.newly()).map(|unit| unit.count).sum();
+    match (assessment.basis, waiting) {
+        (Basis::Machines, 0) => Answer::known(rules, Effect::None, id)
+            .saying("it is let go, and no Machine is out of date, so none is replaced"),
+        (Basis::Machines, count) => Answer::known(rules, Effect::Rollout, id)
+            .saying(format!("it is let go, and {count} Machines that are out of date are replaced")),
+        (Basis::Specs, _) => Answer::known(rules, Effect::Rollout, id)
+            .saying("it is let go; whether Machines are out of date depends on the Machines, which could not be read"),
+    }
+}
+
+/// Judges every change of an updated pair; the findings of rules are handed back with the answers.
+#[must_use]
+pub(crate) fn changes(subject: &Subject<'_>, pair: &Pair) -> Vec<Answer> {
+    pair.changes.iter().map(|change| subject.answer(change)).collect()
+}

@@ -1,0 +1,201 @@
+//! Mirror of what the webhooks of Cluster and ClusterClass refuse because of other objects and of versions.
+//! Read beside `core/webhooks/admission/{cluster,clusterclass}.go` of Cluster API 1.14 (`validateTopology`,
+//! `validateTopologyVersionUpdate`, `ValidateDelete`) and `internal/webhooks/cluster.go` of 1.6 to 1.13.
+
+use semver::{BuildMetadata, Prerelease, Version};
+use serde_json::Value;
+
+use crate::compare::Action;
+use crate::host::HostKind;
+use crate::judge::admission::Refusal;
+use crate::judge::stage::Stage;
+use crate::judge::topology::blueprint::class_of;
+use crate::judge::topology::values::list;
+use crate::kinds::machines::{annotation, label, target, text};
+use crate::object::{Key, Path};
+
+/// What the webhooks refuse about an update of a Cluster or a class because of other objects and of its own versions.
+#[must_use]
+pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    for lists in ["machineDeployments", "machinePools"] {
+        if key.kind == "Cluster" {
+            workers_of_no_class(stage, key, new, lists, &mut out);
+        } else {
+            workers_in_use(stage, key, old, new, lists, &mut out);
+        }
+    }
+    if key.kind == "Cluster" && class_of(key, old).is_some() {
+        missing_class(stage, key, new, &mut out);
+        version(stage, key, old, new, &mut out);
+    }
+    out
+}
+
+/// The clusters that keep a class from being deleted: those that have it and stay, and those that are only now deleted.
+#[must_use]
+pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
+    let mut out: Vec<String> = stage.clusters_of_class(class).into_iter().map(|cluster| cluster.name).collect();
+    let leaving = stage.pairs.iter().filter(|pair| pair.key.kind == "Cluster" && pair.action == Action::Delete);
+    for pair in leaving {
+        let had = stage.before(&pair.key).and_then(|cluster| class_of(&pair.key, &cluster));
+        if had.is_some_and(|had| had.name == class.name && (had.namespace == class.namespace)) {
+            out.push(pair.key.name.clone());
+        }
+    }
+    out
+}
+
+/// A refusal at a place that is written with slashes.
+fn refuse(out: &mut Vec<Refusal>, rule: &'static str, at: &str, message: String) {
+    let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
+    out.push(Refusal { rule, path, message: format!("the webhook refuses it: {message}") });
+}
+
+/// Whether a class has workers of a class of their own.
+fn has(class: &Value, lists: &str, name: &str) -> bool {
+    list(class, &format!("/spec/workers/{lists}")).any(|own| text(own, "/class") == Some(name))
+}
+
+/// A group of workers of a class that is not there.
+fn workers_of_no_class(stage: &Stage<'_>, key: &Key, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
+    let Some(class) = class_of(key, new).and_then(|class| stage.written_after(&class)) else { return };
+    let in_cluster = format!("/spec/topology/workers/{lists}");
+    for group in list(new, &in_cluster) {
+        let own = text(group, "/class").unwrap_or_default();
+        if !has(&class, lists, own) {
+            let message = format!("the class of the cluster has no workers of the class {own}");
+            refuse(out, "class/rejected", &in_cluster, message);
+        }
+    }
+}
+
+/// A class of workers that goes while a cluster uses it.
+fn workers_in_use(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
+    let in_class = format!("/spec/workers/{lists}");
+    let in_cluster = format!("/spec/topology/workers/{lists}");
+    let names = list(old, &in_class).filter_map(|own| text(own, "/class"));
+    for gone in names.filter(|own| !has(new, lists, own)) {
+        for cluster in stage.clusters_of_class(key) {
+            let used = stage
+                .after(&cluster)
+                .is_some_and(|cluster| list(&cluster, &in_cluster).any(|group| text(group, "/class") == Some(gone)));
+            if used {
+                let message = format!("the class of workers {gone} goes while the cluster {} uses it", cluster.name);
+                refuse(out, "class/rejected", &in_class, message);
+            }
+        }
+    }
+}
+
+/// The class must be there when the Cluster is written. Helm writes kinds that it does not know by the alphabet, so a class
+/// that comes in the same release comes after the Cluster that is to use it.
+fn missing_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusal>) {
+    let Some(class) = class_of(key, new) else { return };
+    if stage.is_live(&class) {
+        return;
+    }
+    let by_alphabet =
+        matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
+    let name = &class.name;
+    if stage.written_after(&class).is_some() {
+        if by_alphabet {
+            let message = format!(
+                "the class {name} is new in this release, and Helm writes the Cluster before it; install the class one release earlier"
+            );
+            refuse(out, "cluster/class-missing", "/spec/topology/classRef", message);
+        }
+    } else if stage.is_absent(&class) {
+        refuse(out, "cluster/class-missing", "/spec/topology/classRef", format!("there is no class {name}"));
+    }
+}
+
+/// Versions of a topology go up, one minor at a time, to one that the class allows, and not while another change of version
+/// is under way.
+fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec<Refusal>) {
+    const AT: &str = "/spec/topology/version";
+    const RULE: &str = "cluster/version-refused";
+    let (Some(before), Some(after)) = (text(old, AT), text(new, AT)) else { return };
+    if before == after {
+        return;
+    }
+    let versions = &stage.versions;
+    let class = class_of(key, new).and_then(|class| stage.written_after(&class)).unwrap_or_default();
+    let mut allowed = list(&class, "/spec/kubernetesVersions").filter_map(Value::as_str).peekable();
+    let has_list = versions.capi(12) && allowed.peek().is_some();
+    if has_list && !allowed.any(|version| version == after) {
+        refuse(out, RULE, AT, format!("the class of the cluster does not list the version {after}"));
+    }
+    let (Some(from), Some(to)) = (parse(before), parse(after)) else {
+        refuse(out, RULE, AT, format!("{after:?} is not a semantic version"));
+        return;
+    };
+    if annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-version-check").is_some() {
+        return;
+    }
+    // Since 1.11 a pre-release counts as its release; up to 1.10 the build counts as well.
+    let seen = |version: &Version| match versions.capi(11) {
+        true => Version { pre: Prerelease::EMPTY, build: BuildMetadata::EMPTY, ..version.clone() },
+        false => version.clone(),
+    };
+    if seen(&to) < seen(&from) {
+        refuse(out, RULE, AT, format!("the version cannot go down from {before} to {after}"));
+        return;
+    }
+    let planned = text(&class, "/spec/upgrade/external/generateUpgradePlanExtension").is_some();
+    let ceiling = Version::new(from.major, from.minor + 2, 0);
+    if !(versions.capi(12) && (has_list || planned)) && seen(&to) >= ceiling {
+        refuse(out, RULE, AT, format!("the version cannot go up by more than one minor, from {before} to {after}"));
+        return;
+    }
+    let hooks = annotation(new, "runtime.cluster.x-k8s.io/pending-hooks").unwrap_or_default();
+    if versions.capi(12) && hooks.split(',').any(|hook| hook == "AfterClusterUpgrade") {
+        refuse(out, RULE, AT, "a hook of the last upgrade is still to be answered".to_owned());
+        return;
+    }
+    // Up to 1.8 only another minor had to wait.
+    if (versions.capi(9) || to >= Version::new(from.major, from.minor + 1, 0))
+        && let Some(who) = unfinished(stage, key, old, &from)
+    {
+        refuse(out, RULE, AT, format!("{who} has not arrived at {before} yet"));
+    }
+}
+
+/// What of a cluster still has another version than its topology had before the write, as far as it was read.
+fn unfinished(stage: &Stage<'_>, key: &Key, old: &Value, version: &Version) -> Option<String> {
+    let differs = |told: Option<&str>| told.and_then(parse).is_some_and(|told| told != *version);
+    let control_plane = old
+        .pointer("/spec/controlPlaneRef")
+        .and_then(|reference| target(reference, key.namespace.as_deref()))
+        .and_then(|key| Some((stage.before(&key)?, key)));
+    if let Some((object, key)) = control_plane {
+        let (wanted, runs) = (text(&object, "/spec/version"), text(&object, "/status/version"));
+        let is_behind = runs.and_then(parse).is_some_and(|runs| runs < *version);
+        if differs(wanted) || is_behind {
+            return Some(key.to_string());
+        }
+    }
+    stage.owners_of(key).into_iter().find_map(|owner| {
+        let object = stage.before(owner).filter(|_| owner.group == "cluster.x-k8s.io")?;
+        label(&object, "topology.cluster.x-k8s.io/owned")?;
+        differs(text(&object, "/spec/template/spec/version")).then(|| owner.to_string())
+    })
+}
+
+/// A version as Go's tolerant reader reads it.
+fn parse(text: &str) -> Option<Version> {
+    Version::parse(text.trim().trim_start_matches('v')).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_with_their_build() {
+        let version = |text: &str| parse(text).expect("a version");
+        assert!(version("v1.30.1+rke2r1") < version("v1.30.1+rke2r2"));
+        assert!(version("v1.30.0-rc.1") < version("v1.30.0"));
+        assert!(parse("latest").is_none());
+    }
+}

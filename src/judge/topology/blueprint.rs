@@ -1,0 +1,127 @@
+//! What a class is made of, in whichever API version it was written: its templates, and which group of a cluster uses which.
+//! Read beside `exp/topology/scope/blueprint.go` of Cluster API 1.14 and the conversion of ClusterClass from v1beta1.
+
+use serde_json::Value;
+
+use crate::judge::topology::values::list;
+use crate::kinds::machines::text;
+use crate::object::Key;
+
+/// A control plane, a MachineDeployment or a pool of a topology.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    /// `controlPlane`, `machineDeployment` or `machinePool`, as builtin variables call it.
+    pub(crate) word: &'static str,
+    /// Its name in the topology; empty for the control plane.
+    pub(crate) name: String,
+    /// Its class of workers; empty for the control plane.
+    pub(crate) class: String,
+    /// Pointer to it in the Cluster; `{}` stands for its place.
+    pub(crate) topology: Option<&'static str>,
+    /// Its place in the list of workers.
+    pub(crate) place: String,
+}
+
+/// What a template is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The infrastructure of the cluster: the object is changed in place.
+    Infrastructure,
+    /// The control plane: the object is changed in place, and its own controller decides.
+    ControlPlane,
+    /// Templates behind references: another content makes a template of another name.
+    Rotated,
+}
+
+/// One template that a cluster of the class is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// What it is for.
+    pub(crate) role: Role,
+    /// Whose it is; the infrastructure of the cluster belongs to the control plane's word without a topology.
+    pub(crate) group: Group,
+    /// `bootstrap` or `infrastructure`, and empty for the two that are not rotated.
+    pub(crate) slot: &'static str,
+    /// The reference in the class.
+    pub(crate) reference: Value,
+}
+
+impl Part {
+    /// Key of the template.
+    #[must_use]
+    pub(crate) fn key(&self, class: &Key) -> Key {
+        Key::new(
+            text(&self.reference, "/apiVersion").unwrap_or_default(),
+            text(&self.reference, "/kind").unwrap_or_default(),
+            class.namespace.as_deref(),
+            text(&self.reference, "/name").unwrap_or_default(),
+        )
+    }
+
+    /// What tells it apart from the others of its cluster.
+    #[must_use]
+    pub(crate) fn id(&self) -> (&'static str, String, &'static str) {
+        let word = if self.role == Role::Infrastructure { "cluster" } else { self.group.word };
+        (word, self.group.name.clone(), self.slot)
+    }
+}
+
+/// The key of the class of a Cluster in the superset form; `None` where it has no topology.
+#[must_use]
+pub(crate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
+    let name = text(cluster, "/spec/topology/classRef/name")?;
+    let namespace = text(cluster, "/spec/topology/classRef/namespace").map(str::to_owned);
+    Some(Key {
+        group: "cluster.x-k8s.io".to_owned(),
+        kind: "ClusterClass".to_owned(),
+        namespace: namespace.or_else(|| key.namespace.clone()),
+        name: name.to_owned(),
+    })
+}
+
+/// The templates that a cluster is made of.
+#[must_use]
+pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<Part> {
+    let mut out = Vec::new();
+    let mut add = |role, group: &Group, slot, holder: Option<&Value>| {
+        if let Some(reference) = holder.and_then(reference) {
+            out.push(Part { role, group: group.clone(), slot, reference: reference.clone() });
+        }
+    };
+    let control_plane = Group {
+        word: "controlPlane",
+        name: String::new(),
+        class: String::new(),
+        topology: Some("/spec/topology/controlPlane"),
+        place: String::new(),
+    };
+    let bare = Group { topology: None, ..control_plane.clone() };
+    add(Role::Infrastructure, &bare, "", class.pointer("/spec/infrastructure"));
+    add(Role::ControlPlane, &control_plane, "", class.pointer("/spec/controlPlane"));
+    add(Role::Rotated, &control_plane, "infrastructure", class.pointer("/spec/controlPlane/machineInfrastructure"));
+    for (lists, word, topology) in [
+        ("machineDeployments", "machineDeployment", "/spec/topology/workers/machineDeployments/{}"),
+        ("machinePools", "machinePool", "/spec/topology/workers/machinePools/{}"),
+    ] {
+        let pointer = format!("/spec/topology/workers/{lists}");
+        for (place, worker) in list(cluster, &pointer).enumerate() {
+            let name = text(worker, "/name").unwrap_or_default().to_owned();
+            let own = text(worker, "/class").unwrap_or_default().to_owned();
+            let pointer = format!("/spec/workers/{lists}");
+            let Some(of_class) = list(class, &pointer).find(|item| text(item, "/class") == Some(own.as_str())) else {
+                continue;
+            };
+            let group = Group { word, name, class: own, topology: Some(topology), place: place.to_string() };
+            for slot in ["bootstrap", "infrastructure"] {
+                let holder = of_class.get(slot).or_else(|| of_class.get("template")?.get(slot));
+                add(Role::Rotated, &group, slot, holder);
+            }
+        }
+    }
+    out
+}
+
+/// The reference to a template: `templateRef`, and `ref` up to v1beta1.
+fn reference(holder: &Value) -> Option<&Value> {
+    holder.get("templateRef").or_else(|| holder.get("ref")).filter(|reference| reference.is_object())
+}

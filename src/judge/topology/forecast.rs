@@ -1,0 +1,209 @@
+//! What the topology controller makes of a cluster before and after a write, part by part.
+//! Read beside `core/reconcilers/topology/cluster/reconcile_state.go` (reconcileReferencedTemplate) of Cluster API 1.14:
+//! a template that comes out with another `spec` is made anew under another name, which replaces the Machines behind it;
+//! the control plane and the infrastructure object are changed in place, and their own controllers decide.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::judge::admission::Sides;
+use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::stage::Stage;
+use crate::judge::subject::Subject;
+use crate::judge::topology::blueprint::{Part, Role, parts};
+use crate::judge::topology::patches;
+use crate::judge::topology::patches::Outcome;
+use crate::judge::topology::values;
+use crate::judge::verdict::Answer;
+use crate::kinds::machines::text;
+use crate::kinds::{diff, hub};
+use crate::model::effect::Effect;
+use crate::object::{ApiVersion, Key};
+use crate::providers::kubeadm::config::{STYLE, old_defaults};
+
+/// One side of a cluster with a topology.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side<'v> {
+    /// The Cluster in the superset form.
+    pub(crate) cluster: &'v Value,
+    /// Key of its class.
+    pub(crate) class_key: &'v Key,
+    /// The class, as written.
+    pub(crate) class: &'v Value,
+    /// Whether templates are looked up after the write.
+    pub(crate) after: bool,
+}
+
+/// What becomes of one part of a cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Fate {
+    /// `controlPlane`, `machineDeployment`, `machinePool`, or `cluster` for its infrastructure.
+    pub(crate) word: &'static str,
+    /// Name of the group in the topology.
+    pub(crate) name: String,
+    /// What happens, and why.
+    pub(crate) answer: Answer,
+}
+
+impl Fate {
+    /// What a person calls the part.
+    #[must_use]
+    pub(crate) fn who(&self) -> String {
+        match self.word {
+            "controlPlane" => "the control plane".to_owned(),
+            "cluster" => "the infrastructure of the cluster".to_owned(),
+            "machinePool" => format!("the pool {}", self.name),
+            _ => format!("the workers {}", self.name),
+        }
+    }
+}
+
+/// What a part comes out as.
+enum Made {
+    /// With patches.
+    Known(Outcome),
+    /// Its template could not be read.
+    Unread(Key),
+}
+
+/// What becomes of every part that does not stay the same.
+#[must_use]
+pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after: Side<'_>) -> Vec<Fate> {
+    let (old, new) = (make(stage, before), make(stage, after));
+    let mut out = Vec::new();
+    for (id, (part, made)) in &new {
+        let Some((old_part, old_made)) = old.get(id) else { continue };
+        let answer =
+            fate(stage, cluster, (old_part, old_made), (part, made), text(before.cluster, "/spec/topology/version"));
+        if let Some(answer) = answer {
+            out.push(Fate { word: id.0, name: id.1.clone(), answer });
+        }
+    }
+    out
+}
+
+/// The parts of one side.
+fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'static str), (Part, Made)> {
+    let global = values::of_cluster(side.cluster, side.class);
+    let made = |part: &Part| {
+        let key = part.key(side.class_key);
+        let template = if side.after { stage.written_after(&key) } else { stage.written_before(&key) };
+        match template {
+            Some(template) => {
+                let values = values::of_group(side.cluster, &global, &part.group);
+                Made::Known(patches::apply(&template, part, side.class, &values))
+            }
+            None => Made::Unread(key),
+        }
+    };
+    parts(side.cluster, side.class).into_iter().map(|part| (part.id(), (part.clone(), made(&part)))).collect()
+}
+
+/// What becomes of one part; `None` where it stays the same.
+fn fate(
+    stage: &Stage<'_>,
+    cluster: &Key,
+    (old_part, old): (&Part, &Made),
+    (part, new): (&Part, &Made),
+    version: Option<&str>,
+) -> Option<Answer> {
+    let rules = stage.rules;
+    let (old, new) = match (old, new) {
+        (Made::Known(old), Made::Known(new)) => (old, new),
+        (Made::Unread(old), Made::Unread(new)) if old == new && old_part.reference == part.reference => return None,
+        (Made::Unread(key), _) | (_, Made::Unread(key)) => {
+            let because = format!("{key} could not be read, so what comes of it is not known");
+            return Some(Answer::known(rules, Effect::Unknown, "topology/template-unread").saying(because));
+        }
+    };
+    if let Some((patch, why)) = &new.broken {
+        let because =
+            format!("the patch {patch} fails ({why}), and the topology controller stops until that is changed");
+        return Some(Answer::known(rules, Effect::Unknown, "topology/patch-fails").saying(because));
+    }
+    let kind = |part: &Part| text(&part.reference, "/kind").unwrap_or_default().to_owned();
+    let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
+    let differs = before != after || kind(old_part) != kind(part);
+    if differs && part.role == Role::Rotated {
+        let at = diff::places(Some(&before), Some(&after), &crate::object::Path::root());
+        let place = at.first().map(ToString::to_string).unwrap_or_default();
+        if part.group.word == "machinePool" {
+            let because = format!("{} comes out different ({place}) and is changed in place", kind(part));
+            return Some(Answer::known(rules, Effect::Rollout, "topology/pool").saying(because));
+        }
+        let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
+        return Some(Answer::known(rules, Effect::Rollout, "topology/template-rotated").saying(because));
+    }
+    if let Some((patch, why, _)) = opaque_difference(old, new) {
+        let because = format!("the patch {patch} {why}, which is not computed, and what it reads has changed");
+        return Some(Answer::known(rules, Effect::Unknown, "topology/patch-not-computed").saying(because));
+    }
+    differs.then(|| in_place(stage, cluster, part, &before, &after, version))
+}
+
+/// The first patch that is not computed and may come out different.
+fn opaque_difference<'o>(old: &'o Outcome, new: &'o Outcome) -> Option<&'o (String, String, Value)> {
+    let missing = |one: &'o Outcome, other: &'o Outcome| one.opaque.iter().find(|print| !other.opaque.contains(print));
+    missing(new, old).or_else(|| missing(old, new))
+}
+
+/// The spec of a template as the dry run compares it: in the superset form, with the defaults of old versions.
+fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
+    let kind = text(&part.reference, "/kind").unwrap_or_default();
+    let api_version = text(&part.reference, "/apiVersion").unwrap_or_default();
+    let mut out = hub::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
+    let mut spec = out["spec"].take();
+    let config = match kind {
+        "KubeadmConfigTemplate" => spec.pointer_mut("/template/spec"),
+        "KubeadmControlPlaneTemplate" => spec.pointer_mut("/template/spec/kubeadmConfigSpec"),
+        _ => None,
+    };
+    if let Some(map) = config.and_then(Value::as_object_mut) {
+        old_defaults(map);
+    }
+    diff::prune(&mut spec, STYLE);
+    spec
+}
+
+/// What an object that is changed in place does: its own mirror, webhook rules and pack decide.
+fn in_place(
+    stage: &Stage<'_>,
+    cluster: &Key,
+    part: &Part,
+    before: &Value,
+    after: &Value,
+    version: Option<&str>,
+) -> Answer {
+    let kind = text(&part.reference, "/kind").unwrap_or_default().trim_end_matches("Template").to_owned();
+    let group = ApiVersion::parse(text(&part.reference, "/apiVersion").unwrap_or_default()).group.to_owned();
+    // A name that no object has: the Machines that exist belong to an object with more in it than the template says.
+    let key =
+        Key { group, kind, namespace: cluster.namespace.clone(), name: format!("of the topology {}", cluster.name) };
+    let object = |spec: &Value| {
+        let mut spec = spec.pointer("/template/spec").cloned().unwrap_or_else(|| json!({}));
+        if let Some(map) = spec.as_object_mut().filter(|_| part.role == Role::ControlPlane) {
+            map.insert("version".to_owned(), json!(version));
+            map.insert("replicas".to_owned(), json!(3));
+        }
+        json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": spec})
+    };
+    let (old, new) = (object(before), object(after));
+    let sides = || Sides { old: old.clone(), new: new.clone() };
+    let assessment = Mirror::of(&key).map(|mirror| Assessment::of(stage, &key, mirror, sides()));
+    let subject = Subject {
+        stage,
+        key: &key,
+        api_version: "v1beta2",
+        old: &old,
+        new: &new,
+        used_by: &[],
+        assessment: assessment.as_ref(),
+        refusals: &[],
+        open: &[],
+        same: false,
+        as_go: false,
+        dropped: &[],
+    };
+    subject.worst()
+}

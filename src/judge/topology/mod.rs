@@ -1,0 +1,235 @@
+//! Mirror of the topology controller: what a Cluster with a class, the class itself and its templates do to Machines.
+//! Read beside `core/reconcilers/topology/cluster` and `exp/topology/desiredstate/desired_state.go` of Cluster API 1.14;
+//! by reading, because no function of the controllers answers for it. What cannot be computed is unknown and says why.
+
+mod admission;
+mod blueprint;
+mod clock;
+mod forecast;
+mod patches;
+mod values;
+mod weight;
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::judge::stage::Stage;
+pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
+use crate::judge::topology::blueprint::class_of;
+use crate::judge::topology::forecast::{Fate, Side, forecast};
+pub(crate) use crate::judge::topology::weight::rollouts;
+use crate::judge::verdict::Answer;
+use crate::kinds::machines::text;
+use crate::model::effect::Effect;
+use crate::object::{Key, Path, Segment};
+
+/// The answer about a leaf of a Cluster; `None` where the pack's own rule decides.
+#[must_use]
+pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    class_of(key, old)?;
+    if let Some(answer) =
+        group_comes_or_goes(stage, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
+    {
+        return Some(answer);
+    }
+    let keys: Vec<&str> = keys(path);
+    let is_input = match keys.as_slice() {
+        ["spec", "topology", "variables" | "classRef", ..] => true,
+        ["spec", "topology", "controlPlane", "variables", ..] => true,
+        ["spec", "topology", "workers", _, "variables" | "class", ..] => true,
+        ["spec", "topology", "version"] => false,
+        ["metadata", "labels" | "annotations", ..] | ["spec", "clusterNetwork", ..] | ["spec", "topology", ..] => {
+            // Patches may read it through builtin variables; its own rule decides where none does.
+            return stage.remember(key, "around", || {
+                let fates = cluster_fates(stage, key, old, &around(old, new));
+                (!fates.is_empty()).then(|| worst(stage, key, &fates))
+            });
+        }
+        _ => false,
+    };
+    is_input.then_some(())?;
+    stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
+}
+
+/// The answer about a class, or about a template that classes are made of; `None` where no class is.
+#[must_use]
+pub(crate) fn of_class(stage: &Stage<'_>, key: &Key) -> Option<Answer> {
+    stage.remember(key, "class", || {
+        let classes = classes_of(stage, key);
+        (!classes.is_empty()).then(|| of_all(stage, &classes, &clusters(stage, &classes)))
+    })
+}
+
+/// The class itself, or the classes that a template belongs to after the write.
+fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
+    if key.kind == "ClusterClass" {
+        return vec![key.clone()];
+    }
+    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from.clone()).collect();
+    out.retain(|class| class.kind == "ClusterClass");
+    out.dedup();
+    out
+}
+
+/// The clusters of some classes as they were, with what becomes of their parts.
+fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Value, Vec<Fate>)> {
+    let mut out = Vec::new();
+    for cluster in classes.iter().flat_map(|class| stage.clusters_of_class(class)) {
+        if let (Some(old), Some(new)) = (stage.before(&cluster), stage.after(&cluster)) {
+            let fates = cluster_fates(stage, &cluster, &old, &inputs(&old, &new));
+            out.push((cluster, old, fates));
+        }
+    }
+    out
+}
+
+/// One answer for all clusters of some classes.
+fn of_all(stage: &Stage<'_>, classes: &[Key], all: &[(Key, Value, Vec<Fate>)]) -> Answer {
+    let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
+    if all.is_empty() {
+        let because =
+            format!("no cluster of the class {} was read, so nothing is replaced by it now", names.join(", "));
+        return Answer::known(stage.rules, Effect::None, "class/no-clusters").saying(because);
+    }
+    let touched: Vec<String> =
+        all.iter().filter(|(_, _, fates)| !fates.is_empty()).map(|(key, ..)| key.name.clone()).collect();
+    let first = all.iter().max_by_key(|(_, _, fates)| fates.iter().map(|fate| fate.answer.effect).max());
+    let Some((key, _, fates)) = first.filter(|(_, _, fates)| !fates.is_empty()) else {
+        let because = format!("{} of the class come out the same, so nothing is replaced", counted(all.len()));
+        return Answer::known(stage.rules, Effect::None, "topology/same").saying(because);
+    };
+    let answer = worst(stage, key, fates);
+    let because = format!(
+        "{} of {} of the class come out different ({}): {}",
+        touched.len(),
+        counted(all.len()),
+        touched.join(", "),
+        answer.because
+    );
+    answer.saying(because)
+}
+
+/// So many clusters.
+fn counted(count: usize) -> String {
+    if count == 1 { "1 cluster".to_owned() } else { format!("{count} clusters") }
+}
+
+/// The worst of what becomes of the parts of a cluster, with all of them in its sentence.
+fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
+    let Some(first) = fates.iter().max_by_key(|fate| (fate.answer.effect, fate.answer.touches)) else {
+        let because = format!("every template of {} comes out the same, so nothing is replaced", key.name);
+        return Answer::known(stage.rules, Effect::None, "topology/same").saying(because);
+    };
+    let same = fates.iter().filter(|fate| fate.answer.effect == first.answer.effect);
+    let parts = same.map(|fate| format!("{}: {}", fate.who(), fate.answer.because.trim_end_matches('.')));
+    let mut seen = HashSet::new();
+    let parts: Vec<String> = parts.filter(|part| seen.insert(part.clone())).collect();
+    let answer = first.answer.clone().saying(parts.join("; "));
+    let cluster = stage.after(key).unwrap_or_default();
+    if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && Stage::is_paused(&cluster, Some(&cluster)) {
+        let because = format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
+        return Answer { effect: Effect::Latent, because, waits: true, ..answer };
+    }
+    if answer.effect == Effect::Rejected {
+        // What is refused here is a write of the topology controller, not of the host.
+        return Answer { effect: Effect::Unknown, rule: "topology/stuck".to_owned(), ..answer };
+    }
+    answer
+}
+
+/// What becomes of the parts of a cluster.
+fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Fate> {
+    let (Some(old_class), Some(new_class)) = (class_of(key, old), class_of(key, new)) else { return Vec::new() };
+    let unread = |class: &Key| Fate {
+        word: "controlPlane",
+        name: String::new(),
+        answer: Answer::known(stage.rules, Effect::Unknown, "topology/template-unread")
+            .saying(format!("{class} could not be read, so what comes of it is not known")),
+    };
+    let Some(before) = stage.written_before(&old_class) else {
+        // A class that is as unknown as before and that nobody writes changes nothing by itself.
+        return if old_class == new_class && old == new { Vec::new() } else { vec![unread(&old_class)] };
+    };
+    let Some(after) = stage.written_after(&new_class) else { return vec![unread(&new_class)] };
+    forecast(
+        stage,
+        key,
+        Side { cluster: old, class_key: &old_class, class: &before, after: false },
+        Side { cluster: new, class_key: &new_class, class: &after, after: true },
+    )
+}
+
+/// The old Cluster with the variables and classes of the new one.
+fn inputs(old: &Value, new: &Value) -> Value {
+    let mut out = old.clone();
+    copy(&mut out, new, &["variables", "classRef"], &["variables", "class"]);
+    out
+}
+
+/// The old Cluster with everything of the new one that is neither a variable, nor a class, nor the version.
+fn around(old: &Value, new: &Value) -> Value {
+    let mut out = new.clone();
+    copy(&mut out, old, &["variables", "classRef", "version"], &["variables", "class"]);
+    out
+}
+
+/// Copies fields of the topology, and fields of each group that both sides have, by its name.
+fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
+    let put = |to: &mut Value, from: &Value, keys: &[&str]| {
+        let Some(map) = to.as_object_mut() else { return };
+        for key in keys {
+            match from.get(*key) {
+                Some(value) => map.insert((*key).to_owned(), value.clone()),
+                None => map.shift_remove(*key),
+            };
+        }
+    };
+    let (Some(to), Some(from)) = (to.pointer_mut("/spec/topology"), from.pointer("/spec/topology")) else { return };
+    put(to, from, fields);
+    if let (Some(to), Some(from)) = (to.get_mut("controlPlane"), from.get("controlPlane")) {
+        put(to, from, &of_groups[..1]);
+    }
+    for list in ["machineDeployments", "machinePools"] {
+        let pointer = format!("/workers/{list}");
+        let mut others: HashMap<Option<&str>, &Value> = HashMap::new();
+        for other in values::list(from, &pointer) {
+            others.entry(text(other, "/name")).or_insert(other);
+        }
+        for group in to.pointer_mut(&pointer).and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(other) = others.get(&text(group, "/name")) {
+                put(group, other, of_groups);
+            }
+        }
+    }
+}
+
+/// The answer about a group of workers that is new or goes.
+fn group_comes_or_goes(stage: &Stage<'_>, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    let [Segment::Key(_), Segment::Key(topology), Segment::Key(workers), Segment::Key(list), Segment::Index(place), ..] =
+        path.segments()
+    else {
+        return None;
+    };
+    if topology != "topology" || workers != "workers" {
+        return None;
+    }
+    let pointer = format!("/spec/topology/workers/{list}");
+    let name = |side: &Value| text(side.pointer(&pointer)?.get(*place)?, "/name").map(str::to_owned);
+    let has = |side: &Value, name: &str| values::list(side, &pointer).any(|group| text(group, "/name") == Some(name));
+    if let Some(gone) = name(old).filter(|name| !has(new, name)) {
+        let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
+        return Some(Answer::known(stage.rules, Effect::Delete, "topology/group-removed").saying(because));
+    }
+    let added = name(new).filter(|name| !has(old, name))?;
+    let because = format!("the workers {added} are new; no Machine that exists is touched");
+    Some(Answer::known(stage.rules, Effect::None, "topology/group-added").saying(because))
+}
+
+/// The keys of a path, without places in lists.
+fn keys(path: &Path) -> Vec<&str> {
+    path.segments()
+        .iter()
+        .filter_map(|segment| if let Segment::Key(key) = segment { Some(key.as_str()) } else { None })
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! The patches of a class: which template each is about, and what comes out of it.
+//! Read beside `core/reconcilers/topology/cluster/patches/inline/json_patch_generator.go` of Cluster API 1.14. What an
+//! external patch makes is not computed, nor what a Go template makes with functions that are not known here: such a patch
+//! leaves a print of everything that it may read, and comes out the same where the print is the same.
+
+use serde_json::{Map, Value, json};
+
+use crate::gotemplate as template;
+use crate::gotemplate::Trouble;
+use crate::gotemplate::Values;
+use crate::judge::topology::blueprint::{Part, Role};
+use crate::judge::topology::values::{list, look_up};
+use crate::kinds::machines::text;
+
+/// What patches made of one template.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    /// The template's `spec`, with every patch that can be computed.
+    pub(crate) spec: Value,
+    /// Patches that are not computed: name, why, and all that they may read.
+    pub(crate) opaque: Vec<(String, String, Value)>,
+    /// A patch that fails, which stops the topology controller: name and why.
+    pub(crate) broken: Option<(String, String)>,
+}
+
+/// Applies the patches of a class to a template that was read in the version of its reference.
+#[must_use]
+pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Values) -> Outcome {
+    let mut object = json!({"spec": template.get("spec").cloned().unwrap_or_default()});
+    let mut out = Outcome { spec: Value::Null, opaque: Vec::new(), broken: None };
+    for patch in list(class, "/spec/patches") {
+        let name = text(patch, "/name").unwrap_or("without a name").to_owned();
+        if patch.get("external").is_some_and(|external| !external.is_null()) {
+            // An extension is handed everything, the number of Machines and labels included, and may read all of it.
+            let print = json!([patch.get("external"), values, template.get("spec")]);
+            out.opaque.push((name, "is an external patch".to_owned(), print));
+            continue;
+        }
+        let definitions: Vec<&Value> =
+            list(patch, "/definitions").filter(|definition| selects(definition, part)).collect();
+        if definitions.is_empty() {
+            continue;
+        }
+        match is_enabled(patch, values) {
+            Ok(false) => {}
+            Ok(true) => {
+                for definition in definitions {
+                    define(&mut object, &mut out, (&name, patch, definition), values);
+                }
+            }
+            Err(trouble) => {
+                for definition in definitions {
+                    out.take(trouble.clone(), (&name, patch, definition), values);
+                }
+            }
+        }
+    }
+    out.spec = object["spec"].take();
+    out
+}
+
+/// Applies one definition of a patch; its values are all computed before the first one is used.
+fn define(object: &mut Value, out: &mut Outcome, about: (&str, &Value, &Value), values: &Values) {
+    let (name, _, definition) = about;
+    let computed: Result<Vec<_>, Trouble> =
+        list(definition, "/jsonPatches").map(|operation| Ok((operation, resolved(operation, values)?))).collect();
+    let operations = match computed {
+        Ok(operations) => operations,
+        Err(trouble) => return out.take(trouble, about, values),
+    };
+    for (operation, value) in operations {
+        let Err(why) = edit(object, operation, value.clone()) else { continue };
+        if out.opaque.is_empty() {
+            out.broken.get_or_insert((name.to_owned(), why));
+        } else {
+            // What an earlier patch that is not computed made may be what this one needs.
+            out.opaque.push((name.to_owned(), why, json!([operation, value])));
+        }
+    }
+}
+
+impl Outcome {
+    /// Notes a definition that has no outcome here.
+    fn take(&mut self, trouble: Trouble, (name, patch, definition): (&str, &Value, &Value), values: &Values) {
+        match trouble {
+            Trouble::NotComputed(what) => {
+                self.opaque.push((name.to_owned(), format!("uses {what}"), print(patch, definition, values)));
+            }
+            Trouble::Fails(why) => {
+                self.broken.get_or_insert((name.to_owned(), why));
+            }
+        }
+    }
+}
+
+/// Whether a patch is enabled (patchIsEnabled): its condition comes out as `true`.
+fn is_enabled(patch: &Value, values: &Values) -> Result<bool, Trouble> {
+    match text(patch, "/enabledIf") {
+        Some(condition) => Ok(template::render(condition, values)? == Value::Bool(true)),
+        None => Ok(true),
+    }
+}
+
+/// Whether a definition is about a template (matchesSelector).
+fn selects(definition: &Value, part: &Part) -> bool {
+    let same = |key: &str| text(definition, &format!("/selector/{key}")) == text(&part.reference, &format!("/{key}"));
+    if !same("apiVersion") || !same("kind") {
+        return false;
+    }
+    let resources = definition.pointer("/selector/matchResources").unwrap_or(&Value::Null);
+    let told = |key: &str| resources.get(key) == Some(&json!(true));
+    let named = |key: &str| {
+        list(resources, &format!("/{key}/names")).filter_map(Value::as_str).any(|name| matches(name, &part.group.class))
+    };
+    match (part.role, part.group.word) {
+        (Role::Infrastructure, _) => told("infrastructureCluster"),
+        (_, "controlPlane") => told("controlPlane"),
+        (_, "machineDeployment") => named("machineDeploymentClass"),
+        _ => named("machinePoolClass"),
+    }
+}
+
+/// Whether the name of a class of workers matches, with a `*` at one end.
+fn matches(pattern: &str, class: &str) -> bool {
+    pattern == "*"
+        || pattern == class
+        || pattern.strip_prefix('*').is_some_and(|tail| class.ends_with(tail))
+        || pattern.strip_suffix('*').is_some_and(|head| class.starts_with(head))
+}
+
+/// Everything that a definition with Go templates may read.
+fn print(patch: &Value, definition: &Value, values: &Values) -> Value {
+    let mut templates: Vec<&str> =
+        list(definition, "/jsonPatches").filter_map(|operation| text(operation, "/valueFrom/template")).collect();
+    templates.extend(text(patch, "/enabledIf"));
+    let read: Map<String, Value> = values
+        .iter()
+        .filter(|(name, _)| *name != "builtin")
+        .filter(|(name, _)| templates.iter().any(|template| may_read(template, name)))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let builtin: Vec<Value> = templates.iter().flat_map(|template| builtins(template, values)).collect();
+    let named: Vec<Option<Value>> = list(definition, "/jsonPatches")
+        .filter_map(|operation| text(operation, "/valueFrom/variable"))
+        .map(|path| look_up(values, path).ok())
+        .collect();
+    json!([patch.get("enabledIf"), definition, read, builtin, named])
+}
+
+/// Whether a Go template may read a variable: it has its name, or takes all of them as a whole.
+fn may_read(template: &str, name: &str) -> bool {
+    template.contains(name) || takes_all(template)
+}
+
+/// Whether a Go template uses the dot or the dollar sign alone, and with it every variable.
+fn takes_all(template: &str) -> bool {
+    let bytes = template.as_bytes();
+    (0..bytes.len()).filter(|place| matches!(bytes[*place], b'.' | b'$')).any(|place| {
+        let ends = |byte: Option<&u8>| byte.is_none_or(|byte| byte.is_ascii_whitespace() || b"(){}|,".contains(byte));
+        let before = place.checked_sub(1).and_then(|place| bytes.get(place));
+        ends(before) && ends(bytes.get(place + 1))
+    })
+}
+
+/// The builtin values that a Go template names, or all of them where it takes all.
+fn builtins(template: &str, values: &Values) -> Vec<Value> {
+    if takes_all(template) {
+        return values.get("builtin").cloned().into_iter().collect();
+    }
+    let mut out = Vec::new();
+    for (start, _) in template.match_indices("builtin") {
+        let tail = &template[start..];
+        let end = tail.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.').unwrap_or(tail.len());
+        // What is not there is read as nothing.
+        out.push(look_up(values, tail[..end].trim_end_matches('.')).unwrap_or_default());
+    }
+    out
+}
+
+/// The value of an operation, where it needs one (calculateValue).
+fn resolved(operation: &Value, values: &Values) -> Result<Option<Value>, Trouble> {
+    if text(operation, "/op") == Some("remove") {
+        return Ok(None);
+    }
+    if let Some(value) = operation.get("value") {
+        return Ok(Some(value.clone()));
+    }
+    if let Some(path) = text(operation, "/valueFrom/variable") {
+        return look_up(values, path).map(Some).map_err(Trouble::Fails);
+    }
+    match text(operation, "/valueFrom/template") {
+        Some(template) => template::render(template, values).map(Some),
+        None => Err(Trouble::Fails("an operation has neither a value nor a variable".to_owned())),
+    }
+}
+
+/// Applies one operation of a JSON patch (RFC 6902: `add`, `replace`, `remove`).
+fn edit(object: &mut Value, operation: &Value, value: Option<Value>) -> Result<(), String> {
+    let pointer = text(operation, "/path").unwrap_or_default();
+    let missing = || format!("there is nothing at {pointer}");
+    let (parent, last) = pointer.rsplit_once('/').ok_or_else(missing)?;
+    let last = last.replace("~1", "/").replace("~0", "~");
+    let op = text(operation, "/op").unwrap_or_default();
+    match object.pointer_mut(parent).ok_or_else(missing)? {
+        Value::Object(map) => match (op, value) {
+            ("remove", _) => map.shift_remove(&last).map(drop).ok_or_else(missing),
+            ("replace", _) if !map.contains_key(&last) => Err(missing()),
+            (_, Some(value)) => {
+                map.insert(last, value);
+                Ok(())
+            }
+            _ => Err(missing()),
+        },
+        Value::Array(items) => {
+            let place = if last == "-" { items.len() } else { last.parse().map_err(|_| missing())? };
+            match (op, value) {
+                ("remove", _) if place < items.len() => {
+                    items.remove(place);
+                    Ok(())
+                }
+                ("replace", Some(value)) if place < items.len() => {
+                    items[place] = value;
+                    Ok(())
+                }
+                ("add", Some(value)) if place <= items.len() => {
+                    items.insert(place, value);
+                    Ok(())
+                }
+                _ => Err(missing()),
+            }
+        }
+        _ => Err(missing()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_go_template_reads_what_it_names() {
+        assert!(may_read("{{ .image }}", "image"));
+        assert!(!may_read("{{ .builtin.cluster.name }}-x.y", "image"));
+        assert!(may_read("{{ range $k, $v := . }}{{ end }}", "image"), "the dot alone is everything");
+        assert!(may_read("{{ toJson $ }}", "image"));
+    }
+
+    #[test]
+    fn operations_follow_the_standard() {
+        let mut object = json!({"spec": {"list": ["a"], "map": {"x/y": 1}}});
+        let run = |object: &mut Value, operation: Value| edit(object, &operation, operation.get("value").cloned());
+        assert_eq!(run(&mut object, json!({"op": "add", "path": "/spec/list/-", "value": "b"})), Ok(()));
+        assert_eq!(run(&mut object, json!({"op": "replace", "path": "/spec/map/x~1y", "value": 2})), Ok(()));
+        assert_eq!(run(&mut object, json!({"op": "remove", "path": "/spec/list/0"})), Ok(()));
+        assert_eq!(object, json!({"spec": {"list": ["b"], "map": {"x/y": 2}}}));
+        assert!(run(&mut object, json!({"op": "add", "path": "/spec/none/x", "value": 1})).is_err());
+        assert!(run(&mut object, json!({"op": "replace", "path": "/spec/map/z", "value": 1})).is_err());
+    }
+
+    #[test]
+    fn a_star_at_one_end_matches() {
+        assert!(matches("*", "a") && matches("de*", "default") && matches("*ult", "default"));
+        assert!(!matches("de*", "other"));
+    }
+}

@@ -1,0 +1,105 @@
+//! The answer about one place that differs, and how answers are put into a change.
+
+use crate::compare::Change;
+use crate::model::effect::{Effect, Touches};
+use crate::rules::{Hit, Rules};
+
+/// The answer about one leaf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// What it does to Machines.
+    pub(crate) effect: Effect,
+    /// What it moves besides.
+    pub(crate) touches: Option<Touches>,
+    /// Rule or cause that decided.
+    pub(crate) rule: String,
+    /// One sentence.
+    pub(crate) because: String,
+    /// Where that behaviour stands.
+    pub(crate) source: String,
+    /// A finding that it makes.
+    pub(crate) finding: Option<String>,
+    /// Whether a pause or a strategy keeps a rollout back that is due by this.
+    pub(crate) waits: bool,
+}
+
+impl Answer {
+    /// The answer of a cause or another id that a pack has a sentence for.
+    #[must_use]
+    pub(crate) fn known(rules: &Rules, effect: Effect, id: &str) -> Self {
+        let (because, source) = rules.cause(id).unwrap_or_default();
+        Self {
+            effect,
+            touches: None,
+            rule: id.to_owned(),
+            because: because.to_owned(),
+            source: source.to_owned(),
+            finding: None,
+            waits: false,
+        }
+    }
+
+    /// The answer for a spec field that nothing names.
+    #[must_use]
+    pub(crate) fn unknown(kind: &str) -> Self {
+        Self {
+            effect: Effect::Unknown,
+            touches: None,
+            rule: "unknown/field".to_owned(),
+            because: format!("no rule names this field of {kind}, so it may do anything to Machines"),
+            source: String::new(),
+            finding: None,
+            waits: false,
+        }
+    }
+
+    /// The same answer with another sentence.
+    #[must_use]
+    pub(crate) fn saying(mut self, because: impl Into<String>) -> Self {
+        self.because = because.into();
+        self
+    }
+
+    /// Whether this answer weighs more than another one.
+    #[must_use]
+    pub(crate) fn outweighs(&self, other: &Self) -> bool {
+        (self.effect, self.touches) > (other.effect, other.touches)
+    }
+
+    /// Writes the answer into a change.
+    pub(crate) fn write(self, change: &mut Change) {
+        change.effect = self.effect;
+        change.touches = self.touches;
+        change.waits = self.waits;
+        change.rule = self.rule;
+        change.because = self.because;
+        change.source = self.source;
+    }
+}
+
+impl From<Hit> for Answer {
+    fn from(hit: Hit) -> Self {
+        Self {
+            effect: hit.effect,
+            touches: hit.touches,
+            rule: hit.rule,
+            because: hit.because,
+            source: hit.source,
+            finding: hit.finding,
+            waits: false,
+        }
+    }
+}
+
+impl From<Answer> for Hit {
+    fn from(answer: Answer) -> Self {
+        Self {
+            rule: answer.rule,
+            effect: answer.effect,
+            touches: answer.touches,
+            finding: answer.finding,
+            because: answer.because,
+            source: answer.source,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What an owner's change weighs, and what else is due among its Machines: rollouts that wait, stop or never end.
+
+use crate::compare::Pair;
+use crate::impact;
+use crate::judge::owner::{Assessment, Unit};
+use crate::judge::stage::Stage;
+use crate::judge::{Classified, selector};
+use crate::report::Finding;
+
+/// The weight of an owner's change, and what else is due.
+///
+/// What is refused moves no Machine; what is due beside it is due all the same.
+pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
+    let key = &pair.key;
+    if !is_refused {
+        // Machines that are lost are not drained, whatever else the write asks for.
+        let lost = selector::rollout(stage, key, &assessment.old, &assessment.new);
+        out.rollouts.extend(lost.or_else(|| impact::of(key, assessment)));
+    }
+    let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
+    let mut finding = |id: &str, message: String| {
+        out.findings.push(Finding { id: id.to_owned(), object: key.clone(), message });
+    };
+    let pending = count(&mut assessment.pending());
+    if pending > 0 {
+        let unit = assessment.pending().next();
+        let causes: Vec<String> =
+            unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
+        let tail = if assessment.is_released() {
+            "and this write lets them go"
+        } else {
+            "and this write does not change that"
+        };
+        finding(
+            "pending-rollout",
+            format!("{pending} Machines of {key} are out of date already ({}), {tail}", causes.join(", ")),
+        );
+    }
+    let cancelled = count(&mut assessment.cancelled());
+    if cancelled > 0 {
+        finding(
+            "cancelled-rollout",
+            format!(
+                "{cancelled} Machines of {key} are out of date and match again after this write, so they are no longer replaced"
+            ),
+        );
+    }
+    if let Some(cause) = assessment.perpetual.first() {
+        finding(
+            "perpetual-rollout",
+            format!("a Machine made by {key} is out of date at once ({}): it would be replaced for ever", cause.path),
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! The pair of one object before and after the write, and the changes between the two.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::effect::{Effect, Touches};
+use crate::object::{Key, Path, Veil};
+
+/// What the host does to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Nothing that matters is written.
+    Unchanged,
+    /// The object is new.
+    Create,
+    /// The object is changed.
+    Update,
+    /// The object is deleted.
+    Delete,
+}
+
+/// Which comparison stood behind the effect of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Each Machine was compared with its owner, as the controller does.
+    Machines,
+    /// The old spec was compared with the new one; the Machines were derived from the old spec.
+    Specs,
+}
+
+/// A document inside a string, and the place inside that document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Within {
+    /// How the string was read: `yaml`, `json`, `base64`, `gzip`, `cloud-init`.
+    pub decode: String,
+    /// Path inside what was read; empty for a mere decoding.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+}
+
+/// One place that differs, and what that does.
+#[derive(Clone, PartialEq)]
+pub struct Change {
+    /// Place in the object, in the rendered version's names.
+    pub path: Path,
+    /// Identity of the list item that the path goes through, for lists with keys.
+    pub item: Option<String>,
+    /// Value in live; `None` where there was none.
+    pub before: Option<Value>,
+    /// Value in predicted; `None` where it goes away.
+    pub after: Option<Value>,
+    /// The way into strings that are documents; empty for an ordinary place.
+    pub within: Vec<Within>,
+    /// Late value that the new side still stands for, offline: equal to itself and to nothing else.
+    pub symbol: Option<String>,
+    /// What it does to Machines; `Unknown` until it was judged.
+    pub effect: Effect,
+    /// What it moves besides Machines.
+    pub touches: Option<Touches>,
+    /// Whether a pause or a strategy keeps a rollout back that is due by this; its effect is latent then.
+    pub waits: bool,
+    /// Rule or mirror cause that decided, such as `kcp/version`; empty until it was judged.
+    pub rule: String,
+    /// One sentence for a person.
+    pub because: String,
+    /// Where that behaviour stands: project, file, function, version.
+    pub source: String,
+}
+
+impl std::fmt::Debug for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Change")
+            .field("path", &self.path.to_string())
+            .field("item", &self.item)
+            .field("before", &self.before.as_ref().map(Veil))
+            .field("after", &self.after.as_ref().map(Veil))
+            .field("within", &self.within)
+            .field("effect", &self.effect)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Change {
+    /// A change that nobody has judged yet.
+    #[must_use]
+    pub fn unjudged(path: Path, before: Option<Value>, after: Option<Value>) -> Self {
+        Self {
+            path,
+            item: None,
+            before,
+            after,
+            within: Vec::new(),
+            symbol: None,
+            effect: Effect::Unknown,
+            touches: None,
+            waits: false,
+            rule: String::new(),
+            because: String::new(),
+            source: String::new(),
+        }
+    }
+}
+
+/// One object before and after the write.
+#[derive(Clone)]
+pub struct Pair {
+    /// Its identity (the new one where a template was renamed).
+    pub key: Key,
+    /// Its `apiVersion` as rendered, else as live.
+    pub api_version: String,
+    /// What the host does to it.
+    pub action: Action,
+    /// What the API server holds, in the rendered version's shape; `None` when it is created.
+    pub live: Option<Value>,
+    /// What the API server will hold; `None` when it is deleted.
+    pub predicted: Option<Value>,
+    /// Name of the template that this one takes the place of, found by the reference that moves.
+    pub renamed_from: Option<String>,
+    /// Differences, unjudged at first.
+    pub changes: Vec<Change>,
+    /// Effect of the object as a whole: the worst of its changes, or of its deletion.
+    pub effect: Effect,
+    /// Which comparison stood behind it; `None` where nothing was compared.
+    pub basis: Option<Basis>,
+    /// Rule that decided an effect of the object as a whole (a deletion, say); empty where only changes count.
+    pub rule: String,
+    /// One sentence about the object as a whole; empty where only changes count.
+    pub because: String,
+    /// Line of the rendered stream where its document starts; 0 where there is none.
+    pub line: usize,
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pair")
+            .field("key", &self.key)
+            .field("action", &self.action)
+            .field("live", &self.live.as_ref().map(Veil))
+            .field("predicted", &self.predicted.as_ref().map(Veil))
+            .field("renamed_from", &self.renamed_from)
+            .field("changes", &self.changes)
+            .field("effect", &self.effect)
+            .field("basis", &self.basis)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pair {
+    /// Sets the effect to the worst of what is known so far and the changes.
+    pub fn settle(&mut self) {
+        let worst = self.changes.iter().map(|change| change.effect).max().unwrap_or_default();
+        self.effect = self.effect.max(worst);
+    }
+}

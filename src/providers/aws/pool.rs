@@ -1,0 +1,172 @@
+//! Mirror of what the AWS provider's webhooks refuse about machine pools and node groups beside what `fixed_infra` compares.
+//! Read beside `exp/webhooks/aws{machinepool,managedmachinepool}_webhook.go` and `validation.go` of cluster-api-provider-aws 2.13.
+
+use serde_json::Value;
+
+use crate::judge::admission::Refusal;
+use crate::judge::admission::refuse;
+use crate::kinds::hub::go_seconds;
+use crate::kinds::machines::text;
+use crate::object::Path;
+use crate::providers::aws::webhook::{RULE, list, tags};
+
+/// What is refused about a pool; the old side is `None` where it is new.
+#[must_use]
+pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let at = Path::root().key("spec");
+    let Some(spec) = new.get("spec") else { return out };
+    tags(spec, &at, &mut out);
+    match kind {
+        "AWSMachinePool" => group(spec, &at, &mut out),
+        "AWSManagedMachinePool" => {
+            if let Some(old) = old.and_then(|old| old.get("spec")) {
+                set_once(old, spec, &at, &mut out);
+            }
+            node_group(spec, &at, &mut out);
+        }
+        _ => return out,
+    }
+    hooks(spec, &at, &mut out);
+    out
+}
+
+/// What a group of instances must keep to.
+fn group(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    for key in ["defaultCoolDown", "defaultInstanceWarmup"] {
+        let told = spec.get(key).and_then(Value::as_str);
+        if told.is_some_and(|told| go_seconds(told).is_none_or(|seconds| seconds < 0)) {
+            refuse(out, RULE, at, key, "it must be a duration such as 5m0s");
+        }
+    }
+    let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
+    for (pointer, below) in [
+        ("/subnets", "subnets"),
+        ("/awsLaunchTemplate/additionalSecurityGroups", "awsLaunchTemplate.additionalSecurityGroups"),
+    ] {
+        for (place, item) in list(spec, pointer) {
+            if has(item, "id") && has(item, "filters") {
+                let message = "it is named by its id or by filters, not by both";
+                refuse(out, RULE, at, &format!("{below}[{place}]"), message);
+            }
+        }
+    }
+    let is_spot = spec.pointer("/awsLaunchTemplate/spotMarketOptions").is_some_and(Value::is_object);
+    if is_spot && has(spec, "mixedInstancesPolicy") {
+        for key in ["awsLaunchTemplate.spotMarketOptions", "mixedInstancesPolicy"] {
+            refuse(out, RULE, at, key, "spot instances and a mixture exclude each other");
+        }
+    }
+    let percentage =
+        |key: &str| spec.pointer(&format!("/refreshPreferences/{key}HealthyPercentage")).and_then(Value::as_i64);
+    if let Some(most) = percentage("max")
+        && percentage("min").is_none_or(|least| most - least > 100)
+    {
+        for key in ["refreshPreferences.maxHealthyPercentage", "refreshPreferences.minHealthyPercentage"] {
+            refuse(out, RULE, at, key, "the most needs the least, and lies at most 100 above it");
+        }
+    }
+}
+
+/// What can be set once.
+fn set_once(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    for key in ["eksNodegroupName", "roleName", "capacityType"] {
+        let pointer = format!("/{key}");
+        if text(old, &pointer).is_some() && text(old, &pointer) != text(new, &pointer) {
+            refuse(out, RULE, at, key, "a node group keeps what it was made with");
+        }
+    }
+    let has_template = |side: &Value| side.get("awsLaunchTemplate").is_some_and(Value::is_object);
+    if has_template(old) != has_template(new) {
+        refuse(out, RULE, at, "awsLaunchTemplate", "a node group has a launch template for ever or never");
+    }
+}
+
+/// What a node group of EKS must keep to.
+fn node_group(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let number = |pointer: &str| spec.pointer(pointer).and_then(Value::as_i64);
+    let (least, most) = (number("/scaling/minSize"), number("/scaling/maxSize"));
+    if least.is_some_and(|least| least < 0) || most.is_some_and(|most| most < least.unwrap_or(0)) {
+        for key in ["scaling.minSize", "scaling.maxSize"] {
+            refuse(out, RULE, at, key, "the sizes are not below 0, and the most is not below the least");
+        }
+    }
+    if let Some(update) = spec.get("updateConfig").filter(|update| update.is_object()) {
+        let ways = ["maxUnavailable", "maxUnavailablePercentage"];
+        if ways.iter().filter(|way| update.get(**way).is_some_and(|value| !value.is_null())).count() != 1 {
+            for way in ways {
+                refuse(out, RULE, at, &format!("updateConfig.{way}"), "exactly one of both must be set");
+            }
+        }
+    }
+    let Some(template) = spec.get("awsLaunchTemplate").filter(|template| template.is_object()) else { return };
+    for key in ["instanceType", "diskSize"] {
+        if spec.get(key).is_some_and(|value| !value.is_null()) {
+            refuse(out, RULE, at, key, "the launch template says it");
+        }
+    }
+    if text(template, "/iamInstanceProfile").is_some() {
+        let key = "awsLaunchTemplate.iamInstanceProfile";
+        refuse(out, RULE, at, key, "EKS gives the nodes of a group their profile");
+    }
+}
+
+/// Hooks of the instances' life.
+fn hooks(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    for (place, hook) in list(spec, "/lifecycleHooks") {
+        let below = |key: &str| format!("lifecycleHooks[{place}].{key}");
+        let has = |key: &str| hook.get(key).is_some_and(|value| !value.is_null());
+        if text(hook, "/name").is_none() {
+            refuse(out, RULE, at, &below("name"), "a hook needs a name");
+        }
+        if has("notificationTargetARN") != has("roleARN") {
+            refuse(out, RULE, at, &below("roleARN"), "a target and the role to reach it come together");
+        }
+        let transition = text(hook, "/lifecycleTransition").unwrap_or_default();
+        if !matches!(transition, "autoscaling:EC2_INSTANCE_LAUNCHING" | "autoscaling:EC2_INSTANCE_TERMINATING") {
+            refuse(out, RULE, at, &below("lifecycleTransition"), "it must be one of launching and terminating");
+        }
+        if has("defaultResult") && !matches!(text(hook, "/defaultResult"), Some("CONTINUE" | "ABANDON")) {
+            refuse(out, RULE, at, &below("defaultResult"), "it must be CONTINUE or ABANDON");
+        }
+        let timeout = hook.get("heartbeatTimeout").and_then(Value::as_str);
+        if timeout.is_some_and(|told| go_seconds(told).is_none_or(|seconds| !(30..=172_800).contains(&seconds))) {
+            refuse(out, RULE, at, &below("heartbeatTimeout"), "it must lie between 30s and 48h");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(kind: &str, old: Value, new: Value) -> Vec<String> {
+        let found = refusals(kind, Some(&json!({"spec": old})), &json!({"spec": new}));
+        found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_node_group_keeps_what_it_was_made_with() {
+        let told = |old: Value, new: Value| refused("AWSManagedMachinePool", old, new);
+        assert_eq!(told(json!({}), json!({"roleName": "a"})), [""; 0]);
+        assert_eq!(told(json!({"roleName": "a"}), json!({"roleName": "b"})), ["spec.roleName"]);
+        assert_eq!(told(json!({}), json!({"awsLaunchTemplate": {}})), ["spec.awsLaunchTemplate"]);
+        assert_eq!(told(json!({}), json!({"updateConfig": {}})).len(), 2);
+        assert_eq!(told(json!({}), json!({"scaling": {"minSize": 2, "maxSize": 1}})).len(), 2);
+    }
+
+    #[test]
+    fn a_group_is_refreshed_within_bounds() {
+        let told = |new: Value| refused("AWSMachinePool", json!({}), new);
+        assert_eq!(
+            told(json!({"defaultCoolDown": "5m0s", "refreshPreferences": {"minHealthyPercentage": 90}})),
+            [""; 0]
+        );
+        assert_eq!(told(json!({"refreshPreferences": {"maxHealthyPercentage": 90}})).len(), 2);
+        assert_eq!(told(json!({"defaultCoolDown": "soon"})), ["spec.defaultCoolDown"]);
+        let hook = json!({"lifecycleHooks": [{"name": "a", "lifecycleTransition": "x", "heartbeatTimeout": "1s"}]});
+        assert_eq!(told(hook).len(), 2);
+    }
+}

@@ -1,0 +1,310 @@
+//! Mirror of what the core webhooks refuse about Machines, their owners, their health checks and Clusters.
+//! Read beside `core/webhooks/admission/{machinedeployment,machineset,machinepool,machine,machinehealthcheck,cluster}.go`
+//! of Cluster API 1.14; up to 1.13 they are in `internal/webhooks` and `exp/internal/webhooks`.
+
+use serde_json::Value;
+
+use crate::judge::admission::Refusal;
+use crate::judge::admission::refuse;
+use crate::judge::replicas;
+use crate::kinds::gates::{PREFLIGHT, State};
+use crate::kinds::labels;
+use crate::kinds::machines::{annotation, label, text};
+use crate::object::Path;
+use crate::providers::core::checks;
+use crate::rules::Versions;
+
+/// Id of everything that is refused here.
+pub(crate) const RULE: &str = "core/rejected";
+
+/// What is refused about an update of one of the core kinds; both sides in the superset form.
+#[must_use]
+pub(crate) fn refusals(
+    kind: &str,
+    old: &Value,
+    new: &Value,
+    versions: &Versions,
+    gates: &dyn Fn(&str) -> State,
+) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    if matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine" | "MachineHealthCheck") {
+        cluster_name(kind, old, new, versions, &spec, &mut out);
+    }
+    if !versions.capi(11) {
+        namespaces(kind, new, &spec, &mut out);
+    }
+    match kind {
+        "MachineDeployment" | "MachineSet" => {
+            template(new, "/spec/template/spec", "template.spec", versions, &spec, &mut out, true);
+            selected(new, &spec, &mut out);
+            preflight(new, versions, gates, &mut out);
+            naming(new, versions, &spec, &mut out);
+            if kind == "MachineDeployment" {
+                strategy(new, versions, &spec, &mut out);
+            }
+            labels::refusals(new.pointer("/spec/template/metadata"), &spec.key("template").key("metadata"), &mut out);
+            autoscaler(new, &mut out);
+        }
+        "MachinePool" => {
+            template(new, "/spec/template/spec", "template.spec", versions, &spec, &mut out, false);
+            if items(new.pointer("/spec/template/spec/taints")) > 0 {
+                refuse(&mut out, RULE, &spec, "template.spec.taints", "a MachinePool cannot have taints");
+            }
+            labels::refusals(new.pointer("/spec/template/metadata"), &spec.key("template").key("metadata"), &mut out);
+            autoscaler(new, &mut out);
+        }
+        "Machine" => template(new, "/spec", "", versions, &spec, &mut out, false),
+        "MachineHealthCheck" => checks::health_check(new, &spec, &mut out),
+        "MachineDrainRule" => checks::drain_rule(new, &spec, &mut out),
+        "Cluster" => cluster(old, new, versions, &spec, &mut out),
+        _ => {}
+    }
+    out
+}
+
+/// Items of a list.
+pub(crate) fn items(value: Option<&Value>) -> usize {
+    value.and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+/// Whether a block says anything.
+fn defined(block: Option<&Value>) -> bool {
+    block.and_then(Value::as_object).is_some_and(|map| map.values().any(|value| !value.is_null() && value != ""))
+}
+
+/// Whether a reference is there: up to 1.10 it is a pointer that may point at nothing, since then it must say something.
+fn is_set(block: Option<&Value>, versions: &Versions) -> bool {
+    if versions.capi(11) { defined(block) } else { block.is_some_and(Value::is_object) }
+}
+
+/// Up to 1.10 a reference could name a namespace, but only the object's own.
+fn namespaces(kind: &str, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let places: &[&str] = match kind {
+        "Machine" => &["bootstrap.configRef", "infrastructureRef"],
+        "MachinePool" => &["template.spec.bootstrap.configRef", "template.spec.infrastructureRef"],
+        "Cluster" => &["controlPlaneRef", "infrastructureRef"],
+        "MachineHealthCheck" => &["remediation.templateRef"],
+        _ => &[],
+    };
+    let own = text(new, "/metadata/namespace");
+    for place in places {
+        let pointer = format!("/spec/{}/namespace", place.replace('.', "/"));
+        if let (Some(told), Some(own)) = (text(new, &pointer), own)
+            && told != own
+        {
+            refuse(
+                out,
+                RULE,
+                spec,
+                &format!("{place}.namespace"),
+                format!("the reference must stay in the namespace {own}"),
+            );
+        }
+    }
+}
+
+/// The name of the cluster stays, and is the same in the template.
+fn cluster_name(kind: &str, old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    let name = |side: &Value| text(side, "/spec/clusterName").unwrap_or_default().to_owned();
+    if name(old) != name(new) {
+        refuse(out, RULE, spec, "clusterName", "the name of the cluster cannot change");
+    }
+    let has_template = matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool");
+    if has_template
+        && versions.capi(11)
+        && text(new, "/spec/template/spec/clusterName").unwrap_or_default() != name(new)
+    {
+        for below in ["clusterName", "template.spec.clusterName"] {
+            refuse(out, RULE, spec, below, "clusterName must be the same in the spec and in the template");
+        }
+    }
+}
+
+/// What every Machine spec must have.
+fn template(
+    new: &Value,
+    pointer: &str,
+    below: &str,
+    versions: &Versions,
+    spec: &Path,
+    out: &mut Vec<Refusal>,
+    asks_late: bool,
+) {
+    let nothing = Value::Null;
+    let machine = new.pointer(pointer).unwrap_or(&nothing);
+    let place = |field: &str| if below.is_empty() { field.to_owned() } else { format!("{below}.{field}") };
+    let bootstrap = machine.get("bootstrap").unwrap_or(&nothing);
+    // Up to 1.10 only Machines and pools were asked for it.
+    if (versions.capi(11) || !asks_late)
+        && !is_set(bootstrap.get("configRef"), versions)
+        && bootstrap.get("dataSecretName").is_none_or(Value::is_null)
+    {
+        refuse(out, RULE, spec, &place("bootstrap"), "either configRef or dataSecretName must be set");
+    }
+    let empty = !versions.capi(11) && machine.get("version").is_some_and(|version| version == "" || version == "v");
+    if empty {
+        refuse(out, RULE, spec, &place("version"), "an empty text is not a semantic version");
+    }
+    if let Some(version) = text(machine, "/version")
+        && semver::Version::parse(version.trim_start_matches('v')).is_err()
+    {
+        refuse(out, RULE, spec, &place("version"), format!("{version:?} is not a semantic version"));
+    }
+    let taints = machine.get("taints");
+    if items(taints) > 0 && versions.capi(12) {
+        taint_refusals(taints, &place("taints"), spec, out);
+    }
+}
+
+/// Some keys of taints belong to others.
+pub(crate) fn taint_refusals(taints: Option<&Value>, below: &str, spec: &Path, out: &mut Vec<Refusal>) {
+    for (place, taint) in taints.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let key = text(taint, "/key").unwrap_or_default();
+        let reserved = key == "node-role.kubernetes.io/control-plane"
+            || key == "node.cluster.x-k8s.io/uninitialized"
+            || key == "node.cluster.x-k8s.io/outdated-revision"
+            || (key.starts_with("node.kubernetes.io/") && key != "node.kubernetes.io/out-of-service");
+        if reserved {
+            refuse(out, RULE, spec, &format!("{below}[{place}].key"), format!("the taint {key} cannot be set here"));
+        }
+    }
+}
+
+/// The selector must match the labels of the template.
+fn selected(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let nothing = Value::Null;
+    let cluster = text(new, "/spec/clusterName").unwrap_or_default();
+    let template = new.pointer("/spec/template").unwrap_or(&nothing);
+    let selector = new.pointer("/spec/selector").unwrap_or(&nothing);
+    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+        && items(selector.get("matchExpressions")) == 0;
+    if is_empty {
+        // The webhook makes a selector of the object's own name and the labels for it.
+        return;
+    }
+    let fits = labels::selects(selector, |key| {
+        // The webhook writes this label over whatever stands there.
+        let own = (key == "cluster.x-k8s.io/cluster-name").then_some(cluster);
+        own.or_else(|| label(template, key))
+    });
+    match fits {
+        Some(true) => {}
+        Some(false) => {
+            refuse(out, RULE, spec, "template.metadata.labels", "the labels of the template must match the selector");
+            refuse(out, RULE, spec, "selector", "the labels of the template must match the selector");
+        }
+        None => refuse(out, RULE, spec, "selector", "the selector is not one"),
+    }
+}
+
+/// Checks that are skipped must be known ones.
+fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, out: &mut Vec<Refusal>) {
+    const KNOWN: [&str; 5] =
+        ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
+    // The last one came with 1.10, and the gate is on since 1.9.
+    let known = if versions.capi(10) { &KNOWN[..] } else { &KNOWN[..4] };
+    let name = "machineset.cluster.x-k8s.io/skip-preflight-checks";
+    let Some(told) = annotation(new, name).filter(|told| !told.is_empty()) else { return };
+    if gates(PREFLIGHT) == State::On && told.split(',').any(|word| !known.contains(&word.trim())) {
+        let at = Path::root().key("metadata").key("annotations").key(name);
+        refuse(out, RULE, &at, "", format!("it names a preflight check that is not known: {told}"));
+    }
+}
+
+/// Names of Machines must stay apart.
+fn naming(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    if let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.capi(10))
+        && !template.contains("{{ .random }}")
+    {
+        refuse(out, RULE, spec, "machineNaming.template", "{{ .random }} is missing in the template");
+    }
+}
+
+/// Numbers or percentages, and not both zero.
+fn strategy(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    let told = |key: &str| {
+        new.pointer(&format!("/spec/rollout/strategy/rollingUpdate/{key}")).filter(|value| !value.is_null())
+    };
+    for key in ["maxSurge", "maxUnavailable"] {
+        if told(key).is_some_and(|value| !is_count(value)) {
+            let below = format!("rollout.strategy.rollingUpdate.{key}");
+            refuse(out, RULE, spec, &below, "must be a number or a percentage");
+        }
+    }
+    let rolls = text(new, "/spec/rollout/strategy/type").is_none_or(|kind| kind == "RollingUpdate");
+    let surge = told("maxSurge").map_or(i64::from(rolls), |value| value.as_i64().unwrap_or(-1));
+    let unavailable = told("maxUnavailable").map_or(if rolls { 0 } else { -1 }, |value| value.as_i64().unwrap_or(-1));
+    if versions.capi(11)
+        && surge == 0
+        && unavailable == 0
+        && (rolls || (told("maxSurge").is_some() && told("maxUnavailable").is_some()))
+    {
+        refuse(out, RULE, spec, "rollout.strategy", "maxSurge and maxUnavailable cannot both be 0");
+    }
+    if new.pointer("/spec/remediation/maxInFlight").is_some_and(|value| !value.is_null() && !is_count(value)) {
+        refuse(out, RULE, spec, "remediation.maxInFlight", "must be a number or a percentage");
+    }
+}
+
+/// Whether a value is a number or a percentage.
+pub(crate) fn is_count(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::String(text) => text.strip_suffix('%').is_some_and(|digits| digits.parse::<i32>().is_ok()),
+        _ => false,
+    }
+}
+
+/// Autoscaler annotations must be numbers where the webhook needs them.
+fn autoscaler(new: &Value, out: &mut Vec<Refusal>) {
+    let told: Vec<(&str, &str)> =
+        replicas::AUTOSCALER.iter().filter_map(|name| Some((*name, annotation(new, name)?))).collect();
+    if new.pointer("/spec/replicas").is_none_or(Value::is_null) && told.len() == 2 {
+        for (name, _) in told.iter().filter(|(_, text)| text.parse::<i32>().is_err()) {
+            let at = Path::root().key("metadata").key("annotations").key(*name);
+            refuse(out, RULE, &at, "", "it must be a number where replicas is not set");
+            refuse(
+                out,
+                RULE,
+                &Path::root().key("spec"),
+                "replicas",
+                format!("replicas is not set, and {name} is not a number"),
+            );
+        }
+    }
+}
+
+/// References stay, networks are networks, and a topology stays.
+fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    // Up to 1.9 only a topology had to stay.
+    let fixed: &[&str] =
+        if versions.capi(10) { &["infrastructureRef", "controlPlaneRef", "topology"] } else { &["topology"] };
+    for key in fixed {
+        let pointer = format!("/spec/{key}");
+        if is_set(old.pointer(&pointer), versions) && !is_set(new.pointer(&pointer), versions) {
+            refuse(out, RULE, spec, key, format!("{key} cannot be taken away"));
+        }
+    }
+    for network in ["pods", "services"] {
+        let list = new.pointer(&format!("/spec/clusterNetwork/{network}/cidrBlocks")).and_then(Value::as_array);
+        for (place, block) in list.into_iter().flatten().enumerate() {
+            if block.as_str().is_none_or(|text| text.parse::<ipnet::IpNet>().is_err()) {
+                let below = format!("clusterNetwork.{network}.cidrBlocks[{place}]");
+                refuse(out, RULE, spec, &below, "it is not a network such as 10.0.0.0/16");
+            }
+        }
+    }
+    if defined(new.pointer("/spec/topology")) {
+        topology(old, new, spec, out);
+    }
+}
+
+/// A cluster that has no topology gets none; its version is looked at beside its class.
+fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    if !defined(old.pointer("/spec/topology"))
+        && annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none()
+    {
+        refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
+    }
+}

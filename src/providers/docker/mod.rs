@@ -1,0 +1,3 @@
+//! The Docker provider that Cluster API tests itself with.
+
+pub mod webhook;

@@ -1,0 +1,194 @@
+//! Mirror of how a Machine's KubeadmConfig is compared with its control plane.
+//! Read beside `controlplane/kubeadm/pkg/filters.go` (matchesKubeadmConfig, PrepareKubeadmConfigsForDiff) and
+//! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` (ComputeDesiredKubeadmConfig) of Cluster API 1.12 to 1.14.
+
+use serde_json::{Map, Value, json};
+
+use crate::kinds::diff;
+use crate::kinds::diff::Style;
+use crate::kinds::machines::{Member, text};
+use crate::model::cause::Cause;
+use crate::object::{Path, Segment};
+use crate::providers::kubeadm::config_old as kcp_config_old;
+use crate::rules::{Versions, parse_version};
+
+/// What the Go types of a KubeadmConfigSpec keep apart.
+pub(crate) const STYLE: Style = Style {
+    keep_empty: &["taints", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"],
+    drop_zero: &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "bindPort", "percentage"],
+    keep_blank: &["value"],
+};
+
+/// The reasons why the Machine's config is out of date.
+#[must_use]
+pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+    if !versions.capi(12) {
+        return kcp_config_old::outdated(member, owner, versions);
+    }
+    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
+    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let nothing = json!({});
+    let current = config.get("spec").unwrap_or(&nothing);
+    let joined = differences(current, desired(owner, true, versions), true, versions);
+    if joined.is_empty() {
+        return Vec::new();
+    }
+    if is_join(current, versions) {
+        return joined.into_iter().map(cause).collect();
+    }
+    // A Machine made by `kubeadm init` also counts as up to date when it matches the init form.
+    let init = differences(current, desired(owner, false, versions), false, versions);
+    if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
+}
+
+/// The cause that stands for a differing place of the config.
+pub(crate) fn cause(path: Path) -> Cause {
+    let keys: Vec<&str> = path
+        .segments()
+        .iter()
+        .filter_map(|segment| if let Segment::Key(key) = segment { Some(key.as_str()) } else { None })
+        .collect();
+    let rule = match keys.as_slice() {
+        ["clusterConfiguration", ..] => "kcp/cluster-configuration",
+        ["initConfiguration", ..] => "kcp/init-configuration",
+        ["joinConfiguration", ..] => "kcp/join-configuration",
+        ["files", ..] => "kcp/files",
+        ["users", ..] => "kcp/users",
+        ["preKubeadmCommands" | "postKubeadmCommands" | "bootCommands", ..] => "kcp/commands",
+        ["format" | "ignition", ..] => "kcp/format",
+        _ => "kcp/machine-setup",
+    };
+    let mut owner = Path::root().key("spec").key("kubeadmConfigSpec");
+    path.segments().iter().for_each(|segment| owner.push(segment.clone()));
+    Cause { rule, path: owner, detail: String::new() }
+}
+
+/// The config that the control plane would make now (ComputeDesiredKubeadmConfig).
+fn desired(owner: &Value, join: bool, versions: &Versions) -> Value {
+    let mut spec = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
+    let Some(map) = spec.as_object_mut() else { return json!({}) };
+    if join {
+        map.remove("initConfiguration");
+        let control_plane = child(map, "joinConfiguration").entry("controlPlane").or_insert(Value::Null);
+        if control_plane.is_null() {
+            *control_plane = json!({});
+        }
+    } else {
+        map.remove("joinConfiguration");
+    }
+    if versions.capi(8) {
+        default_gates(map, text(owner, "/spec/version").unwrap_or_default());
+    }
+    spec
+}
+
+/// The feature gate that the provider adds for Kubernetes 1.31 to 1.35 (DefaultFeatureGates).
+fn default_gates(spec: &mut Map<String, Value>, kubernetes: &str) {
+    let Some(version) = parse_version(kubernetes) else { return };
+    if !(31..36).contains(&version.minor) || version.major != 1 {
+        return;
+    }
+    let gates = child(child(spec, "clusterConfiguration"), "featureGates");
+    gates.entry("ControlPlaneKubeletLocalMode").or_insert(json!(true));
+}
+
+/// The map at a key, made where there is none.
+fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, Value> {
+    let value = map.entry(key).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    value.as_object_mut().expect("it was made a map on the line above")
+}
+
+/// Whether a config is for a Machine that joined.
+fn is_join(spec: &Value, versions: &Versions) -> bool {
+    let join = spec.get("joinConfiguration");
+    let control_plane = join.and_then(|join| join.get("controlPlane")).is_some_and(|value| !value.is_null());
+    // 1.14.1 also takes a config with kubelet arguments for a joined one: 1.11 did not always write controlPlane.
+    let by_arguments = versions.get("cluster-api") >= semver::Version::new(1, 14, 1)
+        && join
+            .and_then(|join| join.pointer("/nodeRegistration/kubeletExtraArgs"))
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty());
+    control_plane || by_arguments
+}
+
+/// The places at which the Machine's config differs from the wanted one (PrepareKubeadmConfigsForDiff, then a diff).
+fn differences(current: &Value, mut desired: Value, convert: bool, versions: &Versions) -> Vec<Path> {
+    let joined = is_join(current, versions);
+    let mut current = current.clone();
+    let (Some(have), Some(want)) = (current.as_object_mut(), desired.as_object_mut()) else { return Vec::new() };
+    if convert && !joined {
+        init_to_join(have, want);
+    }
+    if joined && have.get("joinConfiguration").is_some_and(|join| join.get("controlPlane").is_none_or(Value::is_null)) {
+        child(have, "joinConfiguration").insert("controlPlane".to_owned(), json!({}));
+    }
+    for key in ["controlPlaneEndpoint", "dns"] {
+        let wanted = want.get("clusterConfiguration").and_then(|config| config.get(key)).cloned();
+        child(have, "clusterConfiguration").insert(key.to_owned(), wanted.unwrap_or_default());
+    }
+    for side in [&mut *have, &mut *want] {
+        old_defaults(side);
+        child(side, "joinConfiguration").remove("discovery");
+        for form in ["initConfiguration", "joinConfiguration"] {
+            child(child(side, form), "timeouts").remove("controlPlaneComponentHealthCheckSeconds");
+        }
+    }
+    diff::prune(&mut current, STYLE);
+    diff::prune(&mut desired, STYLE);
+    diff::places(Some(&current), Some(&desired), &Path::root())
+}
+
+/// Puts the settings of an init config where a joined Machine has them.
+fn init_to_join(have: &mut Map<String, Value>, want: &Map<String, Value>) {
+    let init = have.remove("initConfiguration").unwrap_or_default();
+    let join = child(have, "joinConfiguration");
+    for key in ["timeouts", "patches", "skipPhases", "nodeRegistration"] {
+        join.insert(key.to_owned(), init.get(key).cloned().unwrap_or_default());
+    }
+    let endpoint = init.get("localAPIEndpoint").cloned().unwrap_or_default();
+    join.insert("controlPlane".to_owned(), json!({"localAPIEndpoint": endpoint}));
+    let path = want.get("joinConfiguration").and_then(|join| join.get("caCertPath")).cloned();
+    join.insert("caCertPath".to_owned(), path.unwrap_or_default());
+}
+
+/// The values that older versions wrote by default (ApplyPreviousKubeadmConfigDefaults).
+pub(crate) fn old_defaults(spec: &mut Map<String, Value>) {
+    fill(spec, "format", "cloud-config");
+    for form in ["initConfiguration", "joinConfiguration"] {
+        fill(child(child(spec, form), "nodeRegistration"), "imagePullPolicy", "IfNotPresent");
+    }
+}
+
+/// Sets a text where there is none.
+fn fill(map: &mut Map<String, Value>, key: &str, text: &str) {
+    if map.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+        map.insert(key.to_owned(), json!(text));
+    }
+}
+
+/// The KubeadmConfig of a Machine that this owner made.
+pub(crate) fn made_from(owner: &Value, join: bool, versions: &Versions, machine: &mut Value) -> Value {
+    if !versions.capi(12) {
+        return kcp_config_old::made_from(owner, join, machine);
+    }
+    json!({"spec": desired(owner, join, versions)})
+}
+
+/// Whether two owners ask for the same config of Machines to come, so that nothing waits for them.
+#[must_use]
+pub fn same_for_new_machines(before: &Value, after: &Value, versions: &Versions) -> bool {
+    [true, false].into_iter().all(|join| {
+        let mut old = desired(before, join, versions);
+        let mut new = desired(after, join, versions);
+        for side in [&mut old, &mut new] {
+            if let Some(map) = side.as_object_mut() {
+                old_defaults(map);
+            }
+            diff::prune(side, STYLE);
+        }
+        old == new
+    })
+}

@@ -1,0 +1,176 @@
+//! Mirror of how Cluster API up to 1.11 compares a Machine's KubeadmConfig with its control plane.
+//! Read beside `controlplane/kubeadm/internal/filters.go` (matchesKubeadmBootstrapConfig) of 1.5 to 1.11: the cluster
+//! configuration is compared with an annotation of the Machine, init or join configuration with whichever the Machine has.
+
+use serde_json::{Value, json};
+
+use crate::kinds::diff;
+use crate::kinds::diff::Style;
+use crate::kinds::hub;
+use crate::kinds::machines::{Member, annotation};
+use crate::model::cause::Cause;
+use crate::object::Path;
+use crate::providers::kubeadm::config::{STYLE, cause, old_defaults};
+use crate::rules::Versions;
+
+/// Annotation of a Machine that keeps the cluster configuration it was made with.
+pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
+
+/// What the Go types of v1beta1 keep apart, which 1.5 to 1.10 compare.
+pub(crate) const OLD_STYLE: Style = Style {
+    keep_empty: &[
+        "authProvider",
+        "bootstrapToken",
+        "containerLinuxConfig",
+        "contentFrom",
+        "diskSetup",
+        "exec",
+        "external",
+        "file",
+        "ignition",
+        "kubeConfig",
+        "local",
+        "ntp",
+        "passwdFrom",
+        "patches",
+        "taints",
+        "valueFrom",
+    ],
+    drop_zero: &[
+        "append",
+        "bindPort",
+        "insecureSkipTLSVerify",
+        "percentage",
+        "provideClusterInfo",
+        "readOnly",
+        "strict",
+        "unsafeSkipCAVerification",
+        "useExperimentalRetryJoin",
+    ],
+    keep_blank: &[
+        "value",
+        "gecos",
+        "groups",
+        "homeDir",
+        "shell",
+        "passwd",
+        "primaryGroup",
+        "sudo",
+        "tableType",
+        "replaceFS",
+    ],
+};
+
+/// The reasons why the Machine's config is out of date.
+#[must_use]
+pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+    let style = if versions.capi(11) { STYLE } else { OLD_STYLE };
+    let mut causes = cluster_configuration(member, owner, versions, style);
+    if causes.is_empty() {
+        causes = init_or_join(member, owner, versions, style);
+    }
+    causes
+}
+
+/// Compares with the annotation; a Machine without it counts as matching (matchClusterConfiguration).
+fn cluster_configuration(member: &Member, owner: &Value, versions: &Versions, style: Style) -> Vec<Cause> {
+    let Some(stored) = annotation(&member.machine, CLUSTER_CONFIGURATION) else { return Vec::new() };
+    let at = Path::root().key("clusterConfiguration");
+    let Ok(have) = serde_json::from_str::<Value>(stored) else { return vec![cause(at)] };
+    let mut have = if have.get("marshalVersion").and_then(Value::as_str) == Some("v1beta2") {
+        have
+    } else {
+        let config = json!({"spec": {"clusterConfiguration": have}});
+        let config = hub::value("KubeadmConfig", "bootstrap.cluster.x-k8s.io/v1beta1", &config, versions);
+        config.pointer("/spec/clusterConfiguration").cloned().unwrap_or_default()
+    };
+    let mut want = owner.pointer("/spec/kubeadmConfigSpec/clusterConfiguration").cloned().unwrap_or_default();
+    for side in [&mut have, &mut want] {
+        if !side.is_object() {
+            *side = json!({});
+        }
+        if let Some(map) = side.as_object_mut() {
+            // CoreDNS is updated in place; the version of the annotation is no setting.
+            map.remove("dns");
+            map.remove("marshalVersion");
+        }
+        diff::prune(side, style);
+    }
+    diff::places(Some(&have), Some(&want), &at).into_iter().map(cause).collect()
+}
+
+/// Compares init or join configuration and the rest of the config (matchInitOrJoinConfiguration).
+fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Style) -> Vec<Cause> {
+    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
+    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let mut have = config.get("spec").cloned().unwrap_or_else(|| json!({}));
+    let mut want = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
+    let (Some(current), Some(desired)) = (have.as_object_mut(), want.as_object_mut()) else { return Vec::new() };
+    let defined = |form: Option<&Value>| match form {
+        // 1.11 asks whether the block says anything, older versions whether it is there.
+        Some(form) if versions.capi(11) => {
+            let mut form = form.clone();
+            diff::prune(&mut form, style);
+            form.as_object().is_some_and(|map| !map.is_empty())
+        }
+        form => form.is_some_and(Value::is_object),
+    };
+    let joined = defined(current.get("joinConfiguration"));
+    if versions.capi(11) {
+        desired.remove(if joined { "initConfiguration" } else { "joinConfiguration" });
+    } else {
+        for form in ["initConfiguration", "joinConfiguration"] {
+            if !defined(current.get(form)) {
+                desired.remove(form);
+            }
+        }
+    }
+    if !defined(desired.get("joinConfiguration")) {
+        current.remove("joinConfiguration");
+    }
+    let bare_join = |join: Option<&Value>| join.is_some_and(|join| join.get("controlPlane").is_none_or(Value::is_null));
+    let drop_control_plane = bare_join(desired.get("joinConfiguration"));
+    for side in [current, desired] {
+        side.remove("clusterConfiguration");
+        old_defaults(side);
+        for form in ["initConfiguration", "joinConfiguration"] {
+            let Some(form) = side.get_mut(form).and_then(Value::as_object_mut) else { continue };
+            for key in ["apiVersion", "kind", "discovery"] {
+                form.remove(key);
+            }
+            if drop_control_plane {
+                form.remove("controlPlane");
+            }
+            if let Some(timeouts) = form.get_mut("timeouts").and_then(Value::as_object_mut) {
+                timeouts.remove("controlPlaneComponentHealthCheckSeconds");
+            }
+        }
+    }
+    diff::prune(&mut have, style);
+    diff::prune(&mut want, style);
+    diff::places(Some(&have), Some(&want), &Path::root()).into_iter().map(cause).collect()
+}
+
+/// The config of a Machine that this owner made, and what its Machine remembers.
+#[must_use]
+pub(crate) fn made_from(owner: &Value, join: bool, machine: &mut Value) -> Value {
+    let mut spec = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
+    let mut cluster = spec.get("clusterConfiguration").cloned().unwrap_or_else(|| json!({}));
+    if let Some(map) = cluster.as_object_mut() {
+        map.insert("marshalVersion".to_owned(), json!("v1beta2"));
+    }
+    if let Some(metadata) = machine.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("annotations".to_owned(), json!({CLUSTER_CONFIGURATION: cluster.to_string()}));
+    }
+    if let Some(map) = spec.as_object_mut() {
+        if join {
+            map.remove("initConfiguration");
+            if let Some(form) = map.entry("joinConfiguration").or_insert_with(|| json!({})).as_object_mut() {
+                form.entry("controlPlane").or_insert_with(|| json!({"localAPIEndpoint": {}}));
+            }
+        } else {
+            map.remove("joinConfiguration");
+        }
+    }
+    json!({"spec": spec})
+}

@@ -1,0 +1,149 @@
+//! Mirror of the kubeadm control plane provider: which Machines are out of date, and why.
+//! Read beside `controlplane/kubeadm/pkg/filters.go` (UpToDate) of Cluster API 1.14; up to 1.13 it is
+//! `controlplane/kubeadm/internal/filters.go`. Missing data never makes a Machine out of date there, nor here.
+
+use jiff::{Span, Timestamp};
+use serde_json::{Value, json};
+
+use crate::kinds::machines::{Member, annotation, number, text};
+use crate::model::cause::Cause;
+use crate::providers::kubeadm::config as kcp_config;
+use crate::rules::Versions;
+
+/// The reasons why a Machine is out of date, in the controller's order; none where it is up to date.
+///
+/// `owner` is the KubeadmControlPlane in the superset form, with the webhook's defaults.
+#[must_use]
+pub fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    causes.extend(rollout_before(member, owner, now));
+    causes.extend(rollout_after(member, owner, now));
+    causes.extend(version(member, owner));
+    causes.extend(kcp_config::outdated(member, owner, versions));
+    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "kcp"));
+    causes
+}
+
+/// Whether the certificates of the Machine end within the days that `rollout.before` asks for.
+fn rollout_before(member: &Member, owner: &Value, now: Timestamp) -> Option<Cause> {
+    let days = number(owner, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days > 0)?;
+    let expiry: Timestamp = text(&member.machine, "/status/certificatesExpiryDate")?.parse().ok()?;
+    let hours = i64::try_from(days).ok()?.checked_mul(24)?;
+    let horizon = now.checked_add(Span::new().try_hours(hours).ok()?).ok()?;
+    (horizon > expiry).then(|| {
+        Cause::at("kcp/rollout-before", &["spec", "rollout", "before"], format!("certificates end at {expiry}"))
+    })
+}
+
+/// Whether `rollout.after` lies between the making of the Machine and now.
+fn rollout_after(member: &Member, owner: &Value, now: Timestamp) -> Option<Cause> {
+    let after: Timestamp = text(owner, "/spec/rollout/after")?.parse().ok()?;
+    let created: Timestamp = text(&member.machine, "/metadata/creationTimestamp")?.parse().ok()?;
+    (created < after && after < now)
+        .then(|| Cause::at("kcp/rollout-after", &["spec", "rollout", "after"], format!("{after} is over")))
+}
+
+/// Whether the versions differ, as texts.
+fn version(member: &Member, owner: &Value) -> Option<Cause> {
+    let have = text(&member.machine, "/spec/version").unwrap_or_default();
+    let want = text(owner, "/spec/version").unwrap_or_default();
+    (have != want).then(|| Cause::at("kcp/version", &["spec", "version"], format!("{have} to {want}")))
+}
+
+/// Whether the infrastructure Machine was cloned from another template than the one that the owner names.
+pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], family: &str) -> Vec<Cause> {
+    let Some(infra) = &member.infra else { return Vec::new() };
+    let (Some(name), Some(group_kind)) = (
+        annotation(infra, "cluster.x-k8s.io/cloned-from-name"),
+        annotation(infra, "cluster.x-k8s.io/cloned-from-groupkind"),
+    ) else {
+        return Vec::new();
+    };
+    let reference = at.iter().try_fold(owner, |value, key| value.get(*key)).unwrap_or(&Value::Null);
+    let want_name = text(reference, "/name").unwrap_or_default();
+    let want_group_kind = group_kind_of(reference);
+    let (by_name, by_kind) = match family {
+        "rke2" => ("rke2cp/infrastructure-template", "rke2cp/infrastructure-kind"),
+        _ => ("kcp/infrastructure-template", "kcp/infrastructure-kind"),
+    };
+    let mut causes = Vec::new();
+    if name != want_name {
+        let path = [at, &["name"]].concat();
+        causes.push(Cause::at(by_name, &path, format!("{name} to {want_name}")));
+    }
+    if group_kind != want_group_kind {
+        let detail = format!("{group_kind} to {want_group_kind}");
+        for key in ["kind", "apiGroup"] {
+            causes.push(Cause::at(by_kind, &[at, &[key]].concat(), detail.clone()));
+        }
+    }
+    causes
+}
+
+/// A group and kind as Go prints them: `Kind.group`.
+pub(crate) fn group_kind_of(reference: &Value) -> String {
+    let kind = text(reference, "/kind").unwrap_or_default();
+    match text(reference, "/apiGroup") {
+        Some(group) => format!("{kind}.{group}"),
+        None => kind.to_owned(),
+    }
+}
+
+/// The owner with what the webhook and the schema fill in (`kubeadmcontrolplane.go` Default).
+pub fn default(owner: &mut Value) {
+    let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if spec.get("replicas").is_none_or(Value::is_null) {
+        spec.insert("replicas".to_owned(), json!(1));
+    }
+    with_v(spec.get_mut("version"));
+}
+
+/// Puts the `v` before a version that lacks it.
+pub(crate) fn with_v(version: Option<&mut Value>) {
+    if let Some(Value::String(version)) = version
+        && !version.is_empty()
+        && !version.starts_with('v')
+    {
+        version.insert(0, 'v');
+    }
+}
+
+/// The Machines that the owner would have made, and how many are alike: one by `kubeadm init`, the rest joined.
+#[must_use]
+pub fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
+    let replicas = number(owner, "/spec/replicas").unwrap_or(1);
+    let by_join = [(false, replicas.min(1)), (true, replicas.saturating_sub(1))];
+    by_join
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(join, count)| (made(owner, join, versions, now), count))
+        .collect()
+}
+
+/// A Machine that the owner would have made.
+#[must_use]
+pub fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Member {
+    let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").unwrap_or(&Value::Null);
+    let mut machine = json!({
+        "metadata": {"creationTimestamp": derived_creation(owner, now)},
+        "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "KubeadmConfig"}}},
+    });
+    let config = Some(kcp_config::made_from(owner, join, versions, &mut machine));
+    Member { name: String::new(), machine, config, infra: Some(clone_of(reference)) }
+}
+
+/// When a derived Machine was made: no later than needed, so that the `rollout.after` that stands now has done its work.
+pub(crate) fn derived_creation(owner: &Value, now: Timestamp) -> String {
+    let own = text(owner, "/metadata/creationTimestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok());
+    let after = text(owner, "/spec/rollout/after").and_then(|stamp| stamp.parse::<Timestamp>().ok());
+    let done = after.filter(|after| *after < now);
+    own.max(done).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
+/// An infrastructure Machine that was cloned from the template behind a reference.
+pub(crate) fn clone_of(reference: &Value) -> Value {
+    json!({"metadata": {"annotations": {
+        "cluster.x-k8s.io/cloned-from-name": text(reference, "/name").unwrap_or_default(),
+        "cluster.x-k8s.io/cloned-from-groupkind": group_kind_of(reference),
+    }}})
+}

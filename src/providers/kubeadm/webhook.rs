@@ -1,0 +1,404 @@
+//! Mirror of what the webhook of the kubeadm control plane refuses on an update.
+//! Read beside `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go` (ValidateUpdate) of Cluster API 1.14;
+//! up to 1.13 it is `controlplane/kubeadm/internal/webhooks/kubeadm_control_plane.go`.
+
+use serde_json::{Map, Value};
+
+use crate::judge::admission::Refusal;
+use crate::kinds::machines::{annotation, number, text};
+use crate::kinds::{diff, labels};
+use crate::object::Path;
+use crate::providers::core::webhook as workers;
+use crate::providers::kubeadm::coredns;
+use crate::rules::{Versions, parse_version};
+
+/// Places that may change, each with the first and the last minor version of Cluster API in which it may.
+/// A `*` at the end means everything below and not the place itself.
+const ALLOWED: &[(&str, u64, u64)] = &[
+    ("clusterConfiguration.etcd", 11, 99),
+    ("clusterConfiguration.etcd.*", 11, 99),
+    ("clusterConfiguration.etcd.local", 11, 99),
+    ("clusterConfiguration.etcd.local.imageRepository", 0, 10),
+    ("clusterConfiguration.etcd.local.imageTag", 0, 10),
+    ("clusterConfiguration.etcd.local.extraArgs", 0, 10),
+    ("clusterConfiguration.etcd.local.extraArgs.*", 0, 10),
+    ("clusterConfiguration.etcd.local.dataDir", 0, 10),
+    ("clusterConfiguration.etcd.local.peerCertSANs", 0, 10),
+    ("clusterConfiguration.etcd.local.serverCertSANs", 0, 10),
+    ("clusterConfiguration.etcd.external.endpoints", 0, 10),
+    ("clusterConfiguration.etcd.external.caFile", 0, 10),
+    ("clusterConfiguration.etcd.external.certFile", 0, 10),
+    ("clusterConfiguration.etcd.external.keyFile", 0, 10),
+    ("clusterConfiguration.dns", 11, 99),
+    ("clusterConfiguration.dns.*", 11, 99),
+    ("clusterConfiguration.dns.imageRepository", 0, 10),
+    ("clusterConfiguration.dns.imageTag", 0, 10),
+    ("clusterConfiguration.imageRepository", 0, 99),
+    ("clusterConfiguration.featureGates", 7, 99),
+    ("clusterConfiguration.featureGates.*", 7, 99),
+    ("clusterConfiguration.apiServer", 0, 99),
+    ("clusterConfiguration.apiServer.*", 0, 99),
+    ("clusterConfiguration.controllerManager", 0, 99),
+    ("clusterConfiguration.controllerManager.*", 0, 99),
+    ("clusterConfiguration.scheduler", 0, 99),
+    ("clusterConfiguration.scheduler.*", 0, 99),
+    ("clusterConfiguration.certificateValidityPeriodDays", 11, 99),
+    ("clusterConfiguration.encryptionAlgorithm", 12, 99),
+    ("initConfiguration.nodeRegistration", 0, 99),
+    ("initConfiguration.nodeRegistration.*", 0, 99),
+    ("initConfiguration.patches.directory", 0, 99),
+    ("initConfiguration.patches", 0, 99),
+    ("initConfiguration.skipPhases", 0, 99),
+    ("initConfiguration.bootstrapTokens", 0, 99),
+    ("initConfiguration.localAPIEndpoint", 0, 99),
+    ("initConfiguration.localAPIEndpoint.*", 0, 99),
+    ("initConfiguration.timeouts", 11, 99),
+    ("initConfiguration.timeouts.*", 11, 99),
+    ("joinConfiguration.nodeRegistration", 0, 99),
+    ("joinConfiguration.nodeRegistration.*", 0, 99),
+    ("joinConfiguration.patches.directory", 0, 99),
+    ("joinConfiguration.patches", 0, 99),
+    ("joinConfiguration.skipPhases", 0, 99),
+    ("joinConfiguration.caCertPath", 0, 99),
+    ("joinConfiguration.controlPlane", 0, 99),
+    ("joinConfiguration.controlPlane.*", 0, 99),
+    ("joinConfiguration.discovery", 0, 99),
+    ("joinConfiguration.discovery.*", 0, 99),
+    ("joinConfiguration.timeouts", 11, 99),
+    ("joinConfiguration.timeouts.*", 11, 99),
+    ("bootCommands", 10, 99),
+    ("preKubeadmCommands", 0, 99),
+    ("postKubeadmCommands", 0, 99),
+    ("files", 0, 99),
+    ("verbosity", 0, 99),
+    ("users", 0, 99),
+    ("ntp", 0, 99),
+    ("ntp.*", 0, 99),
+    ("ignition", 0, 99),
+    ("ignition.*", 0, 99),
+    ("diskSetup", 0, 99),
+    ("diskSetup.*", 0, 99),
+    ("format", 0, 99),
+    ("mounts", 0, 99),
+    ("useExperimentalRetryJoin", 0, 10),
+];
+
+/// What the webhook refuses about this update; both sides in the superset form, with defaults.
+#[must_use]
+pub(crate) fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    fixed_fields(old, new, versions, &mut out);
+    replicas(new, &mut out);
+    version(old, new, &mut out);
+    surge(new, &mut out);
+    etcd(old, new, versions.get("cluster-api").minor, &mut out);
+    certificates(new, versions, &mut out);
+    naming(new, versions, &mut out);
+    if let Some(days) =
+        number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7 && !versions.capi(11))
+    {
+        let place = "spec.rollout.before.certificatesExpiryDays";
+        refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
+    }
+    template(old, new, versions, &mut out);
+    dns(old, new, versions, &mut out);
+    out
+}
+
+/// CoreDNS moves up only, and only along versions that the provider knows.
+fn dns(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    let tag =
+        |side: &'_ Value| text(side, "/spec/kubeadmConfigSpec/clusterConfiguration/dns/imageTag").map(str::to_owned);
+    // Up to 1.7 the webhook does not ask for the annotation.
+    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() && versions.capi(8);
+    if let Some(why) = coredns::refused(tag(old).as_deref(), tag(new).as_deref(), skip, versions) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.dns.imageTag";
+        refuse(out, place, format!("the webhook refuses it: {why}"));
+    }
+}
+
+/// The template must name an infrastructure template, with valid labels and allowed taints.
+fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    for key in ["apiGroup", "kind", "name"] {
+        if text(new, &format!("/spec/machineTemplate/spec/infrastructureRef/{key}")).is_none() {
+            let place = format!("spec.machineTemplate.spec.infrastructureRef.{key}");
+            refuse(out, &place, format!("the webhook refuses it: the infrastructure template has no {key}"));
+        }
+    }
+    if !versions.capi(11) {
+        // Up to 1.10 only single fields of the template may change.
+        for field in [
+            "readinessGates",
+            "infrastructureRef/namespace",
+            "infrastructureRef/uid",
+            "infrastructureRef/resourceVersion",
+            "infrastructureRef/fieldPath",
+        ] {
+            let pointer = format!("/spec/machineTemplate/spec/{field}");
+            let own = text(new, "/metadata/namespace").map(Value::from).filter(|_| field.ends_with("namespace"));
+            let told = |side: &Value| {
+                let value = side
+                    .pointer(&pointer)
+                    .filter(|value| !value.is_null() && *value != "" && !value.as_array().is_some_and(Vec::is_empty));
+                value.cloned().or_else(|| own.clone())
+            };
+            if told(old) != told(new) {
+                let place = format!("spec.machineTemplate.spec.{}", field.replace('/', "."));
+                refuse(out, &place, format!("the webhook refuses it: {place} cannot be modified"));
+            }
+        }
+    }
+    let at = Path::root().key("spec").key("machineTemplate");
+    labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
+    let taints = new.pointer("/spec/machineTemplate/spec/taints");
+    if versions.capi(13) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+        workers::taint_refusals(taints, "spec.taints", &at, out);
+    }
+}
+
+/// A refusal at a place.
+fn refuse(out: &mut Vec<Refusal>, path: &str, message: impl Into<String>) {
+    let Ok(path) = Path::parse(path) else { return };
+    out.push(Refusal { rule: "kcp/rejected", path, message: message.into() });
+}
+
+/// Fields of the kubeadm configuration that cannot change.
+fn fixed_fields(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    let minor = versions.get("cluster-api").minor;
+    let config = |side: &Value| side.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_default();
+    let (old, new) = (without_gone(config(old), minor), without_gone(config(new), minor));
+    for place in merge_patch_places(&old, &new) {
+        let keys: Vec<&str> = place.iter().map(String::as_str).collect();
+        let allowed =
+            ALLOWED.iter().any(|(pattern, from, to)| (*from..=*to).contains(&minor) && may_change(pattern, &keys));
+        if !allowed {
+            let path = keys.iter().fold(Path::root().key("spec").key("kubeadmConfigSpec"), |path, key| path.key(*key));
+            out.push(Refusal {
+                rule: "kcp/rejected",
+                message: format!("the webhook refuses it: {path} cannot be modified"),
+                path,
+            });
+        }
+    }
+}
+
+/// The config as the webhook sees it: without what conversion drops and what Go leaves out.
+fn without_gone(mut config: Value, minor: u64) -> Value {
+    if minor >= 11 {
+        if let Some(map) = config.as_object_mut() {
+            map.remove("useExperimentalRetryJoin");
+        }
+        for form in ["clusterConfiguration", "initConfiguration", "joinConfiguration"] {
+            if let Some(map) = config.get_mut(form).and_then(Value::as_object_mut) {
+                for key in ["apiVersion", "kind", "clusterName", "kubernetesVersion", "networking"] {
+                    map.remove(key);
+                }
+            }
+        }
+        if let Some(api_server) = config.pointer_mut("/clusterConfiguration/apiServer").and_then(Value::as_object_mut) {
+            api_server.remove("timeoutForControlPlane");
+        }
+    }
+    let forms: Vec<&str> = ["clusterConfiguration", "initConfiguration", "joinConfiguration"]
+        .into_iter()
+        .filter(|form| config.get(*form).is_some_and(Value::is_object))
+        .collect();
+    // Up to 1.10 an empty etcd is one, and only what stood in it is gone.
+    let keep_empty: &[&str] = if minor < 11 {
+        &["taints", "controlPlane", "valueFrom", "local", "external"]
+    } else {
+        &["taints", "controlPlane", "valueFrom"]
+    };
+    diff::prune(&mut config, diff::Style { keep_empty, drop_zero: &[], keep_blank: &["value"] });
+    if let Some(map) = config.as_object_mut().filter(|_| minor < 11) {
+        // Up to 1.10 these blocks are no pointers in Go, so that they are always written.
+        for form in forms {
+            let blocks: &[&str] = match form {
+                "clusterConfiguration" => &["etcd", "dns", "apiServer", "controllerManager", "scheduler", "networking"],
+                "initConfiguration" => &["nodeRegistration", "localAPIEndpoint"],
+                _ => &["nodeRegistration", "discovery"],
+            };
+            if let Some(form) = map.entry(form).or_insert_with(empty).as_object_mut() {
+                for block in blocks {
+                    form.entry(*block).or_insert_with(empty);
+                }
+            }
+        }
+    }
+    config
+}
+
+/// The places that a JSON merge patch from one config to the other would name; lists are whole values.
+fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
+    if old.as_object().is_some_and(|map| !map.is_empty()) && new.as_object().is_none_or(Map::is_empty) {
+        // The whole block goes: the patch stops at its own name.
+        return vec![Vec::new()];
+    }
+    fn walk(old: &Value, new: &Value, at: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
+        let (Some(left), Some(right)) = (old.as_object(), new.as_object()) else { return };
+        for key in left.keys().filter(|key| !right.contains_key(*key)) {
+            out.push(at.iter().cloned().chain([key.clone()]).collect());
+        }
+        for (key, value) in right {
+            at.push(key.clone());
+            match left.get(key) {
+                Some(before) if before.is_object() && value.is_object() => walk(before, value, at, out),
+                Some(before) if before == value => {}
+                // An empty map names no place.
+                None if value.is_object() => walk(&empty(), value, at, out),
+                _ => out.push(at.clone()),
+            }
+            at.pop();
+        }
+    }
+    let mut out = Vec::new();
+    walk(old, new, &mut Vec::new(), &mut out);
+    out
+}
+
+/// An empty map.
+fn empty() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
+/// Whether an allowed pattern lets a place change (pathsMatch).
+fn may_change(pattern: &str, place: &[&str]) -> bool {
+    let allowed: Vec<&str> = pattern.split('.').collect();
+    for (index, step) in place.iter().enumerate() {
+        match allowed.get(index) {
+            None => return false,
+            Some(&"*") => return true,
+            Some(want) if want != step => return false,
+            Some(_) => {}
+        }
+    }
+    // A place that ends above the pattern's end is not meant by it: `a.*` is everything below `a`, not `a`.
+    place.len() >= allowed.len()
+}
+
+/// The number of Machines.
+fn replicas(new: &Value, out: &mut Vec<Refusal>) {
+    let wanted = new.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
+    let external = new.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_some_and(defined);
+    if wanted <= 0 {
+        refuse(out, "spec.replicas", "the webhook refuses it: a control plane cannot have 0 replicas");
+    } else if !external && wanted % 2 == 0 {
+        refuse(
+            out,
+            "spec.replicas",
+            format!("the webhook refuses it: {wanted} replicas are an even number, and etcd is stacked"),
+        );
+    }
+}
+
+/// Whether a block says anything.
+fn defined(block: &Value) -> bool {
+    block.as_object().is_some_and(|map| !map.is_empty())
+}
+
+/// The Kubernetes version: at most one minor version up, any way down.
+fn version(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
+    let told = text(new, "/spec/version").unwrap_or_default();
+    let Some(to) = semver::Version::parse(told.trim_start_matches('v')).ok() else {
+        refuse(out, "spec.version", format!("the webhook refuses it: {told:?} is not a semantic version"));
+        return;
+    };
+    let Some(from) = text(old, "/spec/version").and_then(parse_version) else { return };
+    if (to.major, to.minor) >= (from.major, from.minor + 2) {
+        refuse(
+            out,
+            "spec.version",
+            format!("the webhook refuses it: from v{from} at most one minor version up is allowed, not {told}"),
+        );
+    }
+}
+
+/// `maxSurge` must be 0 or 1, and 0 needs three Machines.
+fn surge(new: &Value, out: &mut Vec<Refusal>) {
+    if text(new, "/spec/rollout/strategy/type").is_some_and(|kind| kind != "RollingUpdate") {
+        refuse(out, "spec.rollout.strategy.type", "the webhook refuses it: only RollingUpdate is known");
+    }
+    let place = "spec.rollout.strategy.rollingUpdate.maxSurge";
+    let Some(told) = new.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge").filter(|value| !value.is_null())
+    else {
+        return;
+    };
+    // Go reads a text as a number and takes 0 where that fails, so "50%" is 0 and "1" is 1.
+    let surge = told.as_i64().unwrap_or_else(|| told.as_str().and_then(|text| text.parse().ok()).unwrap_or(0));
+    if surge == 0 && number(new, "/spec/replicas").is_some_and(|count| count < 3) {
+        refuse(out, place, "the webhook refuses it: maxSurge 0 needs at least 3 replicas");
+    }
+    if !(0..=1).contains(&surge) {
+        refuse(out, place, format!("the webhook refuses it: maxSurge must be 0 or 1, not {surge}"));
+    }
+}
+
+/// Stacked and external etcd cannot take each other's place.
+fn etcd(old: &Value, new: &Value, minor: u64, out: &mut Vec<Refusal>) {
+    let external =
+        |side: &Value| side.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_some_and(defined);
+    let local = new.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local").is_some_and(defined);
+    let tag = text(new, "/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local/imageTag").unwrap_or_default();
+    if !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd.local.imageTag";
+        refuse(out, place, format!("the webhook refuses it: {tag:?} is not a tag of an image"));
+    }
+    if minor < 11 {
+        let set = |side: &Value, kind: &str| {
+            let pointer = format!("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/{kind}");
+            side.pointer(&pointer).is_some_and(Value::is_object)
+        };
+        let moved = (set(old, "external") && set(new, "local")) || (set(old, "local") && set(new, "external"));
+        if moved {
+            let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd";
+            refuse(out, place, "the webhook refuses it: etcd cannot change between local and external");
+        }
+        return;
+    }
+    if external(old) != external(new) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd";
+        refuse(out, place, "the webhook refuses it: etcd cannot change between local and external");
+    } else if local && external(new) {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd.local";
+        refuse(out, place, "the webhook refuses it: etcd cannot be both local and external");
+    }
+}
+
+/// Days of certificates that contradict each other.
+fn certificates(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    if !versions.capi(11) {
+        return;
+    }
+    let days = |pointer: &str| number(new, pointer).filter(|days| *days > 0);
+    let config = "/spec/kubeadmConfigSpec/clusterConfiguration";
+    let Some(validity) = days(&format!("{config}/certificateValidityPeriodDays")) else { return };
+    let authority = days(&format!("{config}/caCertificateValidityPeriodDays")).unwrap_or(3650);
+    if validity > authority {
+        let place = "spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays";
+        refuse(
+            out,
+            place,
+            format!(
+                "the webhook refuses it: certificates cannot be valid longer than those of the CA ({authority} days)"
+            ),
+        );
+    }
+    if let Some(before) = days("/spec/rollout/before/certificatesExpiryDays").filter(|before| *before >= validity) {
+        let place = "spec.rollout.before.certificatesExpiryDays";
+        refuse(
+            out,
+            place,
+            format!(
+                "the webhook refuses it: {before} days are not less than the {validity} days that certificates are valid"
+            ),
+        );
+    }
+}
+
+/// Names of Machines must stay apart.
+fn naming(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.capi(9)) else { return };
+    if !template.contains("{{ .random }}") {
+        refuse(out, "spec.machineNaming.template", "the webhook refuses it: {{ .random }} is missing in the template");
+    }
+}

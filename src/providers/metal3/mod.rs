@@ -1,0 +1,3 @@
+//! Metal3.
+
+pub mod webhook;

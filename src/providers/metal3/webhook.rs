@@ -1,0 +1,266 @@
+//! Mirror of what the webhooks of the bare metal provider fill in and refuse.
+//! Read beside `internal/webhooks/v1beta1/metal3{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and
+//! `api/v1beta1/{common,metal3cluster}_types.go` of cluster-api-provider-metal3 1.10, and the `v1beta2` ones of 1.13 and 1.14.
+
+use serde_json::{Value, json};
+
+use crate::judge::admission::{Refusal, refuse};
+use crate::kinds::diff;
+use crate::kinds::diff::Style;
+use crate::kinds::machines::text;
+use crate::object::Path;
+use crate::rules::{Shape, Versions};
+
+/// Id of everything that is refused here.
+const RULE: &str = "capm3/rejected";
+
+/// What the types of a Metal3DataTemplate write: what is empty is left out but for pointers, and numbers that are zero are.
+const DATA: Style = Style {
+    keep_empty: &[
+        "bondLinks",
+        "fromAnnotation",
+        "fromPoolAnnotation",
+        "fromPoolRef",
+        "macAddress",
+        "metaData",
+        "networkData",
+    ],
+    drop_zero: &["mtu", "offset", "prefix", "step"],
+    keep_blank: &["dnsFromIPPool", "end", "fromHostInterface", "fromIPPool", "start", "string", "subnet"],
+};
+
+/// Blocks of a Metal3DataTemplate that Go cannot leave out.
+const BLOCKS: &[&str] = &["links", "networks", "services"];
+
+/// How a bond spreads what it sends.
+const POLICY: &str = "bondXmitHashPolicy";
+
+/// Writes a spec anew from Go's types, as a mutating webhook does (`metal3datatemplate_types.go`); the schema's defaults come
+/// back where Go leaves out a zero.
+pub(crate) fn write_anew(kind: &str, shape: Shape, spec: &mut Value) {
+    let is_data = kind == "Metal3DataTemplate";
+    if is_data {
+        diff::prune(spec, DATA);
+    }
+    shape.write_zeros(spec, if is_data { BLOCKS } else { &[] });
+    let bonds = spec.pointer_mut("/networkData/links/bonds").and_then(Value::as_array_mut).filter(|_| is_data);
+    for bond in bonds.into_iter().flatten().filter_map(Value::as_object_mut) {
+        // It is not required and written all the same; the schema takes no empty one.
+        bond.entry(POLICY).or_insert_with(|| json!(""));
+    }
+}
+
+/// Fills in what the webhook of a Metal3Cluster fills in.
+pub(crate) fn default_cluster(object: &mut Value, versions: &Versions) {
+    let spec = object.as_object_mut().map(|map| map.entry("spec").or_insert_with(|| json!({})));
+    let Some(spec) = spec.and_then(Value::as_object_mut) else { return };
+    if let Some(endpoint) = spec.get_mut("controlPlaneEndpoint").and_then(Value::as_object_mut)
+        && endpoint.get("port").is_none_or(|port| port == 0)
+    {
+        endpoint.insert("port".to_owned(), json!(6443));
+    }
+    if !has_two_words(versions) {
+        return;
+    }
+    let told = |spec: &serde_json::Map<String, Value>, key: &str| spec.get(key).and_then(Value::as_bool);
+    let (with, without) = (told(spec, WITH), told(spec, WITHOUT));
+    spec.insert(WITH.to_owned(), json!(with.unwrap_or(!without.unwrap_or(false))));
+    spec.insert(WITHOUT.to_owned(), json!(without.unwrap_or(!with.unwrap_or(true))));
+}
+
+/// The two fields that say the same in opposite words.
+const WITH: &str = "cloudProviderEnabled";
+const WITHOUT: &str = "noCloudProvider";
+
+/// Whether both are looked at: 1.10 brought the second, 1.13 with its v1beta2 lets the first go.
+fn has_two_words(versions: &Versions) -> bool {
+    versions.at_least("metal3", 1, 10) && !versions.at_least("metal3", 1, 13)
+}
+
+/// What is refused about an object; the old side is `None` where it is new.
+#[must_use]
+pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    match kind {
+        "Metal3Machine" => image(new.get("spec"), &spec, versions, &mut out),
+        "Metal3MachineTemplate" => {
+            let at = spec.key("template").key("spec");
+            image(new.pointer("/spec/template/spec"), &at, versions, &mut out);
+        }
+        "Metal3Cluster" => cluster(old, new, &spec, versions, &mut out),
+        "Metal3ClusterTemplate" => {
+            let at = spec.key("template").key("spec");
+            let endpoint = new.pointer("/spec/template/spec/controlPlaneEndpoint").unwrap_or(&Value::Null);
+            if text(endpoint, "/host").is_none() {
+                refuse(&mut out, RULE, &at, "controlPlaneEndpoint.host", "the endpoint needs a host");
+            }
+            if endpoint.get("port").and_then(Value::as_i64).unwrap_or(0) == 0 {
+                refuse(&mut out, RULE, &at, "controlPlaneEndpoint.port", "the endpoint needs a port");
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// An image needs an address, and a checksum unless it is a live ISO or comes from a registry.
+fn image(machine: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    let machine = machine.unwrap_or(&Value::Null);
+    // Since 1.9 a procedure of one's own takes the place of the image.
+    if versions.at_least("metal3", 1, 9) && text(machine, "/customDeploy/method").is_some() {
+        return;
+    }
+    let image = machine.get("image").unwrap_or(&Value::Null);
+    let address = text(image, "/url").unwrap_or_default();
+    if address.is_empty() {
+        refuse(out, RULE, at, "image.url", "the image needs an address");
+    } else if !is_request_uri(address) {
+        refuse(out, RULE, at, "image.url", format!("{address:?} is not an address"));
+    }
+    let checksum = text(image, "/checksum").unwrap_or_default();
+    if versions.at_least("metal3", 1, 14) && address.to_ascii_lowercase().starts_with("oci://") {
+        for key in ["checksum", "checksumType"] {
+            if text(image, &format!("/{key}")).is_some() {
+                refuse(out, RULE, at, &format!("image.{key}"), "an image from a registry has no checksum");
+            }
+        }
+        return;
+    }
+    if text(image, "/format") == Some("live-iso") {
+        return;
+    }
+    if checksum.is_empty() {
+        refuse(out, RULE, at, "image.checksum", "the image needs a checksum");
+    } else if (checksum.starts_with("http://") || checksum.starts_with("https://")) && !is_request_uri(checksum) {
+        refuse(out, RULE, at, "image.checksum", format!("{checksum:?} is not an address"));
+    }
+}
+
+/// The endpoint needs a host, and the two words about the cloud provider must not contradict each other or turn round.
+fn cluster(old: Option<&Value>, new: &Value, spec: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    if text(new, "/spec/controlPlaneEndpoint/host").is_none() {
+        refuse(out, RULE, spec, "controlPlaneEndpoint", "the endpoint needs a host");
+    }
+    if !has_two_words(versions) {
+        return;
+    }
+    let told = |side: &Value, key: &str| side.pointer(&format!("/spec/{key}")).and_then(Value::as_bool);
+    let clash = |left: Option<bool>, right: Option<bool>| left.is_some() && left == right;
+    if clash(told(new, WITH), told(new, WITHOUT)) {
+        refuse(out, RULE, spec, WITH, "cloudProviderEnabled and noCloudProvider contradict each other");
+    }
+    let Some(old) = old else { return };
+    for (key, other) in [(WITH, WITHOUT), (WITHOUT, WITH)] {
+        if clash(told(new, key), told(old, other)) {
+            refuse(out, RULE, spec, key, format!("{key} contradicts {other} as it was"));
+        }
+    }
+}
+
+/// Whether Go's `url.ParseRequestURI` reads a text: an absolute path, or anything behind a scheme.
+fn is_request_uri(text: &str) -> bool {
+    if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) || !has_whole_escapes(text) {
+        return false;
+    }
+    if text.starts_with('/') || text == "*" {
+        return true;
+    }
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let host = rest.strip_prefix("//").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let is_host = host.is_none_or(|host| !host.bytes().any(|byte| b" <>\"{}|\\^`".contains(&byte)));
+    is_scheme && is_host
+}
+
+/// Whether every percent sign has its two digits.
+fn has_whole_escapes(text: &str) -> bool {
+    let digits = |tail: &str| tail.len() >= 2 && tail.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    text.match_indices('%').all(|(place, _)| digits(&text[place + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(kind: &str, version: &str, old: Option<Value>, new: Value) -> Vec<String> {
+        let found = refusals(kind, old.as_ref(), &new, &Versions::told("metal3", version));
+        found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn an_image_needs_an_address_and_a_checksum() {
+        let machine = |image: Value| json!({"spec": {"image": image}});
+        let told = |image: Value| refused("Metal3Machine", "v1.10.1", None, machine(image));
+        assert_eq!(told(json!({"url": "http://a/b.qcow2", "checksum": "http://a/b.sha256"})), [""; 0]);
+        assert_eq!(told(json!({"url": "http://a/b.iso", "format": "live-iso"})), [""; 0]);
+        assert_eq!(told(json!({"url": "not a url", "checksum": "abc"})), ["spec.image.url"]);
+        assert_eq!(told(json!({"url": "http://a/b.qcow2"})), ["spec.image.checksum"]);
+        let registry = machine(json!({"url": "oci://a/b"}));
+        assert_eq!(refused("Metal3Machine", "v1.14.0", None, registry.clone()), [""; 0]);
+        assert_eq!(refused("Metal3Machine", "v1.13.0", None, registry), ["spec.image.checksum"]);
+        let own = json!({"spec": {"customDeploy": {"method": "install_coreos"}}});
+        assert_eq!(refused("Metal3Machine", "v1.9.0", None, own.clone()), [""; 0]);
+        assert_eq!(refused("Metal3Machine", "v1.8.0", None, own).len(), 2);
+    }
+
+    #[test]
+    fn a_cluster_keeps_its_cloud_provider_and_has_a_host() {
+        let cluster = |with: bool, without: bool| {
+            json!({"spec": {"controlPlaneEndpoint": {"host": "10.0.0.1"}, "cloudProviderEnabled": with,
+                "noCloudProvider": without}})
+        };
+        let told = |version: &str, new: Value| refused("Metal3Cluster", version, Some(cluster(false, true)), new);
+        assert_eq!(told("v1.10.1", cluster(false, true)), [""; 0]);
+        assert_eq!(told("v1.10.1", cluster(true, false)), ["spec.cloudProviderEnabled", "spec.noCloudProvider"]);
+        assert_eq!(told("v1.13.0", cluster(true, false)), [""; 0]);
+        assert_eq!(told("v1.13.0", json!({"spec": {}})), ["spec.controlPlaneEndpoint"]);
+    }
+
+    #[test]
+    fn addresses_are_read_as_go_reads_them() {
+        for text in ["http://a/b", "file:///a", "/a", "http://a/b c", "a:b"] {
+            assert!(is_request_uri(text), "{text}");
+        }
+        for text in ["a/b", "http://a b/", "http://a/%zz", "1a://b", "not a url"] {
+            assert!(!is_request_uri(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_data_template_is_written_anew() {
+        let shape = data_shape();
+        let written = |mut spec: Value| {
+            write_anew("Metal3DataTemplate", shape, &mut spec);
+            spec
+        };
+        let bare = json!({"clusterName": "a", "metaData": {}, "networkData": {"networks": {}}});
+        let zeros = json!({"clusterName": "a", "templateReference": "", "metaData": {"strings": []},
+            "networkData": {"links": {"vlans": []}, "services": {"dns": []}}});
+        assert_eq!(written(bare.clone()), written(zeros));
+        assert_ne!(written(bare.clone()), written(json!({"clusterName": "a", "networkData": {}})), "a pointer");
+        let address = json!({"clusterName": "a", "metaData": {}, "networkData": {"services": {"dnsFromIPPool": ""}}});
+        assert_ne!(written(bare), written(address), "an empty text behind a pointer");
+        let indexes = json!({"clusterName": "a", "metaData": {"indexes": [{"key": "i", "step": 0, "offset": 0}]}});
+        assert_eq!(written(indexes).pointer("/metaData/indexes/0"), Some(&json!({"key": "i", "step": 1})));
+    }
+
+    #[test]
+    fn a_bond_needs_its_policy_where_the_webhook_writes_it_anew() {
+        let shape = data_shape();
+        let faults = |policy: Value| {
+            let bond = json!({"id": "b", "bondMode": "802.3ad", "macAddress": {"string": "x"}, POLICY: policy});
+            let mut spec = json!({"clusterName": "a", "networkData": {"links": {"bonds": [bond]}}});
+            shape.fill(&mut spec);
+            write_anew("Metal3DataTemplate", shape, &mut spec);
+            shape.faults(&spec, &Path::root().key("spec")).len()
+        };
+        assert_eq!((faults(json!(null)), faults(json!("layer3+4"))), (1, 0));
+    }
+
+    fn data_shape() -> Shape {
+        let versions = Versions::told("metal3", "v1.10.1");
+        Shape::of("Metal3DataTemplate", "infrastructure.cluster.x-k8s.io/v1beta1", &versions).expect("a shape")
+    }
+}

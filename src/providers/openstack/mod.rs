@@ -1,0 +1,3 @@
+//! Cluster API Provider OpenStack.
+
+pub mod webhook;

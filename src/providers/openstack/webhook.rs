@@ -1,0 +1,329 @@
+//! Mirror of what the OpenStack provider's webhooks and schema refuse beside what the packs say: they compare Go's own
+//! values, in which the order of a set counts and an empty list is not none.
+//! Read beside `pkg/webhooks/openstack{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and the validation rules
+//! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go` of cluster-api-provider-openstack 0.11.
+
+use serde_json::Value;
+
+use crate::judge::admission::{Refusal, refuse};
+use crate::kinds::machines::text;
+use crate::object::{Path, Segment};
+use crate::rules::Versions;
+
+/// Id of everything that is refused here.
+const RULE: &str = "capo/rejected";
+
+/// Leaves out of an object what Go's types cannot tell from none: texts and flags that are no pointers there, and of a
+/// Machine, which is compared as JSON, empty lists too.
+pub(crate) fn hold(kind: &str, object: &mut Value) {
+    let machine = match kind {
+        "OpenStackMachine" => object.get_mut("spec"),
+        "OpenStackMachineTemplate" => object.pointer_mut("/spec/template/spec"),
+        _ => None,
+    };
+    if let Some(machine) = machine.and_then(Value::as_object_mut) {
+        machine.retain(|key, value| {
+            !matches!(key.as_str(), "sshKeyName" | "trunk") || !(*value == "" || *value == Value::Bool(false))
+        });
+    }
+    if let Some(spec) = object.get_mut("spec") {
+        hold_below(spec, "spec", "", kind == "OpenStackMachine");
+    }
+}
+
+/// Leaves out what lies below a place with this name, which lies in one with that name.
+fn hold_below(value: &mut Value, name: &str, parent: &str, drops_lists: bool) {
+    match value {
+        Value::Object(map) => {
+            // Those of images and server groups are pointers.
+            let is_filter = name == "filter" && !matches!(parent, "image" | "serverGroup");
+            map.retain(|key, child| {
+                let is_plain = match key.as_str() {
+                    "type" => matches!(name, "rootVolume" | "volume"),
+                    "fixedIP" => name == "externalRouterIPs",
+                    "tags" | "tagsAny" | "notTags" | "notTagsAny" => false,
+                    _ => is_filter,
+                };
+                let is_zero = *child == "" || *child == 0;
+                !((is_plain && is_zero) || (drops_lists && child.as_array().is_some_and(Vec::is_empty)))
+            });
+            for (key, child) in map.iter_mut() {
+                hold_below(child, key, name, drops_lists);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|child| hold_below(child, name, parent, drops_lists)),
+        _ => {}
+    }
+}
+
+/// Takes over into the past what a cluster's webhook lets through: a floating address that the load balancer has already.
+pub(crate) fn let_through(kind: &str, old: &mut Value, new: &Value) {
+    if kind != "OpenStackCluster" {
+        return;
+    }
+    let Some(balancer) = old.pointer("/status/apiServerLoadBalancer").filter(|balancer| balancer.is_object()) else {
+        return;
+    };
+    let has = balancer.get("ip").and_then(Value::as_str).unwrap_or_default();
+    let wanted = new.pointer("/spec/apiServerFloatingIP").and_then(Value::as_str).unwrap_or_default();
+    if has != wanted {
+        return;
+    }
+    let taken = new.pointer("/spec/apiServerFloatingIP").cloned();
+    if let Some(spec) = old.get_mut("spec").and_then(Value::as_object_mut) {
+        match taken {
+            Some(address) => spec.insert("apiServerFloatingIP".to_owned(), address),
+            None => spec.shift_remove("apiServerFloatingIP"),
+        };
+    }
+}
+
+/// What is refused about an object; the old side is `None` where it is new.
+#[must_use]
+pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let (pointer, at) = if kind.ends_with("Template") {
+        ("/spec/template/spec", Path::root().key("spec").key("template").key("spec"))
+    } else {
+        ("/spec", Path::root().key("spec"))
+    };
+    let Some(spec) = new.pointer(pointer) else { return out };
+    let old = old.and_then(|old| old.pointer(pointer));
+    match kind {
+        "OpenStackCluster" | "OpenStackClusterTemplate" => {
+            bastion(old.and_then(|old| old.get("bastion")), spec.get("bastion"), &at.key("bastion"), &mut out);
+            without_network(spec, &at, &mut out);
+        }
+        "OpenStackMachine" | "OpenStackMachineTemplate" => machine(old, spec, &at, &mut out),
+        _ => return out,
+    }
+    if let Some(old) = old {
+        let mut places = Vec::new();
+        // A Machine is compared as JSON, which has no empty lists.
+        differences(Some(old), Some(spec), &at, kind == "OpenStackCluster", &mut places);
+        for place in places.into_iter().filter(|place| kind != "OpenStackCluster" || !is_free(place, versions)) {
+            let message = "another order, or an empty list instead of none, is another content for the webhook";
+            refuse(&mut out, RULE, &place, "", message);
+        }
+    }
+    out
+}
+
+/// What a cluster without an external network must not have (CEL of `api/v1beta1/openstackcluster_types.go`).
+fn without_network(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    if spec.get("disableExternalNetwork") != Some(&Value::Bool(true)) {
+        return;
+    }
+    if spec.pointer("/bastion/floatingIP").is_some_and(|address| !address.is_null()) {
+        refuse(out, RULE, at, "bastion.floatingIP", "without an external network there is no floating address");
+    }
+    if spec.get("disableAPIServerFloatingIP") != Some(&Value::Bool(true)) {
+        for key in ["disableAPIServerFloatingIP", "disableExternalNetwork"] {
+            refuse(out, RULE, at, key, "without an external network disableAPIServerFloatingIP must be true");
+        }
+    }
+}
+
+/// Whether a place of a cluster is one that its webhook leaves out.
+fn is_free(place: &Path, versions: &Versions) -> bool {
+    let keys: Vec<&str> = place
+        .segments()
+        .iter()
+        .filter_map(|segment| if let Segment::Key(key) = segment { Some(key.as_str()) } else { None })
+        .skip(1)
+        .collect();
+    match keys.as_slice() {
+        ["identityRef" | "bastion" | "controlPlaneAvailabilityZones" | "controlPlaneOmitAvailabilityZone", ..] => true,
+        ["managedSecurityGroups", rules, ..] => rules.ends_with("Rules") || *rules == "allowAllInClusterTraffic",
+        ["apiServerLoadBalancer", "allowedCIDRs", ..] => true,
+        ["apiServer", "managedLoadBalancer", "allowedCIDRs", ..] => true,
+        ["managedSubnets", "dnsNameservers", ..] => versions.at_least("openstack", 0, 13),
+        _ => false,
+    }
+}
+
+/// The places at which Go's values differ and ours do not: other orders, and empty lists where they count.
+fn differences(old: Option<&Value>, new: Option<&Value>, at: &Path, empty_counts: bool, out: &mut Vec<Path>) {
+    let is_empty_list = |side: Option<&Value>| side.and_then(Value::as_array).is_some_and(Vec::is_empty);
+    match (old, new) {
+        (Some(Value::Array(left)), Some(Value::Array(right))) if left.len() == right.len() => {
+            let is_other_order = left != right && left.iter().all(|item| count(left, item) == count(right, item));
+            if is_other_order {
+                out.push(at.clone());
+                return;
+            }
+            for (place, (left, right)) in left.iter().zip(right).enumerate() {
+                differences(Some(left), Some(right), &at.index(place), empty_counts, out);
+            }
+        }
+        (Some(Value::Object(_)) | None, Some(Value::Object(_))) | (Some(Value::Object(_)), None) => {
+            let maps = [old, new].into_iter().flatten().filter_map(Value::as_object);
+            let mut keys: Vec<&String> = maps.flat_map(serde_json::Map::keys).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let side = |side: Option<&'_ Value>| side.and_then(|side| side.get(key)).cloned();
+                let (left, right) = (side(old), side(new));
+                differences(left.as_ref(), right.as_ref(), &at.key(key.as_str()), empty_counts, out);
+            }
+        }
+        (None | Some(Value::Null), _) if empty_counts && is_empty_list(new) => out.push(at.clone()),
+        (_, None | Some(Value::Null)) if empty_counts && is_empty_list(old) => out.push(at.clone()),
+        _ => {}
+    }
+}
+
+/// How often an item stands in a list.
+fn count(list: &[Value], item: &Value) -> usize {
+    list.iter().filter(|other| *other == item).count()
+}
+
+/// A bastion that is not turned off needs a Machine's spec.
+fn bastion(old: Option<&Value>, new: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let Some(bastion) = new.filter(|bastion| bastion.is_object()) else { return };
+    match bastion.get("spec").filter(|spec| spec.is_object()) {
+        Some(spec) => machine(old.and_then(|old| old.get("spec")), spec, &at.key("spec"), out),
+        None if bastion.get("enabled") != Some(&Value::Bool(false)) => {
+            refuse(out, RULE, at, "spec", "a bastion that is not turned off needs a spec");
+        }
+        None => {}
+    }
+}
+
+/// What every Machine's spec must have.
+fn machine(old: Option<&Value>, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
+    if !has(spec, "flavor") && !has(spec, "flavorID") {
+        for key in ["flavor", "flavorID"] {
+            refuse(out, RULE, at, key, "one of flavor and flavorID must be set");
+        }
+    }
+    if let (Some(old), Some(new)) = (old.and_then(|old| old.get("identityRef")), spec.get("identityRef"))
+        && old.is_object()
+        && new.is_object()
+        && old.get("region") != new.get("region")
+    {
+        refuse(out, RULE, at, "identityRef.region", "the region cannot change");
+    }
+    let volumes = list(spec, "additionalBlockDevices").map(|(place, device)| {
+        (format!("additionalBlockDevices[{place}].storage.volume"), device.pointer("/storage/volume"))
+    });
+    for (below, volume) in volumes.chain([("rootVolume".to_owned(), spec.get("rootVolume"))]) {
+        let Some(zone) = volume.and_then(|volume| volume.get("availabilityZone")).filter(|zone| zone.is_object())
+        else {
+            continue;
+        };
+        let by_name = text(zone, "/from").is_none_or(|from| from == "Name");
+        if by_name != has(zone, "name") {
+            let message = "a zone from a name needs the name, and one from the Machine must not have it";
+            for key in ["name", "from"] {
+                refuse(out, RULE, at, &format!("{below}.availabilityZone.{key}"), message);
+            }
+        }
+    }
+    for (place, hint) in list(spec, "schedulerHintAdditionalProperties") {
+        let value = hint.get("value").unwrap_or(&Value::Null);
+        let wanted = match text(value, "/type") {
+            Some("Bool") => "bool",
+            Some("Number") => "number",
+            Some("String") => "string",
+            _ => continue,
+        };
+        for key in ["bool", "number", "string"].into_iter().filter(|key| has(value, key) != (*key == wanted)) {
+            let below = format!("schedulerHintAdditionalProperties[{place}].value.{key}");
+            refuse(out, RULE, at, &below, "exactly the value that its type names must be set");
+        }
+    }
+}
+
+/// Items of a list with their places.
+fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (usize, &'v Value)> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten().enumerate()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(kind: &str, old: Option<Value>, new: Value) -> Vec<String> {
+        let versions = Versions::told("openstack", "v0.11.3");
+        let found = refusals(kind, old.as_ref(), &new, &versions);
+        found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn without_an_external_network_there_are_no_floating_addresses() {
+        let told = |spec: Value| refused("OpenStackCluster", None, json!({"spec": spec}));
+        let bastion = json!({"spec": {"flavor": "m1"}, "floatingIP": "203.0.113.9"});
+        let both = json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true, "bastion": bastion});
+        assert_eq!(told(both), ["spec.bastion.floatingIP"]);
+        assert_eq!(told(json!({"disableExternalNetwork": true})).len(), 2);
+        assert_eq!(told(json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true})), [""; 0]);
+        assert_eq!(told(json!({"disableExternalNetwork": false, "bastion": bastion})), [""; 0]);
+    }
+
+    #[test]
+    fn another_order_is_another_content() {
+        let cluster =
+            |tags: Value, zones: Value| json!({"spec": {"tags": tags, "controlPlaneAvailabilityZones": zones}});
+        let old = cluster(json!(["a", "b"]), json!(["x", "y"]));
+        let told = |new| refused("OpenStackCluster", Some(old.clone()), new);
+        assert_eq!(told(cluster(json!(["b", "a"]), json!(["x", "y"]))), ["spec.tags"]);
+        assert_eq!(told(cluster(json!(["a", "b"]), json!(["y", "x"]))), [""; 0], "zones are left out");
+        assert_eq!(told(cluster(json!(["a", "c"]), json!(["x"]))), [""; 0], "that is a change of its own");
+    }
+
+    #[test]
+    fn an_empty_list_is_not_none_for_a_cluster() {
+        let old = json!({"spec": {"network": {"id": "n"}}});
+        let new = json!({"spec": {"network": {"id": "n"}, "tags": [], "router": {"filter": {"tags": []}}}});
+        let found = refused("OpenStackCluster", Some(old.clone()), new);
+        assert_eq!(found, ["spec.router.filter.tags", "spec.tags"]);
+        let same = json!({"spec": {"network": {"id": "n"}, "bastion": {"enabled": false, "floatingIP": ""}}});
+        assert_eq!(refused("OpenStackCluster", Some(old), same), [""; 0]);
+        let machine = |tags: Value| json!({"spec": {"flavor": "m1", "tags": tags}});
+        assert_eq!(refused("OpenStackMachine", Some(machine(json!(null))), machine(json!([]))), [""; 0]);
+    }
+
+    #[test]
+    fn a_machine_has_a_flavor_and_zones_that_fit() {
+        let machine = |zone: Value| json!({"spec": {"flavor": "m1", "rootVolume": {"availabilityZone": zone}}});
+        assert_eq!(refused("OpenStackMachine", None, machine(json!({"name": "a"}))), [""; 0]);
+        assert_eq!(refused("OpenStackMachine", None, machine(json!({"from": "Machine"}))), [""; 0]);
+        assert_eq!(refused("OpenStackMachine", None, machine(json!({"from": "Machine", "name": "a"}))).len(), 2);
+        assert_eq!(refused("OpenStackCluster", None, json!({"spec": {"bastion": {}}})), ["spec.bastion.spec"]);
+        assert_eq!(refused("OpenStackCluster", None, json!({"spec": {"bastion": {"enabled": false}}})), [""; 0]);
+    }
+
+    #[test]
+    fn zeros_of_plain_values_are_left_out() {
+        let held = |kind: &str, spec: Value| {
+            let mut object = json!({"spec": spec});
+            hold(kind, &mut object);
+            object["spec"].clone()
+        };
+        let zeros = json!({"trunk": false, "sshKeyName": "", "configDrive": false, "tags": [],
+            "ports": [{"trunk": false, "network": {"filter": {"name": ""}}}], "image": {"filter": {"name": ""}}});
+        let left = json!({"configDrive": false, "ports": [{"trunk": false, "network": {"filter": {}}}],
+            "image": {"filter": {"name": ""}}});
+        assert_eq!(held("OpenStackMachine", zeros.clone()), left);
+        let template = held("OpenStackMachineTemplate", json!({"template": {"spec": zeros}}));
+        assert_eq!(template.pointer("/template/spec/tags"), Some(&json!([])), "a template is compared as Go's values");
+        assert_eq!(template.pointer("/template/spec/trunk"), None);
+        let cluster = json!({"tags": [], "identityRef": {"region": ""}});
+        assert_eq!(held("OpenStackCluster", cluster.clone()), cluster, "the schema compares the region");
+    }
+
+    #[test]
+    fn the_address_that_the_load_balancer_has_may_be_written_down() {
+        let past = |wanted: &str| {
+            let mut old = json!({"spec": {}, "status": {"apiServerLoadBalancer": {"ip": "203.0.113.5"}}});
+            let_through("OpenStackCluster", &mut old, &json!({"spec": {"apiServerFloatingIP": wanted}}));
+            old.pointer("/spec/apiServerFloatingIP").cloned()
+        };
+        assert_eq!(past("203.0.113.5"), Some(json!("203.0.113.5")));
+        assert_eq!(past("203.0.113.6"), None);
+    }
+}

@@ -1,0 +1,4 @@
+//! Cluster API Provider RKE2.
+
+pub mod mirror;
+pub mod webhook;

@@ -1,0 +1,183 @@
+//! Mirror of what the webhooks of the RKE2 provider refuse.
+//! Read beside `controlplane/api/v1beta1/rke2controlplane_webhook.go` and `bootstrap/api/v1beta1/rke2config_webhook.go`
+//! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
+
+use serde_json::Value;
+
+use crate::judge::admission::{Refusal, refuse};
+use crate::kinds::machines::text;
+use crate::object::Path;
+use crate::rules::Versions;
+use crate::yaml;
+
+/// Id of everything that is refused here.
+const RULE: &str = "rke2cp/rejected";
+
+/// What is refused about an object; both sides in the superset form, the new one with defaults, the old one `None` where it
+/// is new.
+#[must_use]
+pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let spec = Path::root().key("spec");
+    match kind {
+        "RKE2ControlPlane" => {
+            config(new.get("spec"), &spec, versions, &mut out);
+            server(new.get("spec"), &spec, &mut out);
+            if text(new, "/spec/machineTemplate/spec/infrastructureRef/name").is_none() {
+                let place = "machineTemplate.spec.infrastructureRef";
+                refuse(&mut out, RULE, &spec, place, "the control plane names no infrastructure template");
+            }
+            for key in ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"] {
+                let pointer = format!("/spec/machineTemplate/spec/deletion/{key}");
+                if new.pointer(&pointer).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+                    let place = format!("machineTemplate.spec.deletion.{key}");
+                    refuse(&mut out, RULE, &spec, &place, "a timeout cannot be negative");
+                }
+            }
+            // Up to 0.17 nobody looked at the number.
+            if versions.at_least("rke2", 0, 18)
+                && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count <= 0)
+            {
+                refuse(&mut out, RULE, &spec, "replicas", "a control plane cannot have 0 replicas");
+            }
+            registration(old, new, "/spec", &spec, &mut out);
+        }
+        "RKE2ControlPlaneTemplate" => {
+            let at = spec.key("template").key("spec");
+            config(new.pointer("/spec/template/spec"), &at, versions, &mut out);
+            server(new.pointer("/spec/template/spec"), &at, &mut out);
+            registration(old, new, "/spec/template/spec", &at, &mut out);
+        }
+        "RKE2Config" => config(new.get("spec"), &spec, versions, &mut out),
+        _ => {}
+    }
+    out
+}
+
+/// The registration method stays once it is set. Only a new object is asked for the address that one method needs.
+fn registration(old: Option<&Value>, new: &Value, pointer: &str, at: &Path, out: &mut Vec<Refusal>) {
+    let told = |side: &Value, key: &str| text(side, &format!("{pointer}/{key}")).map(str::to_owned);
+    let method = told(new, "registrationMethod");
+    let Some(old) = old else {
+        if method.as_deref() == Some("address") && told(new, "registrationAddress").is_none() {
+            refuse(out, RULE, at, "registrationAddress", "the registration method address needs an address");
+        }
+        return;
+    };
+    let before = told(old, "registrationMethod");
+    if before.is_some() && before != method {
+        refuse(out, RULE, at, "registrationMethod", "the registration method cannot change once it is set");
+    }
+}
+
+/// Multus needs another network plugin beside it.
+fn server(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let server = spec.and_then(|spec| spec.get("serverConfig")).unwrap_or(&Value::Null);
+    if server.get("cniMultusEnable") == Some(&Value::Bool(true)) && text(server, "/cni").is_none() {
+        for below in ["serverConfig.cni", "serverConfig.cniMultusEnable"] {
+            refuse(out, RULE, at, below, "cni must be set where cniMultusEnable is true");
+        }
+    }
+}
+
+/// Whether a value is more than what Go's types hold where nothing was said.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(says),
+        Value::Null | Value::Bool(false) => false,
+        other => other != "",
+    }
+}
+
+/// Registries need credentials or TLS settings, and Ignition knows no gzip.
+fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    let spec = spec.unwrap_or(&Value::Null);
+    let registries = spec.pointer("/privateRegistriesConfig/configs").and_then(Value::as_object);
+    for (name, registry) in registries.into_iter().flatten() {
+        if !["authSecret", "tls"].iter().any(|key| registry.get(key).is_some_and(says)) {
+            let path = at.key("privateRegistriesConfig").key("configs").key(name);
+            refuse(out, RULE, &path, "", format!("the registry {name} has neither credentials nor TLS settings"));
+        }
+    }
+    let ignition = text(spec, "/agentConfig/format") == Some("ignition");
+    let user_data = spec.pointer("/agentConfig/additionalUserData").unwrap_or(&Value::Null);
+    if ignition && user_data.get("strict") == Some(&Value::Bool(true)) {
+        for key in unknown_to_butane(text(user_data, "/config").unwrap_or_default()) {
+            let place = "agentConfig.additionalUserData.config";
+            refuse(out, RULE, at, place, format!("strict user data cannot have {key}, which Butane does not know"));
+        }
+    }
+    // Up to 0.14 gzip was refused whatever the format.
+    if ignition || !versions.at_least("rke2", 0, 15) {
+        for (place, file) in spec.get("files").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if text(file, "/encoding").is_some_and(|encoding| encoding.starts_with("gzip")) {
+                for below in [format!("files[{place}].encoding"), "agentConfig.format".to_owned()] {
+                    refuse(out, RULE, at, &below, "gzip cannot be used with the ignition format");
+                }
+            }
+        }
+    }
+}
+
+/// What the outermost fields of a Butane config can be (fcos 1.4, Butane `config/fcos/v1_4/schema.go`, `base/v0_4/schema.go`).
+const BUTANE: &[&str] =
+    &["boot_device", "ignition", "kernel_arguments", "passwd", "storage", "systemd", "variant", "version"];
+
+/// The outermost fields of a config that Butane does not know; none of what is no YAML, which nobody refuses.
+fn unknown_to_butane(config: &str) -> Vec<String> {
+    let span = yaml::Span { start: 0, end: config.len() };
+    let Ok(Value::Object(map)) = yaml::read_json(config.as_bytes(), span) else { return Vec::new() };
+    map.into_iter().map(|(key, _)| key).filter(|key| !BUTANE.contains(&key.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_new_object_is_asked_for_its_address() {
+        let plane = |address: &str| {
+            json!({"spec": {"registrationMethod": "address", "registrationAddress": address, "replicas": 1,
+                "machineTemplate": {"spec": {"infrastructureRef": {"name": "m"}}}}})
+        };
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |old: Option<&Value>, new: &Value| -> Vec<String> {
+            let found = refusals("RKE2ControlPlane", old, new, &versions);
+            found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+        };
+        assert_eq!(told(None, &plane("")), ["spec.registrationAddress"]);
+        assert_eq!(told(None, &plane("10.0.0.1")), [""; 0]);
+        assert_eq!(told(Some(&plane("")), &plane("")), [""; 0]);
+        let template = json!({"spec": {"template": {"spec": {"registrationMethod": "address"}}}});
+        let found = refusals("RKE2ControlPlaneTemplate", None, &template, &versions);
+        assert_eq!(found[0].path.to_string(), "spec.template.spec.registrationAddress");
+    }
+
+    #[test]
+    fn a_registry_with_empty_blocks_says_nothing() {
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |registry: Value| {
+            let new = json!({"spec": {"privateRegistriesConfig": {"configs": {"r": registry}}}});
+            refusals("RKE2Config", None, &new, &versions).len()
+        };
+        assert_eq!(told(json!({"tls": {"tlsConfigSecret": {}, "insecureSkipVerify": false}})), 1);
+        assert_eq!(told(json!({"authSecret": {"name": ""}, "tls": {"tlsConfigSecret": {"name": ""}}})), 1);
+        assert_eq!(told(json!({"tls": {"tlsConfigSecret": {"name": "s"}}})), 0);
+    }
+
+    #[test]
+    fn strict_user_data_has_only_what_butane_knows() {
+        let versions = Versions::told("rke2", "v0.21.0");
+        let told = |format: &str, strict: bool, config: &str| {
+            let new = json!({"spec": {"agentConfig": {"format": format,
+                "additionalUserData": {"strict": strict, "config": config}}}});
+            refusals("RKE2Config", None, &new, &versions).len()
+        };
+        assert_eq!(told("ignition", true, "bootcmd: []\n"), 1);
+        assert_eq!(told("ignition", false, "bootcmd: []\n"), 0);
+        assert_eq!(told("cloud-config", true, "bootcmd: []\n"), 0);
+        assert_eq!(told("ignition", true, "systemd: {}\n"), 0);
+    }
+}

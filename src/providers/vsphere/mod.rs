@@ -1,0 +1,3 @@
+//! Cluster API Provider vSphere.
+
+pub mod webhook;
