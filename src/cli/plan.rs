@@ -15,12 +15,12 @@ use crate::pipeline::{self, Fault};
 use crate::verdict;
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let RevisionArgs { base_ref, head_ref, render } = args.revisions.clone();
+    let RevisionArgs { base_ref, head_ref, render, .. } = args.revisions.clone();
     let Some((base, render)) = base_ref.zip(render) else {
         let (name, stream) = streams(&args.files)?;
         return judge(&args, colour, outside, (&name, stream), None);
     };
-    let revisions = Revisions::render(&base, &head_ref, &render)?;
+    let revisions = Revisions::render(&args.revisions, &base, &render)?;
     args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
     args.common.live = revisions.live.display().to_string();
     judge(&args, colour, outside, (&head_ref, Arc::clone(&revisions.stream)), Some(&revisions))
@@ -82,7 +82,9 @@ pub(super) fn fault_stop(fault: Fault) -> Stop {
 /// The named streams as one, and how it is called in messages.
 pub(super) fn streams(files: &[PathBuf]) -> Result<(String, Arc<[u8]>), Stop> {
     if let [] | [_] = files {
-        return input::read(files.first().map(PathBuf::as_path));
+        let (name, stream) = input::read(files.first().map(PathBuf::as_path))?;
+        input::refuse_empty(&stream).map_err(|stop| stop.about(&name))?;
+        return Ok((name, stream));
     }
     let mut all = Vec::new();
     for file in files {
@@ -92,5 +94,6 @@ pub(super) fn streams(files: &[PathBuf]) -> Result<(String, Arc<[u8]>), Stop> {
         }
         all.extend_from_slice(&bytes);
     }
+    input::refuse_empty(&all)?;
     Ok((format!("{} files together", files.len()), all.into()))
 }

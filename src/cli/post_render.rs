@@ -11,7 +11,6 @@ use crate::host::say;
 use crate::pipeline::{self, Judgement};
 use crate::report::{Report, human};
 use crate::verdict;
-use crate::yaml;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let setup = Setup::new(&args.common, Untold::Refuse)?;
@@ -36,8 +35,7 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
 
 /// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one.
 fn refuse_empty(stream: &[u8]) -> Result<(), Stop> {
-    let sections = yaml::split(stream).map_err(|error| Stop::usage(anyhow!("<stdin>:{error}")))?;
-    if sections.iter().any(|section| !section.is_blank(stream)) {
+    if !input::is_empty(stream) {
         return Ok(());
     }
     Err(Stop::usage(anyhow!(

@@ -186,7 +186,15 @@ pub(super) struct Takers<'a> {
     namespaces: HashMap<&'a str, Vec<&'a Key>>,
     groups: HashMap<&'a str, Vec<&'a Key>>,
     /// By the toolkit of Flux and the name of its object, with the namespace of that.
-    flux: HashMap<(&'static str, String), Vec<(Option<String>, &'a Key)>>,
+    flux: HashMap<(&'static str, String), Vec<Made<'a>>>,
+}
+
+/// An object that one of Flux made, by its labels.
+#[derive(Debug, Clone)]
+struct Made<'a> {
+    /// Namespace of the object of Flux.
+    namespace: Option<String>,
+    key: &'a Key,
 }
 
 /// The toolkits of Flux whose objects prune what they made.
@@ -209,7 +217,8 @@ impl<'a> Takers<'a> {
             for toolkit in TOOLKITS {
                 let label = |end: &str| labels.get(format!("{toolkit}/{end}"))?.as_str().map(str::to_owned);
                 if let Some(name) = label("name") {
-                    takers.flux.entry((toolkit, name)).or_default().push((label("namespace"), key));
+                    let made = Made { namespace: label("namespace"), key };
+                    takers.flux.entry((toolkit, name)).or_default().push(made);
                 }
             }
         }
@@ -231,7 +240,7 @@ impl<'a> Takers<'a> {
             _ => TOOLKITS[1],
         };
         let made = self.flux.get(&(toolkit, name.clone())).into_iter().flatten();
-        made.filter(|(place, _)| namespace.is_none() || place == namespace).map(|(_, key)| *key).collect()
+        made.filter(|made| namespace.is_none() || made.namespace == *namespace).map(|made| made.key).collect()
     }
 }
 
