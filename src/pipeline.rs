@@ -35,8 +35,8 @@ pub struct Question {
     pub policy: Policy,
     /// How the policy is called in the report.
     pub policy_report: PolicyReport,
-    /// Whether the sources of late values are out of reach, so that an unknown value is only a symbol.
-    pub offline: bool,
+    /// How far the sources of late values can be reached.
+    pub reach: late::Reach,
 }
 
 impl std::fmt::Debug for Question {
@@ -116,7 +116,7 @@ struct Filled<'a> {
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
-    let resolution = late::resolve(&question.stream, &question.policy, world, question.offline);
+    let resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {

@@ -13,10 +13,9 @@ use super::args::Commit;
 use super::{Outside, Stop, run};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
-use crate::late::{self, Evidence, Settled, Wanted};
+use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
 use crate::policy::{self, Loaded, Policy};
-use crate::report::{LateState, Reason};
 use crate::world::cluster::{self, Answer, Cluster};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
@@ -120,13 +119,14 @@ impl<'a> Known<'a> {
         let pins = self.book()?.pins().to_vec();
         let namespace = self.detected.host.namespace.clone();
         let offline = self.files.as_ref().is_some_and(|world| world.source.kind != LiveKind::Cluster);
+        let reach = if offline { Reach::Files } else { Reach::Cluster };
         let evidence = |readings: &[SourceReading]| -> Vec<Settled> {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, offline };
+            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
             let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
-            asked.map(|value| known_or_said(late::settle(policy, value, evidence))).collect()
+            asked.map(|value| late::settle(policy, value, evidence)).collect()
         };
         let missing = |readings: &[SourceReading]| {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, offline };
+            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
             wait::missing(policy, names, evidence, self.wait)
         };
         let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
@@ -301,7 +301,7 @@ impl Pending<'_> {
         let namespace = self.world.host.namespace.as_deref();
         let missing = |readings: &[SourceReading]| {
             let (pins, now) = (&self.world.pins, self.world.now);
-            let evidence = Evidence { readings, pins, namespace, now, offline: false };
+            let evidence = Evidence { readings, pins, namespace, now, reach: Reach::Cluster };
             wait::missing(self.policy, self.names, evidence, self.told)
         };
         let first = &self.world.readings;
@@ -318,19 +318,6 @@ impl Pending<'_> {
         drop(run::runtime()?.block_on(waiting));
         Ok(true)
     }
-}
-
-/// A symbol is of no use in values: what is not known is said.
-fn known_or_said(mut settled: Settled) -> Settled {
-    if settled.state == LateState::Symbolic {
-        settled.reason = Some(Reason {
-            gate: "late-value".to_owned(),
-            decision: crate::model::effect::Decision::Undecided,
-            message: format!("late value {} is not known offline: it comes from {}", settled.name, settled.source),
-            next: Some(format!("give --live cluster, or rollgate pin set {} VALUE --reason TEXT", settled.name)),
-        });
-    }
-    settled
 }
 
 /// The read of one source.

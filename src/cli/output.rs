@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
+use crate::host::say;
 use crate::report::{Report, human};
 
 /// A format of the report.
@@ -52,7 +53,8 @@ impl Output {
             Some(file) => {
                 let mut bytes = Vec::new();
                 self.render(report, human::Paint(false), &mut bytes)?;
-                std::fs::write(file, bytes).with_context(|| format!("cannot write the report to {}", file.display()))
+                let written = say::write_private(file, |out| out.write_all(&bytes));
+                written.with_context(|| format!("cannot write the report to {}", file.display()))
             }
         }
     }

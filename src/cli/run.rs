@@ -13,7 +13,7 @@ use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop, packs};
 use crate::host::{self, Detected, Signs, Told, parent};
-use crate::late;
+use crate::late::{self, Reach};
 use crate::object::Stream;
 use crate::pin::{FileStore, Pin};
 use crate::pipeline::Question;
@@ -91,8 +91,8 @@ impl Setup {
         Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
     }
 
-    fn question(&self, stream: Arc<[u8]>, offline: bool) -> Question {
-        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), offline }
+    fn question(&self, stream: Arc<[u8]>, reach: Reach) -> Question {
+        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
     }
 }
 
@@ -206,13 +206,28 @@ impl Look<'_> {
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
         let names = late::needed(&self.stream, &self.setup.policy);
-        let seen = self.look(&names, outside)?;
+        let asked = self.asked(&names)?;
+        let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {
             Some(cluster) => self.pending(&names, &seen.world, cluster).wait(outside)?,
             None => false,
         };
         // What was read before the wait may be minutes old.
-        if waited { self.look(&names, outside) } else { Ok(seen) }
+        if waited { self.look(&asked, outside) } else { Ok(seen) }
+    }
+
+    /// The late values whose sources are read: beside those that the stream needs all others, where it holds objects that are
+    /// compared. Whether their values stand in it shows whether their placeholders are still the chart's.
+    fn asked(&self, needed: &BTreeSet<String>) -> Result<BTreeSet<String>, Stop> {
+        let all = &self.setup.policy.late_values;
+        if all.iter().all(|value| needed.contains(&value.name) || value.placeholders.is_empty()) {
+            return Ok(needed.clone());
+        }
+        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let compared = rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key));
+        let names =
+            all.iter().filter(|value| needed.contains(&value.name) || compared && !value.placeholders.is_empty());
+        Ok(names.map(|value| value.name.clone()).collect())
     }
 
     /// What there is to wait for. Only a post-renderer waits as the policy says; a person who plans says so.
@@ -312,8 +327,13 @@ impl Look<'_> {
             let namespace = detected.host.namespace.as_deref();
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
-        let offline = world.source.kind != LiveKind::Cluster;
-        let question = setup.question(Arc::clone(&self.stream), offline);
+        let reach = match world.source.kind {
+            LiveKind::Cluster => Reach::Cluster,
+            // What a post-renderer prints is written: nothing in it may be a mere symbol.
+            _ if self.piped => Reach::Files,
+            _ => Reach::Plan,
+        };
+        let question = setup.question(Arc::clone(&self.stream), reach);
         let (reads, recorded) = (Vec::new(), key.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
@@ -339,7 +359,7 @@ impl Look<'_> {
         let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(pins, &mut world.unread);
-        let question = setup.question(Arc::clone(&self.stream), false);
+        let question = setup.question(Arc::clone(&self.stream), Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
         let mut reads = plan.lines();

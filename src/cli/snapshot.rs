@@ -32,7 +32,9 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     };
     match file.as_deref().filter(|file| *file != "-") {
         // The file holds everything about the clusters but their secrets, so only its owner may read it.
-        Some(file) => say::write_private(Path::new(file), write).with_context(|| format!("cannot write {file}")),
+        Some(file) => say::make_private_folder(say::folder_of(Path::new(file)))
+            .and_then(|()| say::write_private(Path::new(file), write))
+            .with_context(|| format!("cannot write {file}")),
         None => write(&mut *outside.out).context("cannot write to standard output"),
     }
     .map_err(Stop::internal)?;

@@ -2,7 +2,7 @@
 //! the standard error of the Helm above where it is a pipe, the terminal where there is one. Never through the stream.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -27,50 +27,106 @@ pub fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 /// # Errors
 /// When the folder cannot be made or the file cannot be written; an older report is then left as it was.
 pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    make_private_folder(folder_of(path))?;
     write_private(path, |out| out.write_all(bytes))
 }
 
-/// The same for what is written piece by piece, because it need not be in memory whole.
+/// The same for what is written piece by piece, because it need not be in memory whole, into a folder that is there. A device or
+/// a pipe is written to and never replaced; a link is not followed, whoever has put it there.
 ///
 /// # Errors
 /// As [`write_report`], and what `write` returns.
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    make_private_folder(folder)?;
-    let name = path.file_name().ok_or_else(|| io::Error::other("the report needs a file name"))?;
-    let mut draft = name.to_os_string();
-    draft.push(format!(".{}.draft", std::process::id()));
-    let draft = folder.join(draft);
-    // Readers see the old report or the new one; that it outlives a power failure is worth no wait.
-    let written = private_file(&draft).and_then(|file| {
-        let mut out = io::BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
-    });
-    let moved = written.and_then(|()| fs::rename(&draft, path));
-    if moved.is_err() {
-        // The draft is ours alone; that it cannot be taken away changes nothing about the first error.
-        drop(fs::remove_file(&draft));
+    if path.file_name().is_none() {
+        return Err(io::Error::other("the report needs a file name"));
     }
-    moved
+    match fs::symlink_metadata(path) {
+        Ok(data) if is_open_already(path) || is_device(&data) => {
+            let mut out = io::BufWriter::new(open_device(path, &data)?);
+            write(&mut out)?;
+            out.flush()
+        }
+        Ok(data) if data.is_symlink() => {
+            Err(io::Error::other("it is a link, and links are not followed; name the file itself"))
+        }
+        Ok(data) if !data.is_file() => Err(io::Error::other("it is no file")),
+        _ => replace(path, write),
+    }
+}
+
+/// Opens what takes bytes without being a file; the very thing that was looked at, not what was put there since.
+fn open_device(path: &Path, seen: &fs::Metadata) -> io::Result<fs::File> {
+    if !is_open_already(path) {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        // A pipe that nobody reads must not stop the gate: without waiting, opening it fails.
+        #[cfg(target_os = "linux")]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAIT);
+        drop(options.open(path)?);
+    }
+    let file = OpenOptions::new().write(true).open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = file.metadata()?;
+        if !is_open_already(path) && (found.dev(), found.ino()) != (seen.dev(), seen.ino()) {
+            return Err(io::Error::other("something else was put there in between"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = seen;
+    Ok(file)
+}
+
+/// Puts a new file in the place of an old one or of none. Readers see the old report or the new one; that it outlives a power
+/// failure is worth no wait.
+fn replace(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    // A name that nobody can foresee, made only where nothing stands, for the owner alone.
+    let mut draft = tempfile::Builder::new().prefix(".rollgate-").suffix(".draft").tempfile_in(folder_of(path))?;
+    let mut out = io::BufWriter::new(draft.as_file_mut());
+    write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    draft.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// The folder that a file lies in.
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The names by which a process calls what it has open already.
+fn is_open_already(path: &Path) -> bool {
+    let names = ["/dev/stdout", "/dev/stderr"];
+    names.iter().any(|name| path == Path::new(name)) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}
+
+/// Whether something takes bytes without being a file: a terminal, `/dev/null`, a pipe with a name.
+fn is_device(data: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        let kind = data.file_type();
+        kind.is_char_device() || kind.is_fifo()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        false
+    }
 }
 
 /// Makes the folder with what lies above it, closed to others where it is new.
-fn make_private_folder(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
-}
-
-/// Makes a new file that others cannot read.
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 /// Where a message can be put, beside standard error.
@@ -188,6 +244,21 @@ mod tests {
         assert_eq!(fs::read(&path).expect("readable"), b"two");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(path.parent().expect("a folder")).expect("readable").count(), 1, "no draft stays");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_a_link_is_not_followed() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (link, victim) = (root.path().join("last.json"), root.path().join("victim"));
+        fs::write(&victim, "mine").expect("a file");
+        std::os::unix::fs::symlink(&victim, &link).expect("a link");
+        let error = write_report(&link, b"x").expect_err("a link").to_string();
+        assert!(error.contains("links are not followed"), "{error}");
+        assert_eq!(fs::read_to_string(&victim).expect("readable"), "mine");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        write_report(Path::new("/dev/null"), b"x").expect("a device takes it");
+        assert!(is_device(&fs::symlink_metadata("/dev/null").expect("there")), "it is a device still");
     }
 
     #[test]

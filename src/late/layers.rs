@@ -8,7 +8,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::token;
+use super::{context, token};
 use crate::yaml;
 
 /// Layers that are opened inside each other; deeper ones are left alone.
@@ -36,6 +36,8 @@ pub(super) struct Spot {
     pub(super) values: Vec<usize>,
     /// The text that takes its place; `None` where nothing in it is replaced.
     pub(super) new: Option<String>,
+    /// Why something in it cannot be replaced although its value is known.
+    pub(super) refused: Option<String>,
 }
 
 /// Finds every placeholder in a text and in the layers inside it, in order, without overlap.
@@ -58,7 +60,7 @@ fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
     let mut found = Vec::new();
     for target in targets {
         for range in token::places(text.as_bytes(), target.placeholder) {
-            found.push(Spot { range, values: vec![target.value], new: target.with.map(str::to_owned) });
+            found.push(placed(text, range, target));
         }
     }
     if depth < MOST_LAYERS {
@@ -83,11 +85,21 @@ fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
     found
 }
 
+/// The spot of one placeholder.
+fn placed(text: &str, range: Range<usize>, target: &Target<'_>) -> Spot {
+    let values = vec![target.value];
+    match target.with.map(|with| context::written(text, range.clone(), with)) {
+        None => Spot { range, values, new: None, refused: None },
+        Some(Ok((range, new))) => Spot { range, values, new: Some(new), refused: None },
+        Some(Err(why)) => Spot { range, values, new: None, refused: Some(why) },
+    }
+}
+
 /// Opens one run of base64 characters.
 fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
     let layer = STANDARD.decode(run).ok()?;
-    let (values, new) = inside(&layer, targets, depth)?;
-    Some(Spot { range, values, new: new.map(|bytes| STANDARD.encode(bytes)) })
+    let Inside { values, new, refused } = inside(&layer, targets, depth)?;
+    Some(Spot { range, values, new: new.map(|bytes| STANDARD.encode(bytes)), refused })
 }
 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
@@ -102,7 +114,7 @@ fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
     }
     let joined = pieces.concat();
     let layer = STANDARD.decode(joined).ok()?;
-    let (values, new) = inside(&layer, targets, depth)?;
+    let Inside { values, new, refused } = inside(&layer, targets, depth)?;
     let mark = ["\r\n", "\n", " "].into_iter().find(|mark| body[width..].starts_with(mark))?;
     let new = new.map(|bytes| {
         let letters = STANDARD.encode(bytes);
@@ -110,14 +122,54 @@ fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
             (0..letters.len()).step_by(width).map(|at| &letters[at..letters.len().min(at + width)]).collect();
         lines.join(mark)
     });
-    Some(Spot { range: 0..body.len(), values, new })
+    Some(Spot { range: 0..body.len(), values, new, refused })
+}
+
+/// What stands in a layer.
+struct Inside {
+    values: Vec<usize>,
+    new: Option<Vec<u8>>,
+    refused: Option<String>,
+}
+
+/// The text that is packed in a run of base64 characters, also where that is broken into lines.
+pub(super) fn open(run: &str) -> Option<String> {
+    let joined: String = run.split_ascii_whitespace().collect();
+    content(&STANDARD.decode(joined).ok()?).map(Cow::into_owned)
+}
+
+/// Hands a text and every text that is packed in it to `see`.
+pub(super) fn each(text: &str, see: &mut impl FnMut(&str)) {
+    each_at(text, see, 0);
+}
+
+fn each_at(text: &str, see: &mut impl FnMut(&str), depth: usize) {
+    see(text);
+    if depth < MOST_LAYERS {
+        for range in runs(text.as_bytes(), 12) {
+            if let Some(inner) = open(&text[range]).filter(|inner| !inner.contains('\0')) {
+                each_at(&inner, see, depth + 1);
+            }
+        }
+    }
+}
+
+/// The text of unpacked bytes, through gzip where they are that.
+fn content(layer: &[u8]) -> Option<Cow<'_, str>> {
+    match is_zipped(layer) {
+        true => String::from_utf8(unzip(layer)?).ok().map(Cow::Owned),
+        false => std::str::from_utf8(layer).ok().map(Cow::Borrowed),
+    }
+}
+
+fn is_zipped(layer: &[u8]) -> bool {
+    layer.starts_with(&[0x1F, 0x8B, 0x08])
 }
 
 /// Looks into unpacked bytes, through gzip where they are that; `None` where no placeholder is in them.
-fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<(Vec<usize>, Option<Vec<u8>>)> {
-    let zipped = layer.starts_with(&[0x1F, 0x8B, 0x08]);
-    let content = if zipped { Cow::Owned(unzip(layer)?) } else { Cow::Borrowed(layer) };
-    let text = std::str::from_utf8(&content).ok()?;
+fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<Inside> {
+    let zipped = is_zipped(layer);
+    let text = &*content(layer)?;
     let spots = at_depth(text, targets, depth + 1);
     if spots.is_empty() {
         return None;
@@ -125,7 +177,8 @@ fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<(Vec<usi
     let values = spots.iter().flat_map(|spot| spot.values.iter().copied()).collect();
     let changed = spots.iter().any(|spot| spot.new.is_some());
     let new = changed.then(|| apply(text, &spots).into_bytes());
-    Some((values, new.map(|bytes| if zipped { zip(&bytes) } else { bytes })))
+    let refused = spots.into_iter().find_map(|spot| spot.refused);
+    Some(Inside { values, new: new.map(|bytes| if zipped { zip(&bytes) } else { bytes }), refused })
 }
 
 fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -1,11 +1,14 @@
 //! Late values: what a policy names, where it comes from, whether it may be used, and where it goes in the stream.
 //! Everything but reading files and waiting is pure. A value of a Secret never reaches a message, a report or a `Debug` text.
 
+mod context;
 mod document;
+mod held;
 pub mod kind;
 mod layers;
 mod resolve;
 mod settle;
+mod signs;
 mod sources;
 mod stream;
 pub mod template;
@@ -13,6 +16,6 @@ pub mod token;
 pub mod wait;
 
 pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
-pub use settle::{Evidence, Settled, settle};
+pub use settle::{Evidence, Reach, Settled, settle};
 pub use sources::{Wanted, describe, extract, is_secret, local, reading, wanted, within};
-pub use stream::needed;
+pub use stream::{needed, standing};

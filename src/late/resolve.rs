@@ -6,13 +6,14 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::settle::{Evidence, LATE, Settled, reason, settle};
-use super::stream::{self, Left};
-use super::token;
+use super::layers::Target;
+use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
+use super::stream::{self, Left, Why};
+use super::{held, signs, token};
 use crate::model::effect::Decision;
-use crate::object::Key;
+use crate::object::{Inventory, Key};
 use crate::pin::Pin;
-use crate::policy::Policy;
+use crate::policy::{LateValue, Policy};
 use crate::report::{Finding, LateState, LateValueReport, Reason};
 use crate::world::World;
 
@@ -33,8 +34,10 @@ pub struct Resolution<'s> {
     pub pins: Vec<Pin>,
     /// Values of Secrets, which must be kept out of every output but the stream itself.
     pub secrets: Vec<String>,
-    /// Values that are not known offline: equal to themselves and to nothing else.
+    /// Values that are not known: equal to themselves and to nothing else.
     pub symbolic: Vec<Symbolic>,
+    /// The values that are filled in, secret or not.
+    known: Vec<String>,
 }
 
 impl fmt::Debug for Resolution<'_> {
@@ -53,7 +56,7 @@ impl fmt::Debug for Resolution<'_> {
     }
 }
 
-/// A value that is not known offline.
+/// A value that is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbolic {
     /// Name of the late value.
@@ -103,28 +106,68 @@ impl Symbolic {
     }
 }
 
-/// Resolves the late values of a stream. `offline` says that there is no cluster to ask: what is missing is symbolic then.
+/// Resolves the late values of a stream. `objects` are what the stream holds.
 #[must_use]
-pub fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, offline: bool) -> Resolution<'s> {
-    let found = stream::search(stream, &stream::targets(policy, &[]));
+pub fn resolve<'s>(
+    stream: &'s [u8],
+    objects: &Inventory,
+    policy: &Policy,
+    world: &World,
+    reach: Reach,
+) -> Resolution<'s> {
+    let blank = stream::targets(policy, &[]);
+    let found = stream::search(stream, &blank);
     let evidence = Evidence {
         readings: &world.readings,
         pins: &world.pins,
         namespace: world.host.namespace.as_deref(),
         now: world.now,
-        offline,
+        reach,
     };
     let needed = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
     let settled: Vec<Option<Settled>> = policy
         .late_values
         .iter()
         .enumerate()
-        .map(|(place, value)| needed(place).then(|| settle(policy, value, evidence)))
+        .map(|(place, value)| {
+            needed(place).then(|| {
+                let held = || {
+                    let unknown = |text: &str| settle::unknown(policy, value, text);
+                    held::held(place, value, &found.marked, &blank, &world.live, unknown)
+                };
+                settle::with_live(policy, value, evidence, held)
+            })
+        })
         .collect();
     let with: Vec<Option<String>> =
-        settled.iter().map(|settled| settled.as_ref().and_then(|settled| settled.value.clone())).collect();
+        settled.iter().map(|settled| settled.as_ref().and_then(Settled::written).map(str::to_owned)).collect();
+    let assumed = |value: usize| settled[value].as_ref().is_some_and(|settled| settled.value.is_none());
+    let filled = fill(stream, &found, policy, &with, assumed);
     let mut resolution = told(policy, settled, &found);
-    let targets = stream::targets(policy, &with);
+    let signs = signs::signs(policy, world, objects, &unseen(stream, policy, evidence, &resolution), &resolution.known);
+    resolution.reasons.extend(filled.reasons.into_iter().chain(signs.reasons));
+    resolution.findings.extend(filled.findings.into_iter().chain(signs.findings));
+    resolution.bytes = filled.bytes;
+    resolution
+}
+
+/// A stream with what is known filled in.
+struct Filled<'s> {
+    bytes: Cow<'s, [u8]>,
+    reasons: Vec<Reason>,
+    findings: Vec<Finding>,
+}
+
+/// Fills in what is known. `assumed` says of which values only a likeness is filled in, which is judged and never goes out.
+fn fill<'s>(
+    stream: &'s [u8],
+    found: &stream::Found<'_>,
+    policy: &Policy,
+    with: &[Option<String>],
+    assumed: impl Fn(usize) -> bool,
+) -> Filled<'s> {
+    let targets = stream::targets(policy, with);
+    let mut whole = Filled { bytes: Cow::Borrowed(stream), reasons: Vec::new(), findings: Vec::new() };
     let mut out = Vec::new();
     let mut done = 0;
     for marked in &found.marked {
@@ -134,16 +177,39 @@ pub fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, offline: bo
             out.extend_from_slice(&bytes);
             done = filled.span.end;
         }
-        resolution.reasons.extend(filled.left.iter().map(|left| left_over(policy, left)));
-        resolution.findings.extend(filled.hashed.map(in_hashed_template));
+        let left = filled.left.iter().filter(|left| !assumed(left.value));
+        whole.reasons.extend(left.map(|left| left_over(policy, left)));
+        whole.findings.extend(filled.hashed.map(in_hashed_template));
     }
     if done > 0 {
         out.extend_from_slice(&stream[done..]);
-        resolution.bytes = Cow::Owned(out);
-    } else {
-        resolution.bytes = Cow::Borrowed(stream);
+        whole.bytes = Cow::Owned(out);
     }
-    resolution
+    whole
+}
+
+/// The late values of which neither a placeholder nor the value stands in the stream, with the value where it is known and no secret.
+fn unseen<'p>(
+    stream: &[u8],
+    policy: &'p Policy,
+    evidence: Evidence<'_>,
+    resolution: &Resolution<'_>,
+) -> Vec<(&'p LateValue, Option<String>)> {
+    let unused = policy.late_values.iter().zip(&resolution.reports).enumerate().filter(|(_, (value, report))| {
+        report.state == LateState::Unused && !value.placeholders.is_empty() && !value.optional
+    });
+    let unused: Vec<(usize, &LateValue, Settled)> =
+        unused.map(|(place, (value, _))| (place, value, settle(policy, value, evidence))).collect();
+    let targets: Vec<Target<'_>> = unused
+        .iter()
+        .filter_map(|(place, _, settled)| {
+            Some(Target { value: *place, placeholder: settled.value.as_deref()?, with: None })
+        })
+        .collect();
+    let found = stream::search(stream, &targets);
+    let stands = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
+    let rest = unused.into_iter().filter(|(place, ..)| !stands(*place));
+    rest.map(|(_, value, settled)| (value, settled.value.filter(|_| !settled.secret))).collect()
 }
 
 /// What was settled, as it is reported.
@@ -157,6 +223,7 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
         pins: Vec::new(),
         secrets: Vec::new(),
         symbolic: Vec::new(),
+        known: Vec::new(),
     };
     for (place, (value, settled)) in policy.late_values.iter().zip(settled).enumerate() {
         let name = value.name.clone();
@@ -171,10 +238,11 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
             continue;
         };
         let places = found.marked.iter().map(|marked| marked.places(place)).sum();
-        if settled.state == LateState::Symbolic {
+        if settled.written().is_none() {
             let (placeholders, equivalent) = (value.placeholders.clone(), value.equivalent.clone());
             resolution.symbolic.push(Symbolic { name: name.clone(), placeholders, equivalent });
         }
+        resolution.known.extend(settled.value.clone());
         resolution.reports.push(LateValueReport {
             name,
             state: settled.state,
@@ -210,7 +278,11 @@ fn in_hashed_template(key: Key) -> Finding {
 /// A placeholder that could not be filled in.
 fn left_over(policy: &Policy, left: &Left) -> Reason {
     let value = &policy.late_values[left.value];
-    let place = if left.key { "the key of a field" } else { "a place that cannot be filled in" };
+    let place = match &left.why {
+        Why::Key => "the key of a field",
+        Why::Refused(why) => why,
+        Why::Unwritable => "a place that cannot be filled in",
+    };
     let message = format!(
         "a placeholder of late value {} is left in document {} ({}), line {}, column {}: {place}",
         value.name, left.document, left.object, left.line, left.column

@@ -5,6 +5,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::held::Held;
 use super::kind;
 use super::sources::describe;
 use super::token;
@@ -23,6 +24,9 @@ pub struct Settled {
     pub state: LateState,
     /// What is written in its places; `None` where nothing may be written.
     pub value: Option<String>,
+    /// What live holds in its places, where nothing else is known: judged with, so that a placeholder which never goes out is
+    /// no change, and never written.
+    pub assumed: Option<String>,
     /// Where the value comes from, or should come from.
     pub source: String,
     /// Whether the value must never be shown.
@@ -53,6 +57,14 @@ impl fmt::Debug for Settled {
     }
 }
 
+impl Settled {
+    /// What stands in its places while the stream is judged.
+    #[must_use]
+    pub fn written(&self) -> Option<&str> {
+        self.value.as_deref().or(self.assumed.as_deref())
+    }
+}
+
 /// What may be known while a value is settled.
 #[derive(Clone, Copy)]
 pub struct Evidence<'w> {
@@ -64,8 +76,28 @@ pub struct Evidence<'w> {
     pub namespace: Option<&'w str>,
     /// The clock.
     pub now: Timestamp,
-    /// Whether there is no cluster to ask: what is missing stays symbolic then.
-    pub offline: bool,
+    /// How far the sources can be reached.
+    pub reach: Reach,
+}
+
+/// How far the sources of late values can be reached, and what a value is that none of them gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A cluster is asked, or its snapshot: what is missing there is missing.
+    Cluster,
+    /// There are files only, and what goes out is written somewhere: what is missing in them is missing.
+    Files,
+    /// There are files only, and nothing goes out: a value of an object that is not among them is a symbol, equal to itself
+    /// and to nothing else. Environment and files of this machine are never out of reach.
+    Plan,
+}
+
+impl Reach {
+    /// Whether objects are looked for in files only.
+    #[must_use]
+    pub const fn is_offline(self) -> bool {
+        !matches!(self, Self::Cluster)
+    }
 }
 
 /// What the sources say, before the pin is looked at.
@@ -102,6 +134,31 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
     settled
 }
 
+/// Settles one late value with what live holds in its places, which is asked for where neither a source nor a pin tells.
+pub(super) fn with_live(
+    policy: &Policy,
+    value: &LateValue,
+    evidence: Evidence<'_>,
+    held: impl FnOnce() -> Held,
+) -> Settled {
+    let mut settled = settle(policy, value, evidence);
+    if !matches!(settled.state, LateState::Missing | LateState::Unread | LateState::Invalid) {
+        return settled;
+    }
+    let held = held();
+    settled.assumed = held.agreed().map(str::to_owned);
+    if let (Some(reason), Some(text)) = (&mut settled.reason, &settled.assumed)
+        && !settled.secret
+    {
+        let places =
+            if held.places == 1 { "its place".to_owned() } else { format!("all {} places of it", held.places) };
+        reason.message = format!("{}; live holds {text} in {places}", reason.message);
+        reason.next =
+            Some(format!("wait for it (--wait 10m), or rollgate pin set {} {text} --reason TEXT", value.name));
+    }
+    settled
+}
+
 /// Asks the sources in their order.
 fn look<'w>(policy: &Policy, value: &LateValue, evidence: Evidence<'w>) -> Found<'w> {
     let mut lacks = Vec::new();
@@ -110,21 +167,21 @@ fn look<'w>(policy: &Policy, value: &LateValue, evidence: Evidence<'w>) -> Found
         let Some(reading) = reading else {
             let (source, path) = describe(from, evidence.namespace);
             let place = if path.is_empty() { source } else { format!("{source} at {path}") };
-            if evidence.offline {
+            if evidence.reach.is_offline() {
                 lacks.push(format!("{place} is not among the files"));
                 continue;
             }
             return Found::Doubt(format!("{place} was not read"));
         };
         if let Some(why) = &reading.unread {
-            if evidence.offline {
+            if evidence.reach == Reach::Plan && from.object.is_some() {
                 lacks.push(format!("{} cannot be read: {why}", reading.source));
                 continue;
             }
             return Found::Doubt(format!("{} cannot be read: {why}", reading.source));
         }
         match &reading.found {
-            None => lacks.push(lack(reading, from.object.is_some())),
+            None => lacks.push(lack(reading, from.object.is_some(), evidence.reach)),
             Some(text) if text.is_empty() => lacks.push(format!("{} is empty", reading.source)),
             Some(text) if unknown(policy, value, text) => {
                 lacks.push(format!("{} still holds a placeholder", reading.source));
@@ -141,9 +198,10 @@ fn look<'w>(policy: &Policy, value: &LateValue, evidence: Evidence<'w>) -> Found
 }
 
 /// Why a source has nothing, in words.
-fn lack(reading: &SourceReading, object: bool) -> String {
+fn lack(reading: &SourceReading, object: bool, reach: Reach) -> String {
     let place = &reading.source;
     match (object, &reading.uid) {
+        (true, None) if reach.is_offline() => format!("{place}: there is no such object among the files"),
         (true, None) => format!("{place}: there is no such object yet"),
         (true, Some(_)) => format!("{place}: the object is there, the field is not"),
         (false, _) => format!("{place} is not there"),
@@ -151,7 +209,7 @@ fn lack(reading: &SourceReading, object: bool) -> String {
 }
 
 /// Whether a text is only another way to say "not known yet": a placeholder, an equivalent, or something around a placeholder.
-fn unknown(policy: &Policy, value: &LateValue, text: &str) -> bool {
+pub(super) fn unknown(policy: &Policy, value: &LateValue, text: &str) -> bool {
     value.equivalent.iter().any(|other| other == text)
         || policy
             .late_values
@@ -191,7 +249,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>,
         _ if pinned.is_none() => Settled { secret: true, ..from_source(value, found, evidence) },
         Found::Nothing(lacks) => Settled {
             value: pinned,
-            warning: (!evidence.offline)
+            warning: (!evidence.reach.is_offline())
                 .then(|| format!("late value {} comes from its pin: {}", value.name, lacks.join("; "))),
             ..blank(value, LateState::Pinned, "pin")
         },
@@ -245,7 +303,9 @@ fn from_source(value: &LateValue, found: &Found<'_>, evidence: Evidence<'_>) -> 
             pin: (value.pin == PinMode::Once).then(|| record(value, reading, text, evidence)),
             ..blank(value, LateState::Resolved, &reading.source)
         },
-        Found::Nothing(_) | Found::Doubt(_) if evidence.offline => blank(value, LateState::Symbolic, &first),
+        Found::Nothing(_) if evidence.reach == Reach::Plan && value.from.iter().any(|from| from.object.is_some()) => {
+            blank(value, LateState::Symbolic, &first)
+        }
         Found::Nothing(lacks) => {
             let message = format!("late value {name} is not known yet: {}", lacks.join("; "));
             let next = format!("wait for it (--wait 10m), or rollgate pin set {name} VALUE --reason TEXT");
@@ -311,6 +371,7 @@ fn blank(value: &LateValue, state: LateState, source: &str) -> Settled {
         name: value.name.clone(),
         state,
         value: None,
+        assumed: None,
         source: source.to_owned(),
         secret: false,
         secrets: Vec::new(),

@@ -16,8 +16,8 @@ pub(super) struct Marked<'s> {
     /// Its place among the documents of the stream, from 1, blank ones not counted.
     pub(super) number: usize,
     section: Section,
-    tree: Tree<'s>,
-    hits: Vec<Hit>,
+    pub(super) tree: Tree<'s>,
+    pub(super) hits: Vec<Hit>,
 }
 
 /// What was found in a stream.
@@ -37,12 +37,23 @@ pub(super) struct Left {
     pub(super) document: usize,
     /// How a person calls the object.
     pub(super) object: String,
-    /// Whether it stands in a key.
-    pub(super) key: bool,
+    /// Why it could not be filled in.
+    pub(super) why: Why,
     /// Line of the stream, from 1.
     pub(super) line: usize,
     /// Column, from 1.
     pub(super) column: usize,
+}
+
+/// Why a placeholder of a known value could not be filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It stands in a key.
+    Key,
+    /// The value cannot be written there, and why.
+    Refused(String),
+    /// No way was found that leaves the rest of the document as it is.
+    Unwritable,
 }
 
 /// What filling in one document gave.
@@ -71,6 +82,15 @@ pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
         values.extend(raw.map(|target| target.value));
     }
     values.into_iter().filter_map(|value| policy.late_values.get(value)).map(|value| value.name.clone()).collect()
+}
+
+/// Where a placeholder stands in a text that would go out: the late value and the line.
+#[must_use]
+pub fn standing(text: &[u8], policy: &Policy) -> Option<(String, usize)> {
+    let found = search(text, &targets(policy, &[]));
+    let marked = found.marked.first()?;
+    let (hit, value) = (marked.hits.first()?, marked.values().next()?);
+    Some((policy.late_values.get(value)?.name.clone(), marked.tree.position(marked.tree.span(hit.node).start).line))
 }
 
 /// Every placeholder of the policy with what is written in its place; `with` goes by the places of the late values.
@@ -131,15 +151,16 @@ pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &[Target<'_>], p
     Filled { span, bytes, left, hashed }
 }
 
+/// The identity of the object of a document, as far as it has one.
+fn key(tree: &Tree<'_>) -> Option<Key> {
+    let text = |path: &[&str]| text_at(tree, path);
+    let namespace = text(&["metadata", "namespace"]);
+    Some(Key::new(text(&["apiVersion"])?, text(&["kind"])?, namespace, text(&["metadata", "name"])?))
+}
+
 /// The key of a Cluster API template whose name ends in a hash, as charts make it from the content that they know.
 fn hashed(tree: &Tree<'_>) -> Option<Key> {
-    let text = |path: &[&str]| text_at(tree, path);
-    let key = Key::new(
-        text(&["apiVersion"])?,
-        text(&["kind"])?,
-        text(&["metadata", "namespace"]),
-        text(&["metadata", "name"])?,
-    );
+    let key = key(tree)?;
     let last = key.name.rsplit('-').next().unwrap_or_default();
     let digits = last.bytes().filter(u8::is_ascii_digit).count();
     let hash = last.len() >= 6 && last.len() < key.name.len() && last.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -157,12 +178,20 @@ fn left(tree: &Tree<'_>, marked: &Marked<'_>, targets: &[Target<'_>], hits: &[Hi
             value,
             document: marked.number,
             object: object(tree),
-            key: hit.key,
+            why: why(hit),
             line: position.line,
             column: position.column,
         }));
     }
     list
+}
+
+fn why(hit: &Hit) -> Why {
+    match hit.spots.iter().find_map(|spot| spot.refused.clone()) {
+        _ if hit.key => Why::Key,
+        Some(why) => Why::Refused(why),
+        None => Why::Unwritable,
+    }
 }
 
 /// The text at a path of a document.
@@ -184,6 +213,11 @@ fn object(tree: &Tree<'_>) -> String {
 }
 
 impl Marked<'_> {
+    /// The identity of its object, as far as it has one.
+    pub(super) fn key(&self) -> Option<Key> {
+        key(&self.tree)
+    }
+
     /// How many places each late value has in the values of the document, keys not counted.
     pub(super) fn places(&self, value: usize) -> usize {
         let spots = self.hits.iter().filter(|hit| !hit.key).flat_map(|hit| &hit.spots);
@@ -199,7 +233,8 @@ impl Marked<'_> {
 /// Whether a document may hold a placeholder, told from its bytes: cheap, never wrongly no.
 fn may_hold(document: &[u8], targets: &[Target<'_>]) -> bool {
     // A text with blanks may be folded over lines, so its longest word is looked for.
-    let word = |text: &str| text.split(' ').max_by_key(|word| word.len()).unwrap_or_default().to_owned();
+    // A quote is written twice in single quotes, so no word goes over one.
+    let word = |text: &str| text.split([' ', '\'']).max_by_key(|word| word.len()).unwrap_or_default().to_owned();
     // A backslash may hide any character of a double-quoted text.
     memchr::memchr(b'\\', document).is_some()
         || targets.iter().any(|target| memmem::find(document, word(target.placeholder).as_bytes()).is_some())

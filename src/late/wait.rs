@@ -156,6 +156,7 @@ fn clock(left: Duration) -> String {
 mod tests {
     use serde_json::json;
 
+    use super::super::Reach;
     use super::*;
 
     const QUICK: Pace = Pace { read: Duration::from_millis(5), say: Duration::from_secs(30) };
@@ -181,7 +182,7 @@ mod tests {
 
     fn lacking(readings: &[SourceReading], told: Option<Duration>) -> Vec<Missing> {
         let now = "2026-11-21T12:00:00Z".parse().expect("a time");
-        let evidence = Evidence { readings, pins: &[], namespace: None, now, offline: false };
+        let evidence = Evidence { readings, pins: &[], namespace: None, now, reach: Reach::Cluster };
         missing(&policy(), &BTreeSet::from(["vip".to_owned()]), evidence, told)
     }
 

@@ -81,10 +81,12 @@ pub enum BookError {
         message: String,
     },
     /// Somebody else pinned another value in the meantime.
-    #[error("{name} was pinned to another value in the meantime; run again, it will be compared with the source")]
+    #[error("{name} was pinned to {value} in the meantime; run again, it will be compared with the source")]
     Moved {
         /// Name of the late value.
         name: String,
+        /// What it is pinned to, as it may be shown.
+        value: String,
     },
     /// There is no such pin.
     #[error("{name} is not pinned; rollgate pin list shows what is")]
@@ -139,7 +141,8 @@ impl Book {
     pub fn record(&mut self, pins: &[Pin]) -> Result<bool, BookError> {
         let clash = |pin: &&Pin| self.get(&pin.name).is_some_and(|old| old.value != pin.value && !old.secret);
         if let Some(pin) = pins.iter().find(clash) {
-            return Err(BookError::Moved { name: pin.name.clone() });
+            let value = self.get(&pin.name).map(|old| old.value.clone()).unwrap_or_default();
+            return Err(BookError::Moved { name: pin.name.clone(), value });
         }
         let fresh: Vec<Pin> = pins.iter().filter(|pin| self.get(&pin.name).is_none()).cloned().collect();
         for pin in &fresh {
@@ -299,7 +302,7 @@ mod tests {
         let mut book = Book::default();
         assert_eq!(book.record(&[pin("vip", "10.0.3.7"), pin("fip", "1.2.3.4")]), Ok(true));
         assert_eq!(book.record(&[pin("vip", "10.0.3.7")]), Ok(false));
-        let moved = BookError::Moved { name: "vip".to_owned() };
+        let moved = BookError::Moved { name: "vip".to_owned(), value: "10.0.3.7".to_owned() };
         assert_eq!(book.record(&[pin("new", "1"), pin("vip", "10.0.3.8")]), Err(moved));
         assert_eq!(book.get("new"), None, "nothing is added when one is refused");
         assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));

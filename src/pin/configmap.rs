@@ -35,7 +35,7 @@ impl std::fmt::Debug for ConfigMapStore {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigMapError {
     /// The API server refused or could not be reached.
-    #[error("pins in ConfigMap {namespace}/{name}: cannot {action}: {source}; {remedy}")]
+    #[error("pins in ConfigMap {namespace}/{name}: cannot {action}: {why}; {remedy}")]
     Api {
         /// Namespace.
         namespace: String,
@@ -45,8 +45,8 @@ pub enum ConfigMapError {
         action: &'static str,
         /// What to do: the line of a role where a right is missing.
         remedy: String,
-        /// Why not.
-        source: Box<kube::Error>,
+        /// Why not, in one line.
+        why: String,
     },
     /// Others kept writing in between.
     #[error("pins in ConfigMap {namespace}/{name}: others wrote it {ATTEMPTS} times in between; run again")]
@@ -134,7 +134,20 @@ impl ConfigMapStore {
             }
             _ => "try again; kubectl get --raw /readyz shows the state of the API server".to_owned(),
         };
-        ConfigMapError::Api { namespace, name, action, remedy, source: Box::new(source) }
+        ConfigMapError::Api { namespace, name, action, remedy, why: one_line(&source) }
+    }
+}
+
+/// What an API server or the way to it says, without the answer as a whole.
+fn one_line(error: &kube::Error) -> String {
+    let text = match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    };
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(300) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

@@ -1,14 +1,19 @@
-//! Pins in a file that is committed to Git. Written under a lock, to a new file that takes the place of the old one:
-//! a reader sees the old pins or the new ones, and two runs at once cannot lose each other's.
+//! Pins in a file that is committed to Git. Written under a lock of the kernel, which ends with its holder however that ends, to a
+//! new file that takes the place of the old one: a reader sees the old pins or the new ones, and two runs cannot lose each other's.
 
-use std::io::{ErrorKind, Write as _};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Book, BookError};
 
 /// How long a run waits for another one to let go of the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes that a pin file may have.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How the names of new files begin and end before they take the place of the old one.
+const DRAFT: (&str, &str) = (".rollgate-pins-", ".new");
 
 /// A pin file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,15 +33,15 @@ pub enum StoreError {
         /// What was tried.
         action: &'static str,
         /// Why not.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Another run holds the file.
-    #[error("pins in {}: another run holds {}; remove that file if no run is under way", file.display(), lock.display())]
+    #[error("pins in {}: another run holds the lock on {}; run again when it has ended", file.display(), folder.display())]
     Locked {
         /// The pin file.
         file: PathBuf,
-        /// The file that says so.
-        lock: PathBuf,
+        /// The folder that is locked.
+        folder: PathBuf,
     },
     /// The pins themselves are in the way.
     #[error(transparent)]
@@ -59,10 +64,11 @@ impl FileStore {
     /// The pins; none where there is no file.
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
+    /// When the file is there and cannot be read, or is a link to nothing.
     pub fn read(&self) -> Result<Book, StoreError> {
-        match std::fs::read(&self.file) {
-            Ok(bytes) => Ok(Book::parse(&self.file.display().to_string(), &bytes)?),
+        match self.target() {
+            Ok(target) => self.read_at(&target),
+            // Where there is no folder there are no pins either.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Book::default()),
             Err(source) => Err(self.fail("read it", source)),
         }
@@ -73,118 +79,116 @@ impl FileStore {
     /// # Errors
     /// When another run holds the file, the file cannot be read or written, or `change` refuses. Then the file is as it was.
     pub fn update<T>(&self, change: impl FnOnce(&mut Book) -> Result<T, BookError>) -> Result<T, StoreError> {
-        let _lock = self.lock()?;
-        let before = self.read()?;
+        let (target, _lock) = self.lock()?;
+        let before = self.read_at(&target)?;
         let mut after = before.clone();
         let answer = change(&mut after)?;
         if after != before {
-            self.write(&after.render())?;
+            self.replace(&target, &after.render()).map_err(|source| self.fail("write it", source))?;
         }
         Ok(answer)
     }
 
-    /// Puts `text` in the place of the file in one step that survives a crash.
-    fn write(&self, text: &str) -> Result<(), StoreError> {
-        // The rename must replace the file that a link points at, not the link.
-        let target = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
-        let new = beside(&target, ".new");
-        let written = (|| {
-            let mut file = std::fs::File::create(&new)?;
-            if let Ok(old) = std::fs::metadata(&target) {
-                file.set_permissions(old.permissions())?;
+    /// The file that a write replaces: whoever comes by another link comes to the same one.
+    fn target(&self) -> io::Result<PathBuf> {
+        match fs::canonicalize(&self.file) {
+            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&self.file).is_ok() => Err(
+                io::Error::other("it is a link to a file that does not exist; make that file, or take the link away"),
+            ),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let name = self.file.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
+                Ok(fs::canonicalize(folder_of(&self.file))?.join(name))
             }
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&new, &target)?;
-            match target.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => std::fs::File::open(folder)?.sync_all(),
-                _ => Ok(()),
-            }
-        })();
-        written.map_err(|source| self.fail("write it", source))
-    }
-
-    /// Takes the lock, waiting a while for another run.
-    fn lock(&self) -> Result<Lock, StoreError> {
-        let lock = beside(&self.file, ".lock");
-        let start = Instant::now();
-        loop {
-            match std::fs::OpenOptions::new().write(true).create_new(true).open(&lock) {
-                Ok(mut file) => {
-                    // The number only helps the person who finds a lock that was left behind.
-                    drop(writeln!(file, "{}", std::process::id()));
-                    return Ok(Lock(lock));
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && start.elapsed() < self.patience => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    return Err(StoreError::Locked { file: self.file.clone(), lock });
-                }
-                Err(source) => return Err(self.fail("lock it", source)),
-            }
+            found => found,
         }
     }
 
-    fn fail(&self, action: &'static str, source: std::io::Error) -> StoreError {
+    fn read_at(&self, target: &Path) -> Result<Book, StoreError> {
+        match bytes(target) {
+            Ok(bytes) => Ok(Book::parse(&self.file.display().to_string(), &bytes)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Book::default()),
+            Err(source) => Err(self.fail("read it", source)),
+        }
+    }
+
+    /// Puts `text` in the place of the file in one step that survives a crash.
+    fn replace(&self, target: &Path, text: &str) -> io::Result<()> {
+        let folder = folder_of(target);
+        tidy(folder);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(DRAFT.0).suffix(DRAFT.1);
+        let old = fs::metadata(target).ok().map(|data| data.permissions());
+        #[cfg(unix)]
+        // A new file is committed and read by others, as far as the mask of the user lets it be.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        // Its name cannot be foreseen, and it is made only where nothing stands: nothing planted is written through.
+        let mut file = builder.tempfile_in(folder)?;
+        if let Some(old) = old {
+            file.as_file().set_permissions(old)?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(target).map_err(|error| error.error)?;
+        File::open(folder)?.sync_all()
+    }
+
+    /// Takes the lock on the folder of the file, waiting a while for another run. The folder is there before the pins are, and no
+    /// file stays behind for a person to remove.
+    fn lock(&self) -> Result<(PathBuf, File), StoreError> {
+        let start = Instant::now();
+        loop {
+            let target = self.target().map_err(|source| self.fail("find it", source))?;
+            let folder = folder_of(&target);
+            let lock = File::open(folder).map_err(|source| self.fail("lock it", source))?;
+            match lock.try_lock() {
+                // A link may have been moved while this run waited; then the lock is on the wrong folder.
+                Ok(()) if self.target().is_ok_and(|again| again == target) => return Ok((target, lock)),
+                Ok(()) => {}
+                Err(TryLockError::Error(source)) => return Err(self.fail("lock it", source)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if start.elapsed() >= self.patience {
+                return Err(StoreError::Locked { file: self.file.clone(), folder: folder.to_owned() });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn fail(&self, action: &'static str, source: io::Error) -> StoreError {
         StoreError::Io { file: self.file.clone(), action, source }
     }
 }
 
-/// The file with something added to its name.
-fn beside(file: &Path, suffix: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
+/// The folder that a file lies in.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A lock file that goes away with its holder.
-#[derive(Debug)]
-struct Lock(PathBuf);
+/// The bytes of a plain file of a size that pins can have.
+fn bytes(file: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(file)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    match read as u64 > MOST_BYTES {
+        true => Err(io::Error::other("it is larger than 16 MiB, which no pins are")),
+        false => Ok(bytes),
+    }
+}
 
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // A lock that cannot be removed is named by the next run.
-        drop(std::fs::remove_file(&self.0));
+/// Takes away what killed runs have left behind; under the lock no other run has one under way.
+fn tidy(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1));
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // What cannot be taken away harms nobody.
+            drop(fs::remove_file(entry.path()));
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pin::Pin;
-
-    fn pin(name: &str, value: &str) -> Pin {
-        serde_json::from_value(
-            serde_json::json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}),
-        )
-        .expect("a pin")
-    }
-
-    #[test]
-    fn no_file_holds_no_pins_and_nothing_is_written_for_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = FileStore::new(folder.path().join("pins.yaml"));
-        assert_eq!(store.read().expect("readable").pins(), []);
-        store.update(|book| book.record(&[])).expect("nothing to do");
-        assert!(!store.file().exists());
-    }
-
-    #[test]
-    fn a_run_that_died_leaves_a_lock_that_is_named() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut store = FileStore::new(folder.path().join("pins.yaml"));
-        store.patience = Duration::from_millis(30);
-        std::fs::write(folder.path().join("pins.yaml.lock"), "1").expect("a file");
-        let error = store.update(|book| book.record(&[pin("a", "1")])).expect_err("locked").to_string();
-        assert!(error.contains("pins.yaml.lock; remove that file"), "{error}");
-        assert!(!store.file().exists());
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_written_is_named() {
-        let store = FileStore::new("/proc/nowhere/pins.yaml");
-        let error = store.update(|book| book.record(&[pin("a", "1")])).expect_err("no such folder").to_string();
-        assert!(error.starts_with("pins in /proc/nowhere/pins.yaml: cannot lock it"), "{error}");
-    }
-}
+mod tests;

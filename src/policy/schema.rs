@@ -88,6 +88,12 @@ pub struct LateValue {
     /// Whether the first value is kept.
     #[serde(default)]
     pub pin: PinMode,
+    /// Whether the stream need not hold it: then it is no sign of a wrong placeholder that neither stands there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// Texts that look like a placeholder of this type and are meant, such as an address of a documentation network in a lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// How long to wait for it, such as `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<String>,

@@ -168,6 +168,8 @@ fn only_needed_late_values_are_read() {
             },
         ],
         pin: PinMode::Once,
+        optional: false,
+        except: Vec::new(),
         wait: None,
     };
     let mut policy = Policy { late_values: vec![value("vip"), value("other")], ..Policy::default() };

@@ -14,8 +14,8 @@ use super::args::Commit;
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
 use crate::exit::Exit;
-use crate::late::Settled;
 use crate::late::template::{self, Rendered};
+use crate::late::{self, Settled};
 use crate::policy::{self, Policy};
 use crate::verdict;
 use input::{Call, Input};
@@ -89,11 +89,22 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         [one] => one.clone(),
         _ => merge::merge(&inputs, &texts).map_err(Stop::usage)?,
     };
+    refuse_placeholders(&text, &policy)?;
     // What is used is kept: the pins are durable before anybody can read the values.
     known.commit(args.commit, settled.values())?;
     let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
     written.context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
+}
+
+/// Values with a placeholder in them make the chart render it: the very thing that this command is there against.
+fn refuse_placeholders(text: &str, policy: &Policy) -> Result<(), Stop> {
+    match late::standing(text.as_bytes(), policy) {
+        None => Ok(()),
+        Some((name, line)) => Err(Stop::undecided(anyhow!(
+            "line {line} of the values still holds a placeholder of late value {name}; write {{{{ late({name:?}) }}}} there"
+        ))),
+    }
 }
 
 /// The text of each file, or the late values that have to be known first.

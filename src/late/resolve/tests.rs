@@ -5,11 +5,17 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::resolve as resolve_with;
 use super::*;
 use crate::host::Host;
 use crate::world::{Base, LiveKind, LiveSource, SourceReading};
 
 const VIP: &str = "10.0.3.7";
+
+/// Resolves a stream whose objects are of no interest.
+fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, reach: Reach) -> Resolution<'s> {
+    resolve_with(stream, &Inventory::default(), policy, world, reach)
+}
 
 fn policy(values: Value) -> Policy {
     let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": values});
@@ -61,7 +67,7 @@ fn known() -> World {
 fn filled(stream: &str) -> String {
     let world = known();
     let policy = vip_policy();
-    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
     assert_eq!(resolution.reasons, [], "{stream}");
     String::from_utf8(resolution.bytes.into_owned()).expect("text")
 }
@@ -97,7 +103,7 @@ fn every_style_of_scalar_is_filled_in_and_nothing_else_changes() {
 fn comments_are_not_values() {
     let stream = "# 55.55.55.55\na: 1 # 55.55.55.55\n";
     let (policy, world) = (vip_policy(), known());
-    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
     assert!(matches!(resolution.bytes, Cow::Borrowed(_)));
     assert_eq!(resolution.reasons, []);
     assert_eq!(resolution.reports[0].state, LateState::Unused);
@@ -108,7 +114,7 @@ fn comments_are_not_values() {
 fn a_stream_without_placeholders_is_handed_on_as_it_is() {
     let stream = b"a: 155.55.55.55\n---\n{broken";
     let (policy, world) = (vip_policy(), known());
-    let resolution = resolve(stream, &policy, &world, false);
+    let resolution = resolve(stream, &policy, &world, Reach::Cluster);
     assert!(matches!(resolution.bytes, Cow::Borrowed(bytes) if std::ptr::eq(bytes, stream.as_slice())));
 }
 
@@ -139,7 +145,7 @@ fn text_stays_text_and_an_integer_stays_an_integer() {
     );
     let stream =
         "a: PORT\nb: \"PORT\"\nc: x-PORT\nd: WORD\ne: 'WORD'\nf: [WORD]\ng: 99999\nh: \"99999\"\ni: |\n  WORD\n";
-    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
     assert_eq!(resolution.reasons, []);
     assert_eq!(
         String::from_utf8_lossy(&resolution.bytes),
@@ -175,7 +181,7 @@ fn a_value_with_marks_of_yaml_in_it_is_quoted_where_it_must_be() {
             ("k: >-\n  @V@\n", "/k"),
         ] {
             let world = world(vec![reading("v", Some(value))], Vec::new());
-            let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+            let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
             let json = |bytes: &[u8]| crate::yaml::read(bytes).expect("readable").to_json().expect("json");
             let before = json(stream.as_bytes());
             let expected = before.pointer(read).and_then(Value::as_str).expect("text").replace("@V@", value);
@@ -189,7 +195,7 @@ fn a_value_with_marks_of_yaml_in_it_is_quoted_where_it_must_be() {
 fn a_placeholder_in_a_key_is_left_and_holds_with_its_place() {
     let stream = "kind: A\nmetadata: {name: one}\n---\nkind: ConfigMap\nmetadata:\n  name: two\n  namespace: ns\ndata:\n  55.55.55.55: x\n  a: 55.55.55.55\n";
     let (policy, world) = (vip_policy(), known());
-    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
     assert_eq!(resolution.reasons.len(), 1);
     let reason = &resolution.reasons[0];
     assert_eq!((reason.gate.as_str(), reason.decision), ("placeholder", Decision::Hold));
@@ -205,7 +211,7 @@ fn a_placeholder_in_a_key_is_left_and_holds_with_its_place() {
 fn a_missing_value_leaves_the_stream_alone_and_gives_one_reason() {
     let stream = "a: 55.55.55.55\nb: 55.55.55.55\n";
     let (policy, world) = (vip_policy(), world(vec![reading("vip", None)], Vec::new()));
-    let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
     assert!(matches!(resolution.bytes, Cow::Borrowed(_)));
     assert_eq!(resolution.reasons.len(), 1);
     assert_eq!(resolution.reasons[0].decision, Decision::Undecided);
@@ -215,12 +221,65 @@ fn a_missing_value_leaves_the_stream_alone_and_gives_one_reason() {
 
 #[test]
 fn offline_an_unknown_value_is_a_symbol() {
-    let (policy, world) = (vip_policy(), world(Vec::new(), Vec::new()));
-    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, true);
+    let from = json!([{"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.ip"}}]);
+    let policy = policy(json!([{"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "from": from}]));
+    let world = world(Vec::new(), Vec::new());
+    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, Reach::Plan);
     assert_eq!((resolution.reasons.as_slice(), resolution.reports[0].state), (&[][..], LateState::Symbolic));
     let symbol = &resolution.symbolic[0];
     assert!(symbol.reaches("https://55.55.55.55:6443") && symbol.reaches(&STANDARD.encode("vip 55.55.55.55")));
     assert!(!symbol.reaches("10.0.3.7"));
+}
+
+#[test]
+fn what_live_holds_is_judged_with_where_nothing_else_is_known_and_every_place_agrees() {
+    let stream = concat!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns}\ndata:\n",
+        "  url: https://55.55.55.55:6443\n  packed: dmlwPTU1LjU1LjU1LjU1Cg==\n  list: [x, 55.55.55.55/32]\n  new: 55.55.55.55\n"
+    );
+    let live = |url: &str| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"},
+            "data": {"url": url, "packed": STANDARD.encode("vip=10.0.3.7\n"), "list": ["new", "x", "10.0.3.7/32"]}});
+        Inventory::from(vec![crate::object::Object::from_value(object, 0).expect("an object")])
+    };
+    let policy = vip_policy();
+    for (url, assumed) in [
+        ("https://10.0.3.7:6443", true),
+        ("https://10.0.3.8:6443", false),
+        ("https://api.example.org:6443", true),
+        ("https://55.55.55.55:6443", true),
+    ] {
+        let world = World { live: live(url), ..world(vec![reading("vip", None)], Vec::new()) };
+        let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
+        assert_eq!(resolution.reasons[0].decision, Decision::Undecided);
+        assert_eq!(
+            resolution.reasons[0].message.contains("live holds 10.0.3.7 in all"),
+            assumed,
+            "{:?}",
+            resolution.reasons
+        );
+        assert_eq!(matches!(resolution.bytes, Cow::Owned(_)), assumed, "{url}");
+        assert_eq!((resolution.symbolic.len(), resolution.pins.len()), (usize::from(!assumed), 0), "{url}");
+    }
+}
+
+#[test]
+fn an_address_of_the_other_version_is_written_as_its_place_wants_or_refused_by_name() {
+    let policy = vip_policy();
+    let world = world(vec![reading("vip", Some("fd00::7"))], Vec::new());
+    let stream = "a: https://55.55.55.55:6443\nb: 55.55.55.55/32\nc: 55.55.55.55:80\nd: 55.55.55.55\n";
+    let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
+    assert_eq!(resolution.reasons, []);
+    let read = crate::yaml::read(&resolution.bytes).expect("readable").to_json().expect("json");
+    assert_eq!(read, json!({"a": "https://[fd00::7]:6443", "b": "fd00::7/128", "c": "[fd00::7]:80", "d": "fd00::7"}));
+    let packed = format!("a: {}\n", STANDARD.encode("host: x.55.55.55.55.nip.io"));
+    let resolution = resolve(packed.as_bytes(), &policy, &world, Reach::Cluster);
+    assert_eq!(resolution.reasons.len(), 1);
+    assert!(
+        resolution.reasons[0].message.ends_with("an IPv6 address cannot be a part of a name"),
+        "{:?}",
+        resolution.reasons
+    );
 }
 
 #[test]
@@ -246,10 +305,10 @@ fn two_ways_to_say_unknown_are_no_change_offline() {
 fn the_first_value_is_to_be_pinned_and_a_pin_is_written() {
     let policy = vip_policy();
     let world = known();
-    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, false);
+    let resolution = resolve(b"a: 55.55.55.55\n", &policy, &world, Reach::Cluster);
     assert_eq!(resolution.pins.len(), 1);
     let again = super::tests::world(vec![reading("vip", Some("10.0.9.9"))], resolution.pins);
-    let moved = resolve(b"a: 55.55.55.55\n", &policy, &again, false);
+    let moved = resolve(b"a: 55.55.55.55\n", &policy, &again, Reach::Cluster);
     assert_eq!(&*moved.bytes, b"a: 10.0.3.7\n");
     assert_eq!(moved.reasons[0].decision, Decision::Hold);
     assert_eq!(moved.pins, []);
@@ -258,7 +317,7 @@ fn the_first_value_is_to_be_pinned_and_a_pin_is_written() {
 #[test]
 fn a_document_that_cannot_be_read_is_undecided_only_where_it_may_hold_a_placeholder() {
     let (policy, world) = (vip_policy(), known());
-    let resolution = resolve(b"a: 1\n---\na: {55.55.55.55\n", &policy, &world, false);
+    let resolution = resolve(b"a: 1\n---\na: {55.55.55.55\n", &policy, &world, Reach::Cluster);
     assert_eq!(resolution.reasons[0].decision, Decision::Undecided);
     assert!(resolution.reasons[0].message.starts_with("line "), "{:?}", resolution.reasons);
     assert_eq!(needed(b"a: 1\n---\na: {55.55.55.55\n"), ["vip"]);
@@ -270,7 +329,7 @@ fn a_secret_is_written_to_the_stream_and_nowhere_else() {
         "from": [{"object": {"apiVersion": "v1", "kind": "Secret", "name": "s", "path": "$.data.t"}}]}]));
     let secret = SourceReading { secret: true, ..reading("token", Some("hunter2hunter2")) };
     let world = world(vec![secret], Vec::new());
-    let resolution = resolve(b"a: '@@TOKEN@@'\nb: \"@@TOKEN@@\"\n", &policy, &world, false);
+    let resolution = resolve(b"a: '@@TOKEN@@'\nb: \"@@TOKEN@@\"\n", &policy, &world, Reach::Cluster);
     assert_eq!(resolution.secrets, ["hunter2hunter2"]);
     assert!(String::from_utf8_lossy(&resolution.bytes).contains("hunter2hunter2"));
     let told = format!("{resolution:?} {:?} {:?} {:?}", resolution.reports, resolution.reasons, world.readings);
@@ -346,7 +405,7 @@ proptest! {
     #[test]
     fn any_bytes_are_handed_on(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let (policy, world) = (vip_policy(), known());
-        let resolution = resolve(&bytes, &policy, &world, false);
+        let resolution = resolve(&bytes, &policy, &world, Reach::Cluster);
         prop_assert_eq!(&*resolution.bytes, bytes.as_slice());
     }
 }
@@ -366,7 +425,7 @@ fn a_value_in_a_template_named_by_a_hash_is_a_finding() {
         ("OpenStackCluster", "demo-4d1f0a9c7e", 0),
     ] {
         let stream = template(kind, name);
-        let resolution = resolve(stream.as_bytes(), &policy, &world, false);
+        let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
         assert_eq!(resolution.findings.len(), found, "{kind} {name}");
     }
 }

@@ -49,13 +49,13 @@ fn pin(value: &str) -> Pin {
         .expect("a pin")
 }
 
-fn run(policy: &Policy, readings: &[SourceReading], pins: &[Pin], offline: bool) -> Settled {
-    let evidence = Evidence { readings, pins, namespace: Some("capo"), now: NOW.parse().expect("a time"), offline };
+fn run(policy: &Policy, readings: &[SourceReading], pins: &[Pin], reach: Reach) -> Settled {
+    let evidence = Evidence { readings, pins, namespace: Some("capo"), now: NOW.parse().expect("a time"), reach };
     settle(policy, &policy.late_values[0], evidence)
 }
 
 fn online(readings: &[SourceReading], pins: &[Pin]) -> Settled {
-    run(&policy(json!({})), readings, pins, false)
+    run(&policy(json!({})), readings, pins, Reach::Cluster)
 }
 
 fn message(settled: &Settled) -> &str {
@@ -176,7 +176,7 @@ fn a_pin_that_breaks_the_type_is_never_written() {
 #[test]
 fn a_value_that_follows_ignores_pins() {
     let policy = policy(json!({"pin": "follow"}));
-    let settled = run(&policy, &[configmap(Some("10.0.9.9"))], &[pin("10.0.3.7")], false);
+    let settled = run(&policy, &[configmap(Some("10.0.9.9"))], &[pin("10.0.3.7")], Reach::Cluster);
     assert_eq!((settled.state, settled.value.as_deref(), settled.pin), (LateState::Resolved, Some("10.0.9.9"), None));
 }
 
@@ -184,7 +184,7 @@ fn a_value_that_follows_ignores_pins() {
 fn offline_a_value_is_pinned_read_or_symbolic_and_never_missing() {
     let policy = policy(json!({}));
     let state = |readings: &[SourceReading], pins: &[Pin]| {
-        let settled = run(&policy, readings, pins, true);
+        let settled = run(&policy, readings, pins, Reach::Plan);
         assert_eq!(settled.reason, None);
         (settled.state, settled.value)
     };
@@ -195,23 +195,47 @@ fn offline_a_value_is_pinned_read_or_symbolic_and_never_missing() {
 }
 
 #[test]
+fn what_is_here_is_never_out_of_reach() {
+    let policy = policy(json!({"from": [{"env": "VIP"}]}));
+    let unset = SourceReading { place: 0, ..env(None) };
+    for reach in [Reach::Plan, Reach::Files, Reach::Cluster] {
+        let settled = run(&policy, std::slice::from_ref(&unset), &[], reach);
+        assert_eq!(
+            (settled.state, settled.reason.map(|reason| reason.decision)),
+            (LateState::Missing, Some(Decision::Undecided))
+        );
+    }
+}
+
+#[test]
+fn what_goes_out_is_never_a_symbol() {
+    let policy = policy(json!({}));
+    let gone = SourceReading { uid: None, resource_version: None, ..configmap(None) };
+    let settled = run(&policy, &[gone, env(None)], &[], Reach::Files);
+    assert_eq!(settled.state, LateState::Missing);
+    assert!(message(&settled).contains("there is no such object among the files"), "{}", message(&settled));
+    let settled = run(&policy, &[forbidden(), env(Some("10.9.9.9"))], &[], Reach::Files);
+    assert_eq!((settled.state, settled.value), (LateState::Unread, None));
+}
+
+#[test]
 fn a_secret_is_pinned_by_its_seal_and_nowhere_shown() {
     let policy = policy(json!({"type": "string"}));
-    let first = run(&policy, &[secret("hunter2")], &[], false);
+    let first = run(&policy, &[secret("hunter2")], &[], Reach::Cluster);
     assert_eq!((first.state, first.value.as_deref(), first.secret), (LateState::Resolved, Some("hunter2"), true));
     assert_eq!(first.secrets, ["hunter2"]);
     assert!(!format!("{first:?}").contains("hunter2"), "{first:?}");
     let pin = first.pin.expect("a pin");
     assert!(pin.secret && !pin.value.contains("hunter2"));
 
-    let again = run(&policy, &[secret("hunter2")], std::slice::from_ref(&pin), false);
+    let again = run(&policy, &[secret("hunter2")], std::slice::from_ref(&pin), Reach::Cluster);
     assert_eq!((again.state, again.value.as_deref()), (LateState::Pinned, Some("hunter2")));
 
-    let moved = run(&policy, &[secret("correct horse")], std::slice::from_ref(&pin), false);
+    let moved = run(&policy, &[secret("correct horse")], std::slice::from_ref(&pin), Reach::Cluster);
     assert_eq!((moved.state, moved.value.as_deref()), (LateState::Differs, None));
     let text = format!("{moved:?} {:?}", moved.reason);
     assert!(!text.contains("correct horse") && !text.contains("hunter2") && !text.contains(&pin.value), "{text}");
 
-    let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), false);
+    let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), Reach::Cluster);
     assert_eq!((gone.state, gone.value), (LateState::Missing, None));
 }

@@ -1,0 +1,160 @@
+//! What live holds in the places of a placeholder: the value that was written there last time, when neither a source nor a pin
+//! knows it any more. It counts only where every place that can be compared says the same.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::kind;
+use super::layers::{self, Spot, Target};
+use super::stream::Marked;
+use crate::object::{Inventory, Key, Object};
+use crate::policy::LateValue;
+use crate::yaml::{NodeId, NodeKind, Segment, Tree};
+
+/// What live holds in the places of one late value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// The different values, each of its type and no placeholder.
+    pub(super) values: BTreeSet<String>,
+    /// Places that were compared and hold one.
+    pub(super) places: usize,
+}
+
+impl Held {
+    /// The value that all places agree on.
+    pub(super) fn agreed(&self) -> Option<&str> {
+        match self.values.len() {
+            1 => self.values.first().map(String::as_str),
+            _ => None,
+        }
+    }
+}
+
+/// What live holds in the places of the late value at `place` in the policy. `unknown` says which texts are no value.
+pub(super) fn held(
+    place: usize,
+    value: &LateValue,
+    marked: &[Marked<'_>],
+    targets: &[Target<'_>],
+    live: &Inventory,
+    unknown: impl Fn(&str) -> bool,
+) -> Held {
+    let mut held = Held::default();
+    for document in marked.iter().filter(|document| document.values().any(|other| other == place)) {
+        let Some(object) = document.key().and_then(|key| object(live, &key)) else { continue };
+        let Ok(object) = object.value() else { continue };
+        let parents = parents(&document.tree);
+        for hit in document.hits.iter().filter(|hit| !hit.key) {
+            let Some(text) = document.tree.scalar_text(hit.node) else { continue };
+            let path = path(&parents, hit.node);
+            for candidate in candidates(&object, &path) {
+                let found = aligned(text, &hit.spots, candidate, targets, place).unwrap_or_default();
+                let found: Vec<&str> = found.iter().map(|text| text.trim_matches(['[', ']'])).collect();
+                let fits = |text: &&str| kind::check(value, text).is_ok() && !unknown(text);
+                if !found.is_empty() && found.iter().all(fits) {
+                    held.places += found.len();
+                    held.values.extend(found.into_iter().map(str::to_owned));
+                    break;
+                }
+            }
+        }
+    }
+    held
+}
+
+/// The live object of a document; without a namespace on one of the two sides, kind and name decide.
+pub(super) fn object<'l>(live: &'l Inventory, key: &Key) -> Option<&'l Object> {
+    live.get(key).or_else(|| {
+        let mut fitting = live.named(&key.name).filter(|object| {
+            let other = &object.key;
+            other.group == key.group
+                && other.kind == key.kind
+                && (other.namespace.is_none() || key.namespace.is_none() || other.namespace == key.namespace)
+        });
+        fitting.next().filter(|_| fitting.next().is_none())
+    })
+}
+
+/// For each node the node above it and the step between them.
+fn parents(tree: &Tree<'_>) -> HashMap<NodeId, (NodeId, Segment)> {
+    let mut parents = HashMap::new();
+    for node in tree.nodes() {
+        match tree.node(node).kind {
+            NodeKind::Map { .. } => {
+                for (key, value) in tree.entries(node) {
+                    let key = tree.key_text(key).unwrap_or_default().into_owned();
+                    parents.insert(value, (node, Segment::Key(key)));
+                }
+            }
+            NodeKind::Seq { .. } => {
+                for (place, item) in tree.items(node).enumerate() {
+                    parents.insert(item, (node, Segment::Index(place)));
+                }
+            }
+            NodeKind::Scalar(_) | NodeKind::Alias => {}
+        }
+    }
+    parents
+}
+
+/// The way from the top to a node.
+fn path(parents: &HashMap<NodeId, (NodeId, Segment)>, node: NodeId) -> Vec<Segment> {
+    let mut path = Vec::new();
+    let mut at = node;
+    while let Some((above, step)) = parents.get(&at) {
+        path.push(step.clone());
+        at = *above;
+    }
+    path.reverse();
+    path
+}
+
+/// The texts at a path: the very place first, then the same place of the other items of the last list on the way, since lists
+/// grow at any end.
+fn candidates<'v>(object: &'v Value, path: &[Segment]) -> Vec<&'v str> {
+    let step = |value: &'v Value, segment: &Segment| match segment {
+        Segment::Key(key) => value.get(key.as_str()),
+        Segment::Index(place) => value.get(*place),
+    };
+    let walk = |from: &'v Value, path: &[Segment]| path.iter().try_fold(from, step).and_then(Value::as_str);
+    let mut found: Vec<&str> = walk(object, path).into_iter().collect();
+    let list = path.iter().rposition(|segment| matches!(segment, Segment::Index(_)));
+    if let Some(at) = list
+        && let Some(Value::Array(items)) = path[..at].iter().try_fold(object, step)
+    {
+        found.extend(items.iter().filter_map(|item| walk(item, &path[at + 1..])));
+    }
+    found
+}
+
+/// What stands in `live` where `text` has placeholders of one late value, if the rest of the two is the same.
+fn aligned(text: &str, spots: &[Spot], live: &str, targets: &[Target<'_>], place: usize) -> Option<Vec<String>> {
+    let first = spots.first()?;
+    let mut rest = live.strip_prefix(&text[..first.range.start])?;
+    let mut found = Vec::new();
+    for (at, spot) in spots.iter().enumerate() {
+        let next = spots.get(at + 1);
+        let between = &text[spot.range.end..next.map_or(text.len(), |next| next.range.start)];
+        let length = match next {
+            Some(_) if between.is_empty() => return None,
+            Some(_) => rest.get(1..)?.find(between)? + 1,
+            None => rest.strip_suffix(between)?.len(),
+        };
+        let (taken, after) = (rest.get(..length)?, rest.get(length..)?);
+        if spot.values.contains(&place) {
+            found.extend(behind(&text[spot.range.clone()], spot, taken, targets, place)?);
+        }
+        rest = after.get(between.len()..)?;
+    }
+    Some(found)
+}
+
+/// What stands in the place of one spot: the value itself, or what is packed in it.
+fn behind(own: &str, spot: &Spot, taken: &str, targets: &[Target<'_>], place: usize) -> Option<Vec<String>> {
+    if spot.values.len() == 1 && targets.iter().any(|target| target.placeholder == own) {
+        return Some(vec![taken.to_owned()]);
+    }
+    let (own, live) = (layers::open(own)?, layers::open(taken)?);
+    aligned(&own, &layers::spots(&own, targets), &live, targets, place)
+}
