@@ -2,6 +2,7 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::judge as controllers;
 use crate::judge::{Classified, Scene};
 use crate::late;
 use crate::model::effect::{Decision, Effect};
-use crate::object::{LoadError, Stream};
+use crate::object::{Files, Inventory, LoadError, Object, Places, Stream};
 use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::Policy;
@@ -33,6 +34,8 @@ pub struct Question {
     pub stream: Arc<[u8]>,
     /// The policy in force.
     pub policy: Policy,
+    /// The files that the stream was put together from, where it came from files.
+    pub files: Files,
     /// How the policy is called in the report.
     pub policy_report: PolicyReport,
     /// How far the sources of late values can be reached.
@@ -185,6 +188,7 @@ impl Case<'_> {
         let scene = Scene { world, rendered: &rendered.objects };
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
         let digest = report::digest(&pairs);
+        locate(&mut pairs, &rendered.objects, &question.files);
         // From here on nothing secret is left in what can be said.
         let mut redactor = Redactor::new(question.policy_report.digest.as_bytes())
             .with_patterns(question.policy.redact.iter().map(String::as_str));
@@ -233,6 +237,20 @@ impl Case<'_> {
 fn severity(report: &Report) -> (Decision, Effect, u64) {
     let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     (report.decision, report.effect, machines)
+}
+
+/// Finds out where each object and each of its changes stand in what was rendered.
+fn locate(pairs: &mut [Pair], rendered: &Inventory, files: &Files) {
+    // A document that is a `List` stands for all of its items.
+    let by_line: HashMap<usize, &Object> = rendered.objects().iter().map(|object| (object.line, object)).collect();
+    parallel::each(pairs, |pair| {
+        let Some(object) = by_line.get(&pair.line).filter(|_| pair.line > 0) else { return };
+        let mut places = Places::of(object, files);
+        pair.at = Some(places.start());
+        for change in &mut pair.changes {
+            change.at = Some(places.find(&change.path, pair.predicted.as_ref()));
+        }
+    });
 }
 
 /// Marks the changes whose new side still stands for a late value that is not known.

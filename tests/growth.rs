@@ -211,7 +211,7 @@ fn removed_namespaces(count: usize) -> (String, String) {
         );
     });
     let namespaces = text(count, |out, place| {
-        add(out, format_args!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: n-{place}}}\n"))
+        add(out, format_args!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: n-{place}}}\n"));
     });
     (namespaces + &clusters, clusters)
 }

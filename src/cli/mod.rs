@@ -107,12 +107,15 @@ impl Stop {
         Self { exit: Exit::Undecided, error: error.into() }
     }
 
-    /// The same with the file that it is about in front, where the message starts with a line.
+    /// The same with the file that it is about in front, where the message starts with a line of the stream.
     #[must_use]
-    fn about(self, name: &str) -> Self {
+    fn about(self, input: &input::Input) -> Self {
         let message = self.error.to_string();
-        let located = message.split(':').next().is_some_and(|text| text.parse::<usize>().is_ok());
-        if located { Self { exit: self.exit, error: anyhow::anyhow!("{name}:{message}") } } else { self }
+        let (line, rest) = message.strip_prefix("line ").unwrap_or(&message).split_once(':').unwrap_or_default();
+        match line.parse() {
+            Ok(line) => Self { exit: self.exit, error: anyhow::anyhow!("{}:{rest}", input.place(line)) },
+            Err(_) => self,
+        }
     }
 
     /// The same with names in its message replaced.

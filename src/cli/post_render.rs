@@ -3,9 +3,10 @@
 use anyhow::anyhow;
 
 use super::args::{Colour, Commit, PostRenderArgs};
+use super::input::{self, Input};
 use super::output::Output;
 use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, input, plan};
+use super::{Outside, Stop, plan};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline::{self, Judgement};
@@ -14,9 +15,9 @@ use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let setup = Setup::new(&args.common, Untold::Refuse)?;
-    let (_, stream) = input::read(None)?;
-    refuse_empty(&stream)?;
-    let look = Look { setup: &setup, args: &args.common, stream, piped: true };
+    let input = Input::of_stdin()?;
+    refuse_empty(&input.bytes)?;
+    let look = Look { setup: &setup, args: &args.common, input: &input, piped: true };
     let seen = look.read(outside)?;
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     judgement.report.warnings.extend(seen.warnings.iter().cloned());

@@ -9,6 +9,7 @@ use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
 
 use super::args::{Colour, CommonArgs};
+use super::input::Input;
 use super::known::Pending;
 use super::output::Output;
 use super::{Outside, Stop, packs};
@@ -91,8 +92,9 @@ impl Setup {
         Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
     }
 
-    fn question(&self, stream: Arc<[u8]>, reach: Reach) -> Question {
-        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
+    fn question(&self, input: &Input, reach: Reach) -> Question {
+        let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
+        Question { stream, files, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
     }
 }
 
@@ -178,7 +180,7 @@ pub(super) struct Look<'a> {
     pub(super) setup: &'a Setup,
     pub(super) args: &'a CommonArgs,
     /// The stream.
-    pub(super) stream: Arc<[u8]>,
+    pub(super) input: &'a Input,
     /// Whether the stream came on the standard input of a post-renderer.
     pub(super) piped: bool,
 }
@@ -196,7 +198,7 @@ impl Look<'_> {
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
-            stdin: self.piped.then_some(&*self.stream),
+            stdin: self.piped.then_some(&*self.input.bytes),
             env: &self.setup.env,
             parents: &parents,
             told: &told,
@@ -205,7 +207,7 @@ impl Look<'_> {
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-        let names = late::needed(&self.stream, &self.setup.policy);
+        let names = late::needed(&self.input.bytes, &self.setup.policy);
         let asked = self.asked(&names)?;
         let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {
@@ -223,7 +225,7 @@ impl Look<'_> {
         if all.iter().all(|value| needed.contains(&value.name) || value.placeholders.is_empty()) {
             return Ok(needed.clone());
         }
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         let compared = rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key));
         let names =
             all.iter().filter(|value| needed.contains(&value.name) || compared && !value.placeholders.is_empty());
@@ -286,7 +288,7 @@ impl Look<'_> {
         if !names.is_empty() || detected.host.release.is_some() || self.args.base.is_some() {
             return Ok(false);
         }
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         Ok(!rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key)))
     }
 
@@ -313,7 +315,7 @@ impl Look<'_> {
         };
         let mut warnings = detected.warnings.clone();
         if let Some(key) = &key {
-            let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+            let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
             snapshot::reveal(&mut world, key, &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
@@ -333,14 +335,14 @@ impl Look<'_> {
             _ if self.piped => Reach::Files,
             _ => Reach::Plan,
         };
-        let question = setup.question(Arc::clone(&self.stream), reach);
+        let question = setup.question(self.input, reach);
         let (reads, recorded) = (Vec::new(), key.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         let online = Online {
             rendered: &rendered.objects,
             policy: &setup.policy,
@@ -359,7 +361,7 @@ impl Look<'_> {
         let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(pins, &mut world.unread);
-        let question = setup.question(Arc::clone(&self.stream), Reach::Cluster);
+        let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
         let mut reads = plan.lines();

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 
 use super::args::SnapshotArgs;
-use super::plan;
+use super::input::Input;
 use super::run::{Look, Setup, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
@@ -20,9 +20,9 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
     let setup = Setup::new(&args.common, Untold::Look)?;
-    let (name, stream) = plan::streams(&args.files)?;
-    let look = Look { setup: &setup, args: &args.common, stream, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
+    let input = Input::read(&args.files)?;
+    let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
+    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
     let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.

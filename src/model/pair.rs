@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::effect::{Effect, Touches};
-use crate::object::{Key, Path, Veil};
+use crate::object::{Key, Location, Path, Veil};
 
 /// What the host does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -68,6 +68,8 @@ pub struct Change {
     pub because: String,
     /// Where that behaviour stands: project, file, function, version.
     pub source: String,
+    /// Where the place stands in what was rendered; `None` until it was looked for, and where nothing was rendered.
+    pub at: Option<Location>,
 }
 
 impl std::fmt::Debug for Change {
@@ -101,6 +103,7 @@ impl Change {
             rule: String::new(),
             because: String::new(),
             source: String::new(),
+            at: None,
         }
     }
 }
@@ -132,6 +135,8 @@ pub struct Pair {
     pub because: String,
     /// Line of the rendered stream where its document starts; 0 where there is none.
     pub line: usize,
+    /// Where it stands in what was rendered; `None` until it was looked for, and where nothing was rendered.
+    pub at: Option<Location>,
 }
 
 impl std::fmt::Debug for Pair {

@@ -10,6 +10,7 @@ use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plur
 use crate::compare::Action;
 use crate::impact::Rollout;
 use crate::model::effect::{Decision, Effect, Touches};
+use crate::object::Location;
 
 /// Most lines of a value that are shown.
 const LINES: usize = 6;
@@ -133,9 +134,9 @@ fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io:
     };
     let place = object.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
     let renamed = object.renamed_from.as_ref().map_or_else(String::new, |old| format!(" (was {old})"));
-    let line = object.line.map_or_else(String::new, |line| format!(", line {line}"));
+    let at = object.location.as_ref().map_or_else(String::new, |location| format!(", {}", place_of(location)));
     let name = format!("{sign} {} {place}{}{renamed}", object.kind, object.name);
-    writeln!(out, "\n{}  {}{}", paint.bold(&name), paint.effect(object.effect), paint.faint(&line))?;
+    writeln!(out, "\n{}  {}{}", paint.bold(&name), paint.effect(object.effect), paint.faint(&at))?;
     if !object.because.is_empty() {
         writeln!(out, "  {}", paint.faint(&format!("{} [{}]", object.because, object.rule)))?;
     }
@@ -145,13 +146,30 @@ fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io:
     Ok(())
 }
 
+/// Longest name of a file or template that is shown, in characters; the report in JSON has it whole.
+const LONGEST_NAME: usize = 60;
+
+/// Where an object stands, in a few words: file and line, and the template that made it.
+fn place_of(location: &Location) -> String {
+    let short = |name: &&String| name.chars().count() <= LONGEST_NAME;
+    let line = match location.file.as_ref().filter(short) {
+        Some(file) => format!("{file}:{}", location.line),
+        None => format!("line {}", location.line),
+    };
+    match location.template.as_ref().filter(short) {
+        Some(template) => format!("{line}, from {template}"),
+        None => line,
+    }
+}
+
 fn write_change(change: &ChangeReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let place = sentence::way(&change.path, &change.within);
     let touches = match change.touches {
         Some(Touches::Infrastructure) => ", touches infrastructure",
         None => "",
     };
-    writeln!(out, "  {place}  {}{touches}", paint.effect(change.effect))?;
+    let line = change.location.as_ref().map_or_else(String::new, |location| format!(", line {}", location.line));
+    writeln!(out, "  {place}  {}{touches}{}", paint.effect(change.effect), paint.faint(&line))?;
     let (before, after) = sides(change.before.as_ref(), change.after.as_ref());
     for line in before {
         writeln!(out, "    {}", paint.removed(&format!("- {line}")))?;

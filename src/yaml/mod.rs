@@ -34,6 +34,7 @@ pub use self::quote::double_quoted;
 pub use self::read::{read, read_at, read_first, read_json, read_section};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;
+pub(crate) use self::span::chars;
 pub use self::span::{Position, Span};
 pub use self::splice::{Edit, New, Patch, Spot, apply, respell};
 pub use self::split::{Section, is_blank, split};

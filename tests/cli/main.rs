@@ -4,6 +4,7 @@ mod canary;
 mod display;
 mod helm_setup;
 mod late_cluster;
+mod locations;
 mod pins;
 mod post_render;
 mod readme;

@@ -332,6 +332,7 @@ impl Recording {
             rule: String::new(),
             because: String::new(),
             line: 0,
+            at: None,
         }];
         let rendered = Inventory::default();
         let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
