@@ -185,7 +185,8 @@ impl Case<'_> {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
-        let scene = Scene { world, rendered: &rendered.objects };
+        let view = world.view();
+        let scene = Scene { world, view: &view, rendered: &rendered.objects };
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
         let digest = report::digest(&pairs);
         locate(&mut pairs, &rendered.objects, &question.files);
@@ -200,6 +201,7 @@ impl Case<'_> {
             pairs: &pairs,
             classified: &classified,
             world,
+            view: &view,
             doubts: &prediction.doubts,
             policy: &question.policy,
         };

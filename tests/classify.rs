@@ -90,7 +90,8 @@ fn run(folder: &Path) {
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
-    let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
+    let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
+    let classified = classify(&mut pairs, &scene, Rules::built_in());
 
     let found: BTreeMap<String, String> = pairs
         .iter()

@@ -29,7 +29,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     for rollout in rollouts {
         let live = match owners.get(&rollout.owner) {
             Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
-            None => judged.world.live.get(&rollout.owner).and_then(|owner| owner.value().ok()),
+            None => judged.view.get(&rollout.owner).object().and_then(|owner| owner.value().ok()),
         };
         let key = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
         let fleet = clusters.entry(key).or_insert_with(|| Fleet::of(judged, rollout));
@@ -75,7 +75,7 @@ impl Group {
 impl Fleet {
     fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
         let mut fleet = Self::default();
-        let objects = judged.world.live.machines_of_cluster(&rollout.cluster);
+        let objects = judged.view.machines_of_cluster(&rollout.cluster);
         for object in objects.filter(|object| object.key.namespace == rollout.owner.namespace) {
             let Ok(machine) = object.value() else { continue };
             let ailment = ailment(&machine);

@@ -23,18 +23,14 @@ const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhe
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.health.hosts);
-    let live = &judged.world.live;
+    let live = judged.view;
     let is_metal = live.of_kind(TEMPLATE).next().is_some() || judged.pairs.iter().any(|pair| pair.key.kind == TEMPLATE);
     // A fleet without bare metal has thousands of owners, and none of them is looked up for this.
     if answer == Decision::Allow || !is_metal {
         return Vec::new();
     }
-    let hosts: Vec<(&Object, Value)> = judged
-        .world
-        .live
-        .of_kind("BareMetalHost")
-        .filter_map(|host| Some((host, host.value().ok()?.into_owned())))
-        .collect();
+    let hosts: Vec<(&Object, Value)> =
+        live.of_kind("BareMetalHost").filter_map(|host| Some((host, host.value().ok()?.into_owned()))).collect();
     // Offline, no host in the World says nothing; a cluster was asked for all of them.
     if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
@@ -100,7 +96,7 @@ fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, rollout: &Rol
 fn object(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, key: &Key) -> Option<Value> {
     match predicted.get(key) {
         Some(pair) => pair.predicted.clone(),
-        None => judged.world.live.get(key)?.value().ok().map(std::borrow::Cow::into_owned),
+        None => judged.view.get(key).object()?.value().ok().map(std::borrow::Cow::into_owned),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::judge::Classified;
 use crate::model::effect::Decision;
 use crate::policy::{Answer, Policy};
 use crate::report::Reason;
-use crate::world::{Unread, World};
+use crate::world::{Unread, View, World};
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,8 @@ pub struct Judged<'a> {
     pub classified: &'a Classified,
     /// What was read.
     pub world: &'a World,
+    /// What is live.
+    pub view: &'a dyn View,
     /// What could not be predicted.
     pub doubts: &'a [Unread],
     /// The policy in force.

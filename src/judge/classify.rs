@@ -353,9 +353,9 @@ fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &
     let mut doubt = false;
     let mut waiting = 0;
     for key in stage.owners_of(&pair.key) {
-        let Some(mirror) = Mirror::of(key) else { continue };
-        let (Some(before), Some(after)) = (stage.before(key), stage.after(key)) else { continue };
-        let assessment = Assessment::of(stage, key, mirror, Sides { old: before, new: after });
+        let Some(mirror) = Mirror::of(&key) else { continue };
+        let (Some(before), Some(after)) = (stage.before(&key), stage.after(&key)) else { continue };
+        let assessment = Assessment::of(stage, &key, mirror, Sides { old: before, new: after });
         doubt |= assessment.basis == Basis::Specs;
         waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
     }

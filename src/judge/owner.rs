@@ -296,7 +296,7 @@ fn fill_unread(stage: &Stage<'_>, members: &mut [Member], derived: impl FnOnce()
     // Another object of the kind shows that the kind was read; an absence is one of this very object or kind.
     let read = |reference: &Value, machine: &Value| {
         let Some(key) = machines::target(reference, text(machine, "/metadata/namespace")) else { return false };
-        stage.scene.world.live.of_kind(&key.kind).next().is_some() || stage.is_absent(&key)
+        stage.scene.view.of_kind(&key.kind).next().is_some() || stage.is_absent(&key)
     };
     for member in members {
         let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::impact::Rollout;
 use crate::object::{Inventory, Key};
 use crate::report::Finding;
-use crate::world::World;
+use crate::world::{View, World};
 
 /// Both sides of the whole cluster, as far as it is known.
 ///
@@ -16,8 +16,10 @@ use crate::world::World;
 /// the World (or, for an old render, in the rendered stream).
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// What was read, with the clock and the versions in it.
+    /// What was read, with the clock and the versions in it; what is live is read through the view.
     pub world: &'a World,
+    /// What is live.
+    pub view: &'a dyn View,
     /// The rendered objects, late values resolved.
     pub rendered: &'a Inventory,
 }
@@ -26,7 +28,7 @@ impl<'a> Scene<'a> {
     /// The object as the API server holds it now.
     #[must_use]
     pub fn before(&self, key: &Key) -> Option<Cow<'a, Value>> {
-        self.world.live.get(key)?.value().ok()
+        self.view.get(key).object()?.value().ok()
     }
 }
 

@@ -21,7 +21,8 @@ pub(crate) fn renamed(
     change: &Change,
 ) -> Answer {
     let mut worst: Option<(&Key, Effect)> = None;
-    for reference in stage.referrers(&pair.key) {
+    let referrers = stage.referrers(&pair.key);
+    for reference in &referrers {
         if let Some(effect) = owners.get(&reference.from)
             && worst.is_none_or(|(_, known)| *effect > known)
         {

@@ -3,6 +3,7 @@
 
 mod index;
 mod key;
+mod links;
 mod load;
 mod origin;
 mod path;
@@ -11,6 +12,7 @@ mod stream;
 mod veil;
 
 pub use key::{ApiVersion, Key, is_compared};
+pub use links::{Links, can_refer, class_name, cluster_name, control_plane, owns_machines, references_in};
 pub use load::{Body, Inventory, LoadError, Object};
 pub use origin::{Files, Location, Places};
 pub use path::{Path, PathError, Segment};

@@ -11,6 +11,7 @@ pub mod providers;
 pub mod release;
 pub mod rights;
 pub mod snapshot;
+mod view;
 mod whole;
 
 pub(crate) use whole::whole;
@@ -19,3 +20,4 @@ pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
+pub use view::{InMemory, Links, Objects, Presence, View};

@@ -335,7 +335,8 @@ impl Recording {
             at: None,
         }];
         let rendered = Inventory::default();
-        let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
+        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
+        let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
         let waits = pair.changes.iter().any(|change| change.waits);
         let ours = match pair.effect {

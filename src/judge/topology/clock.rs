@@ -74,7 +74,7 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
         let members = machines::of_control_plane(stage.scene, &owner, &key.name, &stage.versions);
         (members.iter().map(|member| made(&member.machine)).collect(), false)
     } else {
-        let sets = stage.scene.world.live.owned_by("MachineDeployment", &owner.name);
+        let sets = stage.scene.view.owned_by("MachineDeployment", &owner.name);
         let sets = sets.filter(|object| machines::is_in(object, owner.namespace.as_deref()));
         (sets.map(|object| made(object.value().ok()?.as_ref())).collect(), true)
     };

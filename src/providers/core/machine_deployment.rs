@@ -133,7 +133,7 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let live = &scene.world.live;
+    let live = scene.view;
     let here = |object: &&Object, kind: &str| object.key.kind == kind && machines::is_in(object, namespace);
     let stays = |object: &&Object| {
         let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
