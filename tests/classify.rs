@@ -74,6 +74,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         feature_gates: expected.gates.clone(),
         unread: Vec::new(),
         absent: expected.absent.iter().map(|what| Absent { what: what.clone() }).collect(),
+        coverage: rollgate::world::Coverage::default(),
         answers: None,
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn is_foreign(key: &Key) -> bool {
 
 /// Whether the deletion of an object of this kind takes other objects with it: what is in a namespace, what is of a
 /// kind that goes away, what Flux wrote for it.
-pub(super) fn may_take_others(key: &Key) -> bool {
+pub(crate) fn may_take_others(key: &Key) -> bool {
     matches!(
         (key.group.as_str(), key.kind.as_str()),
         ("", "Namespace")

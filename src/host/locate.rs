@@ -3,7 +3,7 @@
 
 use super::kinds;
 use crate::object::{Inventory, Key, Object};
-use crate::world::{LiveKind, World};
+use crate::world::{Coverage, LiveKind, World};
 
 /// The object of one side that has a key.
 pub(super) enum Located<'a> {
@@ -11,6 +11,8 @@ pub(super) enum Located<'a> {
     Found(&'a Object),
     /// It is not there.
     Absent,
+    /// Nobody asked whether it is there.
+    Unread,
     /// The key has no namespace, needs one, and none is known.
     NoNamespace,
 }
@@ -22,6 +24,8 @@ pub(super) struct Locator<'a> {
     home: Option<&'a str>,
     /// Whether objects of the live side always carry their namespace.
     online: bool,
+    /// Of which objects the live side would show that they are there.
+    coverage: &'a Coverage,
 }
 
 impl<'a> Locator<'a> {
@@ -29,7 +33,7 @@ impl<'a> Locator<'a> {
     pub(super) fn new(world: &'a World) -> Self {
         let of_release = world.release.as_ref().map(|release| release.namespace.as_str());
         let home = world.host.namespace.as_deref().or(of_release).filter(|text| !text.is_empty());
-        Self { home, online: world.source.kind == LiveKind::Cluster }
+        Self { home, online: world.source.kind == LiveKind::Cluster, coverage: &world.coverage }
     }
 
     /// The key under which the live side knows an object of the stream or of the base.
@@ -50,7 +54,8 @@ impl<'a> Locator<'a> {
             None if self.online && key.namespace.is_none() && self.home.is_none() && !kinds::is_cluster_wide(key) => {
                 Located::NoNamespace
             }
-            None => Located::Absent,
+            None if self.coverage.shows(&self.full(key)) => Located::Absent,
+            None => Located::Unread,
         }
     }
 

@@ -24,7 +24,7 @@ mod removals;
 mod rename;
 mod reprint;
 pub mod say;
-mod stream;
+pub(crate) mod stream;
 mod write;
 
 #[cfg(test)]

@@ -141,6 +141,8 @@ pub(super) struct Run<'a> {
     pub(super) blind: Vec<Key>,
     /// Objects whose namespace is not known.
     pub(super) homeless: Vec<Key>,
+    /// Objects of which nobody asked whether they are there.
+    pub(super) unasked: Vec<Key>,
     /// How many live objects were brought into the rendered version.
     pub(super) reshaped: usize,
     /// What becomes of each write.
@@ -159,7 +161,7 @@ impl<'a> Run<'a> {
             // What an object says about itself counts where the application is not known, too.
             (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
         });
-        let (blind, homeless) = (Vec::new(), Vec::new());
+        let (blind, homeless, unasked) = (Vec::new(), Vec::new(), Vec::new());
         let mode = Mode::default();
         Ok(Self {
             sorted,
@@ -171,6 +173,7 @@ impl<'a> Run<'a> {
             argo,
             blind,
             homeless,
+            unasked,
             reshaped: 0,
             mode,
             takers: OnceLock::new(),
@@ -212,6 +215,7 @@ impl<'a> Run<'a> {
             argo: self.argo.clone(),
             blind: Vec::new(),
             homeless: Vec::new(),
+            unasked: Vec::new(),
             reshaped: 0,
             mode: self.mode.fresh(),
             takers: OnceLock::new(),
@@ -231,6 +235,7 @@ impl<'a> Run<'a> {
         out.compared += other.compared;
         self.blind.extend(part.blind);
         self.homeless.extend(part.homeless);
+        self.unasked.extend(part.unasked);
         self.reshaped += part.reshaped;
         self.mode.take(part.mode);
     }
@@ -240,6 +245,12 @@ impl<'a> Run<'a> {
         let live = match self.locator.in_live(&self.world.live, &object.key) {
             Located::Found(live) => live,
             Located::Absent => return self.create(object),
+            // What is compared only where it is referred to is not read as a whole.
+            Located::Unread if !kinds::is_compared(&object.key) => return self.create(object),
+            Located::Unread => {
+                self.unasked.push(self.locator.full(&object.key));
+                return Ok(());
+            }
             Located::NoNamespace => {
                 self.homeless.push(object.key.clone());
                 return Ok(());

@@ -49,6 +49,16 @@ impl Run<'_> {
                 keys: std::mem::take(&mut self.homeless),
             });
         }
+        if !self.unasked.is_empty() {
+            self.unasked.sort_unstable();
+            self.unasked.dedup();
+            self.out.doubts.push(Unread {
+                what: format!("whether {} and {} more are there", self.unasked[0], self.unasked.len() - 1),
+                why: format!("{} was read for other objects, and these were not asked for", self.world.source.name),
+                remedy: "read the cluster for this stream: --live cluster, or a new rollgate snapshot of it".to_owned(),
+                keys: std::mem::take(&mut self.unasked),
+            });
+        }
         if !self.blind.is_empty() {
             self.out.doubts.push(Unread {
                 what: "removed fields and objects".to_owned(),

@@ -228,3 +228,20 @@ fn a_renamed_template_of_an_unknown_provider_is_paired_with_the_old_one() {
     assert_eq!(told(&prediction), ["update MachineDeployment md", "create AcmeMachineTemplate t-2"]);
     assert_eq!(prediction.pairs[1].renamed_from.as_deref(), Some("t-1"));
 }
+
+#[test]
+fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
+    let (cluster, md) =
+        (object("Cluster", Some("n"), "a", json!({})), object("MachineDeployment", Some("n"), "md", json!({})));
+    let mut world = helm3(&[], std::slice::from_ref(&md));
+    world.coverage = crate::world::Coverage::Asked(crate::world::Asked::default());
+    let prediction = predicted(std::slice::from_ref(&cluster), &world);
+    assert!(prediction.pairs.is_empty(), "{:?}", told(&prediction));
+    assert_eq!(prediction.doubts[0].keys.len(), 2, "{:?}", prediction.doubts);
+    // Once it was asked for it is new, and gone.
+    for kind in ["Cluster", "MachineDeployment"] {
+        world.coverage.note_list(&crate::world::plan::GroupKind::new("cluster.x-k8s.io", kind), Some("n"));
+    }
+    let prediction = predicted(&[cluster], &world);
+    assert_eq!((told(&prediction), prediction.doubts.len()), (vec!["create Cluster a".to_owned()], 0));
+}

@@ -14,7 +14,7 @@ use crate::host::HostKind;
 use crate::model::effect::Effect;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::report::Finding;
-use crate::world::{BaseKind, LiveKind};
+use crate::world::{BaseKind, LiveKind, World};
 
 impl<'a> Run<'a> {
     /// Adds what the last manifest has and the stream lacks.
@@ -92,9 +92,21 @@ impl<'a> Run<'a> {
             || self.locator.other_spelling(key).is_some_and(|key| self.sorted.written.contains(&key))
     }
 
+    /// The live object that another side says goes away; where nobody can tell whether it is there, that is doubt.
+    fn live_of(&mut self, gone: &Object) -> Option<&'a Object> {
+        let world: &'a World = self.world;
+        match self.locator.in_live(&world.live, &gone.key) {
+            Located::Found(live) => return Some(live),
+            Located::Absent => {}
+            Located::Unread => self.unasked.push(self.locator.full(&gone.key)),
+            Located::NoNamespace => self.homeless.push(gone.key.clone()),
+        }
+        None
+    }
+
     /// Adds the pair of a deleted object, unless Helm leaves it in place.
     pub(super) fn remove(&mut self, gone: &Object) -> Result<(), LoadError> {
-        let Located::Found(live) = self.locator.in_live(&self.world.live, &gone.key) else { return Ok(()) };
+        let Some(live) = self.live_of(gone) else { return Ok(()) };
         if self.world.host.kind == Some(HostKind::Kubectl) {
             self.out.warnings.push(format!("{} is not rendered any more; kubectl apply leaves it in place", live.key));
             return Ok(());
@@ -165,7 +177,7 @@ impl<'a> Run<'a> {
                 );
                 continue;
             }
-            let Located::Found(live) = self.locator.in_live(&self.world.live, &hook.key) else { continue };
+            let Some(live) = self.live_of(hook) else { continue };
             if removed.contains(&live.key) {
                 continue;
             }

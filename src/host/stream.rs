@@ -98,6 +98,11 @@ fn may_hold(object: &Object, word: &str) -> bool {
     }
 }
 
+/// Whether an object is a hook of Helm or Argo CD; where its text cannot be read it may be one.
+pub(crate) fn may_be_hook(object: &Object) -> bool {
+    is_hook(object, Some(HostKind::Argocd)).unwrap_or(true)
+}
+
 /// Whether an object is a hook of the host. `kubectl` knows no hooks: it writes what Helm calls one like anything else.
 ///
 /// # Errors

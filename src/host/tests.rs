@@ -30,6 +30,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        coverage: crate::world::Coverage::default(),
         answers: None,
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::snapshot::{self, Snapshot};
-use super::{Base, BaseKind, LiveKind, LiveSource, World};
+use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, World};
 use crate::host::Host;
 use crate::object::{Inventory, LoadError, Object, Stream};
 use crate::parallel;
@@ -179,6 +179,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        coverage: Coverage::default(),
         answers: None,
     }
 }

@@ -2,6 +2,7 @@
 //! A snapshot is a World in a file, so every online run can be replayed offline.
 
 pub mod cluster;
+mod coverage;
 pub mod files;
 mod follow;
 mod model;
@@ -16,6 +17,7 @@ mod whole;
 
 pub(crate) use whole::whole;
 
+pub use coverage::{Asked, Coverage, Extent};
 pub use model::{
     Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,

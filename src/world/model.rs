@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Coverage;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
@@ -45,6 +46,9 @@ pub struct World {
     pub unread: Vec<Unread>,
     /// What was asked for and is known not to be there.
     pub absent: Vec<Absent>,
+    /// Of which objects `live` would show that they are there.
+    #[serde(default)]
+    pub coverage: Coverage,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::host::{Detected, HostKind, ReleaseName, kinds};
+use crate::host::{Detected, HostKind, ReleaseName, kinds, stream};
 use crate::kinds::gates;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
@@ -121,6 +121,67 @@ pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan
         }
     }
     health(policy, &versions, plan);
+}
+
+/// Says what must be read beside `plan` once the last manifest is known: the kinds that it holds, and what goes with a
+/// namespace, a definition or a release of Flux that goes away or that a hook makes anew.
+pub(super) fn removed(
+    rendered: &Inventory,
+    base: &Inventory,
+    policy: &Policy,
+    home: Option<&str>,
+    plan: &ReadPlan,
+) -> ReadPlan {
+    let mut more = ReadPlan::default();
+    kinds_of(base, policy, &mut more);
+    let of_base = base.objects().iter().filter(|object| kinds::is_compared(&object.key));
+    let mut namespaces: BTreeSet<String> = of_base
+        .filter(|object| !kinds::is_cluster_wide(&object.key))
+        .filter_map(|object| object.key.namespace.clone().or_else(|| home.map(str::to_owned)))
+        .collect();
+    let stays = |key: &Key| rendered.get(key).is_some_and(|object| !stream::may_be_hook(object));
+    let gone = base.objects().iter().filter(|object| !stays(&object.key));
+    let hooks = rendered.objects().iter().filter(|object| stream::may_be_hook(object));
+    for object in gone.chain(hooks).filter(|object| kinds::may_take_others(&object.key)) {
+        taken_with(object, &mut namespaces, &mut more);
+    }
+    more.kinds.retain(|kind, read| plan.kinds.get(kind).is_none_or(|had| read.everywhere && !had.everywhere));
+    more.scope = scope(namespaces, false);
+    more
+}
+
+/// Adds what the deletion of an object takes with it: what is in a namespace, what is of a kind, what Flux wrote.
+fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadPlan) {
+    const TAKEN: [(&str, &str); 7] = [
+        (CORE, "Cluster"),
+        (CORE, "ClusterClass"),
+        (CORE, "Machine"),
+        (CORE, "MachineDeployment"),
+        (CORE, "MachinePool"),
+        (CORE, "MachineSet"),
+        ("metal3.io", "BareMetalHost"),
+    ];
+    match gone.key.kind.as_str() {
+        "Namespace" => {
+            namespaces.insert(gone.key.name.clone());
+            for (group, kind) in TAKEN {
+                plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key));
+            }
+        }
+        "CustomResourceDefinition" => {
+            let kind =
+                gone.value().ok().and_then(|value| Some(value.pointer("/spec/names/kind")?.as_str()?.to_owned()));
+            let group = gone.key.name.split_once('.').map_or("", |(_, group)| group);
+            if let Some(kind) = kind.filter(|_| crate::object::is_compared(group)) {
+                plan.list(GroupKind::new(group, &kind), format!("goes with {}", gone.key)).everywhere = true;
+            }
+        }
+        _ => {
+            for (group, kind) in TAKEN {
+                plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key)).everywhere = true;
+            }
+        }
+    }
 }
 
 /// What the health gates look at, where there are Machines to look at.

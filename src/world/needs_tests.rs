@@ -207,3 +207,31 @@ fn the_application_of_argo_cd_is_read_where_its_name_is_known() {
     assert_eq!(of(HostKind::Argocd, Some("demo")), [line]);
     assert!(of(HostKind::Argocd, None).is_empty() && of(HostKind::Helm3, Some("demo")).is_empty());
 }
+
+#[test]
+fn what_the_last_manifest_held_is_read_with_what_goes_with_it() {
+    let config_map = || object("v1", "ConfigMap", Some("a"), "x");
+    let removed_of = |base: Vec<Object>, rendered: Vec<Object>| {
+        let (base, rendered) = (Inventory::from(base), Inventory::from(rendered));
+        removed(&rendered, &base, &Policy::default(), Some("home"), &ReadPlan::default())
+    };
+    let more = removed_of(
+        vec![config_map(), object("cluster.x-k8s.io/v1beta2", "MachineDeployment", None, "md")],
+        vec![config_map()],
+    );
+    assert!(more.kinds.contains_key(&GroupKind::new(CORE, "MachineDeployment")));
+    assert_eq!(more.scope, Scope::Only(BTreeSet::from(["home".to_owned()])));
+    // A namespace takes with it what is in it; one that stays takes nothing.
+    let namespace = || object("v1", "Namespace", None, "b");
+    let more = removed_of(vec![namespace()], vec![config_map()]);
+    assert!(more.kinds.contains_key(&GroupKind::new(CORE, "Machine")));
+    assert_eq!(more.scope, Scope::Only(BTreeSet::from(["b".to_owned()])));
+    assert_eq!(removed_of(vec![namespace()], vec![namespace()]), ReadPlan::default());
+    // So does a hook that makes it anew.
+    let mut hook = namespace();
+    hook.body = crate::object::Body::Value(json!({"metadata": {"annotations": {"helm.sh/hook": "pre-upgrade"}}}));
+    assert!(removed_of(vec![], vec![hook]).kinds.contains_key(&GroupKind::new(CORE, "Cluster")));
+    // What Flux wrote for a release may be anywhere.
+    let release = object("helm.toolkit.fluxcd.io/v2", "HelmRelease", Some("flux"), "r");
+    assert!(removed_of(vec![release], vec![]).kinds[&GroupKind::new(CORE, "Cluster")].everywhere);
+}

@@ -1,12 +1,11 @@
 //! Late values from an API server: a small one that keeps ConfigMaps, answers discovery, and lets one appear after a while.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::server::{self, Answers, missing};
 use super::{Program, ran};
 
 const POLICY: &str = r#"
@@ -33,7 +32,7 @@ struct Held {
 }
 
 impl Held {
-    fn answer(&mut self, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
+    fn answers(&mut self, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
         let path = path.split('?').next().unwrap_or_default();
         self.asked.push(format!("{method} {path}"));
         let resource = json!({"name": "configmaps", "singularName": "", "namespaced": true, "kind": "ConfigMap",
@@ -41,7 +40,7 @@ impl Held {
         match path {
             "/version" => (200, json!({"major": "1", "minor": "33", "gitVersion": "v1.33.0"})),
             "/api" => (200, json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
-            "/apis" => (200, json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})),
+            "/apis" => (200, server::groups(&[])),
             "/api/v1" => (200, json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [resource]})),
             _ => self.configmap(method, path.rsplit('/').next().unwrap_or_default(), body),
         }
@@ -63,53 +62,9 @@ impl Held {
     }
 }
 
-/// What a real API server says of an object that is not there.
-fn missing(name: &str) -> (u16, Value) {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
-        "metadata": {}, "details": {"name": name, "kind": "configmaps"}, "message": format!("configmaps {name:?} not found")});
-    (404, status)
-}
-
-fn serve(listener: TcpListener, held: &Arc<Mutex<Held>>) {
-    let held = Arc::clone(held);
-    std::thread::spawn(move || {
-        for connection in listener.incoming().flatten() {
-            let held = Arc::clone(&held);
-            std::thread::spawn(move || drop(one(connection, &held)));
-        }
-    });
-}
-
-/// Answers the requests of one connection.
-fn one(connection: TcpStream, held: &Mutex<Held>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(connection.try_clone()?);
-    let mut writer = connection;
-    loop {
-        let (mut line, mut length) = (String::new(), 0);
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        let mut words = line.split_whitespace().map(str::to_owned);
-        let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header)?;
-            if header.trim().is_empty() {
-                break;
-            }
-            if let Some(text) = header.to_lowercase().strip_prefix("content-length:") {
-                length = text.trim().parse().unwrap_or(0);
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        let (code, value) = held.lock().expect("no panic").answer(&method, &path, &body);
-        let text = value.to_string();
-        write!(
-            writer,
-            "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
-            text.len()
-        )?;
+impl Answers for Held {
+    fn answer(&mut self, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
+        self.answers(method, path, body)
     }
 }
 
@@ -119,17 +74,10 @@ fn program(late: u32) -> (Program, Arc<Mutex<Held>>) {
         "metadata": {"name": "capo-cluster-resources", "namespace": "capo", "uid": "u1", "resourceVersion": "5"}});
     let maps = BTreeMap::from([("capo-cluster-resources".to_owned(), map)]);
     let held = Arc::new(Mutex::new(Held { maps, late, ..Held::default() }));
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    serve(listener, &held);
+    let kubeconfig = server::serve(&held, "capo");
     let program = Program::new();
     program.file("rollgate.yaml", POLICY);
     program.file("values.yaml.j2", "vip: {{ late('vip') }}\n");
-    let kubeconfig = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
-         contexts: [{{name: c, context: {{cluster: c, user: u, namespace: capo}}}}]\n\
-         clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
-    );
     program.file("kubeconfig", &kubeconfig);
     (program, held)
 }

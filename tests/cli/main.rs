@@ -2,6 +2,7 @@
 
 mod canary;
 mod display;
+mod emptied;
 mod helm_setup;
 mod late_cluster;
 mod locations;
@@ -11,6 +12,7 @@ mod readme;
 mod revisions;
 mod rules;
 mod schemas;
+mod server;
 mod usage;
 mod values;
 

@@ -6,6 +6,7 @@ mod api;
 mod bench;
 mod cases;
 mod dry_run;
+mod emptied;
 mod flux;
 mod helm;
 mod matrix;

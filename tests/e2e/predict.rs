@@ -317,6 +317,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         feature_gates: BTreeMap::new(),
         unread: Vec::new(),
         absent: Vec::new(),
+        coverage: rollgate::world::Coverage::default(),
         answers: None,
     }
 }

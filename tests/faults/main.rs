@@ -7,6 +7,7 @@
 
 mod bench;
 mod commit;
+mod emptied;
 mod killed;
 mod login;
 mod look;

@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_secs(1);
 /// A page in the middle of the documentation is replaced between these two lines.
 const MARKS: (&str, &str) = ("<!-- table begins -->", "<!-- table ends -->");
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
 }
 
@@ -280,9 +280,20 @@ fn under_a_fault_for_good_the_post_renderer_writes_nothing_and_says_4() {
 
 /// Runs the program itself: its exit code, standard output and standard error.
 pub(crate) fn post_render(bench: &Bench, kubeconfig: &Path, stream: &str) -> (Option<i32>, String, String) {
+    program(&["post-render"], bench, kubeconfig, stream)
+}
+
+/// The same with another command.
+pub(crate) fn program(
+    command: &[&str],
+    bench: &Bench,
+    kubeconfig: &Path,
+    stream: &str,
+) -> (Option<i32>, String, String) {
     use std::io::Write as _;
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rollgate"))
-        .args(["post-render", "--policy", "none", "--host", "helm3", "--deadline", "6s"])
+        .args(command)
+        .args(["--policy", "none", "--host", "helm3", "--deadline", "6s"])
         .args(["--namespace", crate::bench::NAMESPACE, "--release", crate::bench::RELEASE])
         .env("KUBECONFIG", kubeconfig)
         .env(

@@ -409,6 +409,7 @@ impl Recording {
             feature_gates: self.gates.clone(),
             unread: Vec::new(),
             absent: Vec::new(),
+            coverage: rollgate::world::Coverage::default(),
             answers: None,
         }
     }

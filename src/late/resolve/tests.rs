@@ -55,6 +55,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         feature_gates: Default::default(),
         unread: Vec::new(),
         absent: Vec::new(),
+        coverage: crate::world::Coverage::default(),
         answers: None,
     }
 }

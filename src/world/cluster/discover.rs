@@ -60,7 +60,8 @@ pub(super) enum Served {
 /// The groups and kinds of a server, as far as they were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
-    groups: BTreeMap<String, Group>,
+    /// `None` until somebody asked for them.
+    groups: Option<Result<BTreeMap<String, Group>, Fault>>,
     kinds: BTreeMap<(String, String), Result<Vec<Kind>, Fault>>,
 }
 
@@ -112,16 +113,19 @@ impl Catalogue {
     /// readable; what goes wrong with one version shows when a kind of it is looked up.
     pub(super) async fn read(caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) -> Result<Self, Fault> {
         let mut catalogue = Self::default();
-        let foreign = wanted.iter().any(|(kind, _)| !is_built_in(kind));
-        if foreign {
-            catalogue.groups = caller.get("/apis", JSON, groups).await?;
-        }
         catalogue.more(caller, wanted).await;
-        Ok(catalogue)
+        match catalogue.groups {
+            Some(Err(fault)) => Err(fault),
+            _ => Ok(catalogue),
+        }
     }
 
     /// Asks for the kinds of further versions: of each kind the likeliest version, then the others of what was not there.
+    /// The groups are asked for when the first kind needs them.
     pub(super) async fn more(&mut self, caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) {
+        if self.groups.is_none() && wanted.iter().any(|(kind, _)| !is_built_in(kind)) {
+            self.groups = Some(caller.get("/apis", JSON, groups).await);
+        }
         for likeliest in [true, false] {
             let mut missing = BTreeSet::new();
             for (kind, version) in wanted.iter().filter(|(kind, _)| !is_built_in(kind)) {
@@ -146,7 +150,8 @@ impl Catalogue {
         if kind.group.is_empty() {
             return vec!["v1".to_owned()];
         }
-        let Some(group) = self.groups.get(&kind.group) else { return Vec::new() };
+        let Some(Ok(groups)) = &self.groups else { return Vec::new() };
+        let Some(group) = groups.get(&kind.group) else { return Vec::new() };
         let preferred = group.preferred_version.iter().map(|version| version.version.as_str());
         let all = group.versions.iter().map(|version| version.version.as_str());
         let mut found: Vec<String> = Vec::new();
@@ -172,6 +177,13 @@ impl Catalogue {
             BUILT_IN.iter().find(|(name, ..)| kind.group.is_empty() && *name == kind.kind)
         {
             return Ok(Served::As(resource("", "v1", plural, *namespaced)));
+        }
+        if !kind.group.is_empty() {
+            match &self.groups {
+                None => return Err(Fault::Other("the API groups were not asked for".to_owned())),
+                Some(Err(fault)) => return Err(fault.clone()),
+                Some(Ok(_)) => {}
+            }
         }
         let mut doubt = None;
         for candidate in self.candidates(kind, version) {
@@ -207,11 +219,24 @@ fn resource(group: &str, version: &str, plural: &str, namespaced: bool) -> Resou
     Resource { group: group.to_owned(), version: version.to_owned(), plural: plural.to_owned(), namespaced }
 }
 
-/// Reads the list of groups.
+/// The group that every API server has which can hold custom resources.
+const ALWAYS: &str = "apiextensions.k8s.io";
+
+/// Reads the list of groups. One that lacks what every API server has, or holds a group without a version, is not whole:
+/// what it does not name may be there all the same.
 fn groups(body: &[u8]) -> Result<BTreeMap<String, Group>, String> {
     let list: Groups = serde_json::from_slice(body).map_err(|error| broken(&error))?;
     if list.kind != "APIGroupList" {
         return Err("the answer is not a list of API groups".to_owned());
+    }
+    if !list.groups.iter().any(|group| group.name == ALWAYS) {
+        return Err(format!("the list of API groups is not whole: it lacks {ALWAYS}"));
+    }
+    if let Some(group) = list.groups.iter().find(|group| group.versions.is_empty()) {
+        return Err(format!(
+            "the list of API groups is not whole: {} has no version",
+            super::call::one_line(&group.name)
+        ));
     }
     Ok(list.groups.into_iter().map(|group| (group.name.clone(), group)).collect())
 }
@@ -222,5 +247,46 @@ fn kinds(body: &[u8]) -> Result<Vec<Kind>, String> {
     if list.kind != "APIResourceList" {
         return Err("the answer is not a list of kinds".to_owned());
     }
+    // A version is served for the kinds that it has.
+    if list.resources.is_empty() {
+        return Err("the list of kinds is empty".to_owned());
+    }
     Ok(list.resources.into_iter().filter(|one| !one.name.contains('/')).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(group: &str) -> GroupKind {
+        GroupKind::new(group, "Cluster")
+    }
+
+    fn names(names: &[&str]) -> String {
+        let group = |name: &&str| format!(r#"{{"name":"{name}","versions":[{{"groupVersion":"x","version":"v1"}}]}}"#);
+        let all: Vec<String> = names.iter().map(group).collect();
+        format!(r#"{{"kind":"APIGroupList","groups":[{}]}}"#, all.join(","))
+    }
+
+    #[test]
+    fn a_list_of_groups_that_cannot_be_whole_is_a_fault() {
+        assert!(groups(names(&[ALWAYS, "cluster.x-k8s.io"]).as_bytes()).is_ok());
+        assert!(groups(names(&[]).as_bytes()).is_err());
+        assert!(groups(names(&["apps"]).as_bytes()).is_err());
+        let bare = format!(r#"{{"kind":"APIGroupList","groups":[{{"name":"{ALWAYS}","versions":[]}}]}}"#);
+        assert!(groups(bare.as_bytes()).is_err());
+        assert!(groups(br#"{"kind":"APIGroupList","groups":null}"#).is_err());
+        assert!(kinds(br#"{"kind":"APIResourceList","resources":[]}"#).is_err());
+    }
+
+    #[test]
+    fn a_kind_is_absent_only_on_the_word_of_a_list_that_was_read() {
+        let mut catalogue = Catalogue::default();
+        assert!(catalogue.find(&kind("cluster.x-k8s.io"), None).is_err(), "nobody asked");
+        catalogue.groups = Some(Err(Fault::Unauthorized));
+        assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Err(Fault::Unauthorized));
+        catalogue.groups = Some(Ok(groups(names(&[ALWAYS, "apps"]).as_bytes()).expect("groups")));
+        assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Ok(Served::Absent));
+        assert!(catalogue.find(&kind("apps"), None).is_err(), "its kinds were not read");
+    }
 }

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
-use super::{Base, LiveKind, LiveSource, Unread, World};
+use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
 use crate::host::{Detected, ServerAnswer, Write};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
@@ -247,6 +247,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         feature_gates: BTreeMap::new(),
         unread: online.detected.doubts.clone(),
         absent: Vec::new(),
+        coverage: Coverage::Asked(Answered::default()),
         answers: None,
     };
     Outcome {

@@ -35,9 +35,9 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
         place(outcome, read, answer);
     }
     record::read(caller, online, outcome).await;
+    removed(caller, online, &mut catalogue, outcome, progress).await;
     installed::read(caller, &mut catalogue, outcome).await;
     installed::gates(caller, &mut catalogue, outcome).await;
-    removed(caller, online, &mut catalogue, outcome, progress).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
 }
 
@@ -89,12 +89,19 @@ pub(super) async fn lists(
         progress.say(&format!("reading the cluster: {done}/{total} kinds, {} objects", outcome.world.live.len()));
         for part in listed {
             match part {
-                Part::Read(place, listed) => {
+                Part::Read(namespace, listed) => {
                     // A list by label says nothing about the objects without it.
                     if read.selector.is_none() {
+                        let place = namespace.as_deref().map(in_namespace).unwrap_or_default();
                         outcome.versions.insert(format!("{kind}{place}"), listed.resource_version);
+                        outcome.world.coverage.note_list(kind, namespace.as_deref());
                     }
-                    listed.objects.into_iter().for_each(|object| outcome.world.live.push(object));
+                    for object in listed.objects {
+                        // A second list of a kind, of more namespaces, brings the first ones again.
+                        if outcome.world.live.get(&object.key).is_none() {
+                            outcome.world.live.push(object);
+                        }
+                    }
                 }
                 Part::Unread(place, fault) => {
                     missing.insert(kind.clone());
@@ -111,7 +118,9 @@ pub(super) async fn lists(
 
 /// One list of a kind: all of it, or that of one namespace.
 enum Part {
-    Read(String, list::Listed),
+    /// With the namespace where it is that of one.
+    Read(Option<String>, list::Listed),
+    /// With the end of the phrase that says what is missing.
     Unread(String, Fault),
 }
 
@@ -127,7 +136,7 @@ async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope:
     let narrow = matches!(scope, Scope::Only(_)) && resource.namespaced && !read.everywhere;
     if !narrow {
         match one(None).await {
-            Ok(listed) => return vec![Part::Read(String::new(), listed)],
+            Ok(listed) => return vec![Part::Read(None, listed)],
             Err(Fault::Forbidden(why))
                 if resource.namespaced && scope.namespaces().is_some_and(|all| !all.is_empty()) =>
             {
@@ -142,10 +151,9 @@ async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope:
     let answers =
         futures_util::future::join_all(namespaces.iter().map(|namespace| one(Some(namespace.as_str())))).await;
     for (namespace, answer) in namespaces.into_iter().zip(answers) {
-        let place = in_namespace(namespace);
         parts.push(match answer {
-            Ok(listed) => Part::Read(place, listed),
-            Err(fault) => Part::Unread(place, fault),
+            Ok(listed) => Part::Read(Some(namespace.clone()), listed),
+            Err(fault) => Part::Unread(in_namespace(namespace), fault),
         });
     }
     parts
@@ -181,6 +189,7 @@ fn served(
         }
         Ok(Served::Absent) => {
             outcome.world.absent.push(Absent { what: format!("kind {kind}") });
+            outcome.world.coverage.note_not_served(kind);
             None
         }
         Err(fault) => {
@@ -245,12 +254,16 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
                 }),
             }
         }
-        (_, Answer::Absent) => outcome.world.absent.push(Absent { what: text }),
+        (_, Answer::Absent) => {
+            outcome.world.absent.push(Absent { what: text });
+            outcome.world.coverage.note_absent(key(read));
+        }
         (_, Answer::Unread(unread)) => outcome.world.unread.push(unread),
     }
 }
 
-/// What the last release wrote and the chart no longer renders is deleted, so its kinds are read too.
+/// What the last release wrote and the chart no longer renders is deleted, so its kinds are read too, and what goes with
+/// it: a chart that renders nothing of Cluster API any more deletes all that it had.
 async fn removed(
     caller: &Caller,
     online: &Online<'_>,
@@ -258,34 +271,47 @@ async fn removed(
     outcome: &mut Outcome,
     progress: &mut Progress<'_>,
 ) {
-    let mut more = ReadPlan::default();
-    needs::kinds_of(&outcome.world.base.objects, online.policy, &mut more);
-    more.kinds.retain(|kind, _| !outcome.plan.kinds.contains_key(kind));
-    let mut namespaces: BTreeSet<String> = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
     let home = outcome.world.host.namespace.clone();
-    let known = namespaces.len();
-    for object in outcome.world.base.objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
-        if kinds::is_cluster_wide(&object.key) {
-            continue;
-        }
-        namespaces.extend(object.key.namespace.clone().or_else(|| home.clone()));
-    }
-    let kinds = if namespaces.len() > known && matches!(outcome.plan.scope, Scope::Only(_) | Scope::Nowhere) {
-        // Objects that go away in a namespace that was not read: all kinds are read there, and only there.
-        let old = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
-        outcome.plan.scope = Scope::Only(namespaces.difference(&old).cloned().collect());
-        let mut all = outcome.plan.kinds.clone();
-        all.extend(more.kinds.clone());
-        all
-    } else {
-        more.kinds.clone()
-    };
-    if !kinds.is_empty() {
-        catalogue.more(caller, &kinds.iter().map(|(kind, read)| (kind.clone(), read.version.clone())).collect()).await;
+    let base = std::mem::take(&mut outcome.world.base.objects);
+    let more = needs::removed(online.rendered, &base, online.policy, home.as_deref(), &outcome.plan);
+    let namespaces = more.scope.namespaces().cloned().unwrap_or_default();
+    let known = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
+    let fresh: BTreeSet<String> = namespaces.difference(&known).cloned().collect();
+    catalogue.more(caller, &wanted(&more)).await;
+    if !fresh.is_empty() {
+        // What the stream called for was not read in these namespaces, unless it was read everywhere.
+        let mut kinds = outcome.plan.kinds.clone();
+        kinds.retain(|kind, _| fresh.iter().any(|namespace| !outcome.world.coverage.has_list(kind, namespace)));
+        outcome.plan.scope = Scope::Only(fresh);
         lists(caller, online, catalogue, &kinds, outcome, progress).await;
     }
-    outcome.plan.scope = needs::scope(namespaces, outcome.plan.kinds.values().any(|read| read.everywhere));
+    let everywhere = outcome.plan.kinds.values().any(|read| read.everywhere);
+    outcome.plan.scope = needs::scope(known.into_iter().chain(namespaces).collect(), everywhere);
+    lists(caller, online, catalogue, &more.kinds, outcome, progress).await;
     outcome.plan.kinds.extend(more.kinds);
+    outcome.plan.providers |= !outcome.plan.kinds.is_empty();
+    outcome.world.base.objects = base;
+    not_served(outcome);
+}
+
+/// A kind of which the last manifest holds objects was there when it was written. Helm stops where it is gone; where the
+/// API server only does not say so, nothing is known of what the host deletes.
+fn not_served(outcome: &mut Outcome) {
+    let mut kinds: BTreeMap<GroupKind, Vec<Key>> = BTreeMap::new();
+    for object in outcome.world.base.objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
+        let kind = GroupKind::new(&object.key.group, &object.key.kind);
+        if outcome.world.coverage.lacks(&kind) {
+            kinds.entry(kind).or_default().push(object.key.clone());
+        }
+    }
+    for (kind, keys) in kinds {
+        outcome.world.unread.push(Unread {
+            what: format!("what becomes of {} and {} more objects of {kind}", keys[0], keys.len() - 1),
+            why: "the last manifest holds them, and the API server does not list their kind".to_owned(),
+            remedy: "install its provider again, or wait until kubectl api-resources lists it".to_owned(),
+            keys,
+        });
+    }
 }
 
 /// The version in which kinds of a group are read: that of the chart.

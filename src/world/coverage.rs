@@ -1,0 +1,161 @@
+//! Of which objects the live side would show that they are there. What nobody asked for is unread, never absent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::plan::GroupKind;
+use crate::object::Key;
+
+/// What the live side covers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coverage {
+    /// Everything: files that somebody says are the cluster, an old render.
+    #[default]
+    Whole,
+    /// What was asked for, and no more.
+    Asked(Asked),
+}
+
+/// What was asked for and answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Asked {
+    /// Kinds of which a whole list was read, or that are proven not to be served.
+    #[schemars(with = "BTreeMap<String, Extent>")]
+    kinds: BTreeMap<GroupKind, Extent>,
+    /// Single objects that were asked for by name and are not there.
+    absent: BTreeSet<Key>,
+}
+
+/// How much of a kind was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    /// All of it.
+    Everywhere,
+    /// All of it in these namespaces.
+    Namespaces(BTreeSet<String>),
+    /// The API server has no such kind, on the word of a complete catalogue.
+    NotServed,
+}
+
+impl Coverage {
+    /// Whether an object with this key would be in the live side if it were there.
+    #[must_use]
+    pub fn shows(&self, key: &Key) -> bool {
+        let Self::Asked(asked) = self else { return true };
+        asked.absent.contains(key)
+            || asked.kinds.get(&GroupKind::new(&key.group, &key.kind)).is_some_and(|extent| match extent {
+                Extent::Everywhere | Extent::NotServed => true,
+                Extent::Namespaces(names) => key.namespace.as_ref().is_some_and(|name| names.contains(name)),
+            })
+    }
+
+    /// Whether the API server is known not to have a kind.
+    #[must_use]
+    pub fn lacks(&self, kind: &GroupKind) -> bool {
+        matches!(self, Self::Asked(asked) if asked.kinds.get(kind) == Some(&Extent::NotServed))
+    }
+
+    /// Whether all objects of a kind in a namespace were read.
+    #[must_use]
+    pub fn has_list(&self, kind: &GroupKind, namespace: &str) -> bool {
+        let Self::Asked(asked) = self else { return true };
+        asked.kinds.get(kind).is_some_and(|extent| match extent {
+            Extent::Everywhere | Extent::NotServed => true,
+            Extent::Namespaces(names) => names.contains(namespace),
+        })
+    }
+
+    /// Notes a whole list of a kind: of all of it, or of one namespace.
+    pub fn note_list(&mut self, kind: &GroupKind, namespace: Option<&str>) {
+        let Self::Asked(asked) = self else { return };
+        match (asked.kinds.entry(kind.clone()).or_insert_with(|| Extent::Namespaces(BTreeSet::new())), namespace) {
+            (Extent::Namespaces(names), Some(namespace)) => drop(names.insert(namespace.to_owned())),
+            (extent @ Extent::Namespaces(_), None) => *extent = Extent::Everywhere,
+            (Extent::Everywhere | Extent::NotServed, _) => {}
+        }
+    }
+
+    /// Notes that the API server has no such kind.
+    pub fn note_not_served(&mut self, kind: &GroupKind) {
+        if let Self::Asked(asked) = self {
+            asked.kinds.insert(kind.clone(), Extent::NotServed);
+        }
+    }
+
+    /// Notes an object that was asked for by its name and is not there.
+    pub fn note_absent(&mut self, key: Key) {
+        if let Self::Asked(asked) = self {
+            asked.absent.insert(key);
+        }
+    }
+}
+
+impl Serialize for GroupKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for GroupKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Words;
+        impl serde::de::Visitor<'_> for Words {
+            type Value = GroupKind;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a kind with its group, such as Machine.cluster.x-k8s.io")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GroupKind, E> {
+                let (kind, group) = text.split_once('.').unwrap_or((text, ""));
+                Ok(GroupKind::new(group, kind))
+            }
+        }
+        deserializer.deserialize_str(Words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Key {
+        Key::new(api_version, kind, namespace, name)
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_not_shown() {
+        let cluster = GroupKind::new("cluster.x-k8s.io", "Cluster");
+        let mut coverage = Coverage::Asked(Asked::default());
+        let here = key("cluster.x-k8s.io/v1beta1", "Cluster", Some("a"), "x");
+        let there = key("cluster.x-k8s.io/v1beta1", "Cluster", Some("b"), "x");
+        assert!(!coverage.shows(&here));
+        coverage.note_list(&cluster, Some("a"));
+        assert!(coverage.shows(&here) && !coverage.shows(&there));
+        coverage.note_list(&cluster, None);
+        assert!(coverage.shows(&there) && !coverage.lacks(&cluster));
+        let pool = GroupKind::new("cluster.x-k8s.io", "MachinePool");
+        coverage.note_not_served(&pool);
+        assert!(coverage.lacks(&pool) && coverage.has_list(&pool, "a"));
+        let secret = key("v1", "Secret", Some("a"), "s");
+        coverage.note_absent(secret.clone());
+        assert!(coverage.shows(&secret) && !coverage.shows(&key("v1", "Secret", Some("a"), "t")));
+        assert!(Coverage::Whole.shows(&there));
+    }
+
+    #[test]
+    fn coverage_survives_a_file() {
+        let mut coverage = Coverage::Asked(Asked::default());
+        coverage.note_list(&GroupKind::new("cluster.x-k8s.io", "Cluster"), Some("a"));
+        coverage.note_list(&GroupKind::new("", "Secret"), None);
+        coverage.note_not_served(&GroupKind::new("metal3.io", "BareMetalHost"));
+        coverage.note_absent(key("v1", "ConfigMap", Some("a"), "c"));
+        let text = serde_json::to_string(&coverage).expect("JSON");
+        assert_eq!(serde_json::from_str::<Coverage>(&text).expect("coverage"), coverage, "{text}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Charts that render nothing of Cluster API any more: Helm deletes all that the last manifest had.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use super::server::{self, Answers, missing};
+use super::{Program, Ran, ran};
+
+const CAPI: &str = "cluster.x-k8s.io";
+const CONFIG_MAP: &str =
+    "---\n# Source: demo/templates/c.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: left, namespace: telco}\n";
+const DEPLOYMENT: &str = "---\n# Source: demo/templates/d.yaml\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: left, namespace: telco}\nspec: {replicas: 1}\n";
+
+/// Answers by path; what is not here is not there.
+#[derive(Clone)]
+struct Cluster(BTreeMap<String, Value>);
+
+impl Answers for Cluster {
+    fn answer(&mut self, _: &str, path: &str, _: &[u8]) -> (u16, Value) {
+        let path = path.split('?').next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        self.0.get(path).map_or_else(|| missing(name), |value| (200, value.clone()))
+    }
+}
+
+fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str, spec: Value) -> Value {
+    let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
+    if let Some(namespace) = namespace {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
+    object
+}
+
+fn capi() -> [Value; 2] {
+    let template = json!({"spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "x"}, "infrastructureRef":
+        {"apiVersion": "infrastructure.cluster.x-k8s.io/v1", "kind": "XTemplate", "name": "t"}}});
+    [
+        object("cluster.x-k8s.io/v1", "Cluster", Some("telco"), "c", json!({})),
+        object(
+            "cluster.x-k8s.io/v1",
+            "MachineDeployment",
+            Some("telco"),
+            "md",
+            json!({"clusterName": "c", "replicas": 2, "template": template}),
+        ),
+    ]
+}
+
+impl Cluster {
+    /// A cluster with a release of `last`, written by Helm 4 where it was applied.
+    fn with(last: &[Value], applied: bool) -> Self {
+        let mut held = Self(BTreeMap::new());
+        held.0.insert("/apis".to_owned(), server::groups(&[CAPI, "apps"]));
+        let kinds = [
+            ("Cluster", "clusters"),
+            ("ClusterClass", "clusterclasses"),
+            ("Machine", "machines"),
+            ("MachineDeployment", "machinedeployments"),
+            ("MachineHealthCheck", "machinehealthchecks"),
+            ("MachinePool", "machinepools"),
+            ("MachineSet", "machinesets"),
+        ];
+        held.kinds(CAPI, &kinds);
+        held.kinds("apps", &[("Deployment", "deployments")]);
+        held.kinds("apiextensions.k8s.io", &[("CustomResourceDefinition", "customresourcedefinitions")]);
+        held.list("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "PartialObjectMetadata", &[]);
+        for (kind, plural) in kinds {
+            let of: Vec<Value> = capi().into_iter().filter(|object| object["kind"] == kind).map(live).collect();
+            held.list(&format!("/apis/{CAPI}/v1/namespaces/telco/{plural}"), kind, &of);
+            held.list(&format!("/apis/{CAPI}/v1/{plural}"), kind, &of);
+        }
+        held.release(last, applied);
+        held
+    }
+
+    fn kinds(&mut self, group: &str, kinds: &[(&str, &str)]) {
+        let resource = |(kind, name): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["get", "list"]});
+        let resources: Vec<Value> = kinds.iter().map(resource).collect();
+        let list = json!({"kind": "APIResourceList", "groupVersion": format!("{group}/v1"), "resources": resources});
+        self.0.insert(format!("/apis/{group}/v1"), list);
+        if group == "apps" {
+            self.list("/apis/apps/v1/deployments", "Deployment", &[]);
+        }
+    }
+
+    fn list(&mut self, path: &str, kind: &str, items: &[Value]) {
+        let list = json!({"kind": format!("{kind}List"), "apiVersion": format!("{CAPI}/v1"),
+            "metadata": {"resourceVersion": "7"}, "items": items});
+        self.0.insert(path.to_owned(), list);
+    }
+
+    fn release(&mut self, last: &[Value], applied: bool) {
+        let manifest: String = last.iter().map(|object| format!("---\n{object}\n")).collect();
+        let method = if applied { "ssa" } else { "" };
+        let record = json!({"name": "demo", "namespace": "telco", "version": 1, "info": {"status": "deployed"},
+            "manifest": manifest, "apply_method": method});
+        let packed = BASE64_STANDARD.encode(BASE64_STANDARD.encode(record.to_string()));
+        let name = "sh.helm.release.v1.demo.v1";
+        let path = "/api/v1/namespaces/telco/secrets";
+        let labels = json!({"owner": "helm", "name": "demo", "status": "deployed", "version": "1"});
+        let meta = json!({"name": name, "namespace": "telco", "labels": labels});
+        self.list(path, "PartialObjectMetadata", &[json!({"metadata": meta})]);
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": {"release": packed}});
+        self.0.insert(format!("{path}/{name}"), secret);
+    }
+
+    /// Runs the program beside this cluster.
+    fn run(&self, program: &Program, args: &[&str], stdin: &str) -> Ran {
+        let kubeconfig = server::serve(&Arc::new(Mutex::new(self.clone())), "default");
+        program.file("kubeconfig", &kubeconfig);
+        let mut command = program.command();
+        command.env("KUBECONFIG", program.home().join("kubeconfig")).args(args);
+        ran(command, stdin.as_bytes())
+    }
+}
+
+/// An object as the API server holds it after Helm wrote it.
+fn live(mut object: Value) -> Value {
+    object["metadata"]["uid"] = json!(object["kind"]);
+    object["metadata"]["annotations"] =
+        json!({"meta.helm.sh/release-name": "demo", "meta.helm.sh/release-namespace": "telco"});
+    object
+}
+
+/// Options of a run as Helm's user would give them.
+const TOLD: [&str; 6] = ["--policy", "none", "--release", "demo", "--namespace", "telco"];
+
+fn args<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    command.iter().chain(&TOLD).chain(more).copied().collect()
+}
+
+#[test]
+fn what_a_chart_does_not_render_any_more_is_read_and_held() {
+    for (host, applied) in [("helm3", false), ("helm4", true), ("helm4", false)] {
+        let cluster = Cluster::with(&capi(), applied);
+        for stream in [CONFIG_MAP.to_owned(), format!("{CONFIG_MAP}{DEPLOYMENT}")] {
+            let program = Program::new();
+            let plan = cluster.run(&program, &args(&["plan", "-"], &["--host", host, "-o", "json"]), &stream);
+            assert_eq!(plan.code, Some(3), "{host}: {}{}", plan.stdout, plan.stderr);
+            let report: Value = serde_json::from_str(&plan.stdout).expect("a report");
+            let deleted: Vec<&str> = report["objects"]
+                .as_array()
+                .expect("objects")
+                .iter()
+                .filter(|object| object["action"] == "delete")
+                .filter_map(|object| object["kind"].as_str())
+                .collect();
+            assert_eq!(deleted, ["Cluster", "MachineDeployment"], "{report}");
+            let hook = cluster.run(&program, &args(&["post-render"], &["--host", host]), &stream);
+            assert_eq!((hook.code, hook.stdout.as_str()), (Some(3), ""), "{host}: {}", hook.stderr);
+            let saved =
+                cluster.run(&program, &args(&["snapshot", "-"], &["--host", host, "-o", "world.json"]), &stream);
+            assert_eq!(saved.code, Some(0), "{}", saved.stderr);
+            let again = program.run(&["plan", "-", "--policy", "none", "--live", "world.json"], stream.as_bytes());
+            assert_eq!(again.code, Some(3), "{}{}", again.stdout, again.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_release_that_never_had_any_is_allowed() {
+    let last = [object("v1", "ConfigMap", Some("telco"), "left", Value::Null)];
+    let ran =
+        Cluster::with(&last, false).run(&Program::new(), &args(&["post-render"], &["--host", "helm3"]), CONFIG_MAP);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), CONFIG_MAP), "{}", ran.stderr);
+}
+
+#[test]
+fn a_catalogue_that_is_not_whole_proves_nothing_absent() {
+    let groups = |names: &[&str]| ("/apis", server::groups(names));
+    let none = json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []});
+    let bare = json!({"kind": "APIResourceList", "groupVersion": "cluster.x-k8s.io/v1", "resources": []});
+    let mut versionless = server::groups(&[CAPI, "apps"]);
+    versionless["groups"][1]["versions"] = json!([]);
+    let cases = [("/apis", none), groups(&["apps"]), ("/apis", versionless), ("/apis/cluster.x-k8s.io/v1", bare)];
+    for (path, answer) in cases {
+        let mut cluster = Cluster::with(&capi(), false);
+        cluster.0.insert(path.to_owned(), answer);
+        let (stream, program) = (format!("{CONFIG_MAP}{DEPLOYMENT}"), Program::new());
+        let more = ["--host", "helm3", "--deadline", "1s"];
+        let ran = cluster.run(&program, &args(&["post-render"], &more), &stream);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{path}: {}", ran.stderr);
+        let ran = cluster.run(&program, &args(&["plan", "-"], &more), CONFIG_MAP);
+        assert_eq!(ran.code, Some(4), "{path}: {}", ran.stdout);
+        let saving = [&more[..], &["-o", "world.json"]].concat();
+        let ran = cluster.run(&program, &args(&["snapshot", "-"], &saving), &stream);
+        assert_eq!(ran.code, Some(4), "{path}: {}", ran.stderr);
+        let ran = program.run(&["plan", "-", "--policy", "none", "--live", "world.json"], stream.as_bytes());
+        assert_eq!(ran.code, Some(4), "{path}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_namespace_that_goes_takes_what_is_in_it_whoever_wrote_that() {
+    let last = [
+        object("v1", "ConfigMap", Some("telco"), "left", Value::Null),
+        object("v1", "Namespace", None, "telco", Value::Null),
+    ];
+    let cluster = Cluster::with(&last, false);
+    let ran = cluster.run(&Program::new(), &args(&["plan", "-"], &["--host", "helm3"]), CONFIG_MAP);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("Namespace telco"), "{}", ran.stdout);
+    let kept = format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: telco}}\n{CONFIG_MAP}");
+    let ran = cluster.run(&Program::new(), &args(&["plan", "-"], &["--host", "helm3"]), &kept);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_snapshot_says_nothing_of_what_it_was_not_asked_for() {
+    let last = [object("v1", "ConfigMap", Some("telco"), "left", Value::Null)];
+    let cluster = Cluster::with(&last, false);
+    let program = Program::new();
+    let more = ["--host", "helm3", "-o", "world.json"];
+    assert_eq!(cluster.run(&program, &args(&["snapshot", "-"], &more), CONFIG_MAP).code, Some(0));
+    // The Cluster is there, and the snapshot was taken for a stream without it.
+    let stream: String = capi().iter().map(|object| format!("---\n{object}\n")).collect();
+    let ran = program.run(&["plan", "-", "--policy", "none", "--live", "world.json"], stream.as_bytes());
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("Cluster telco/c and 1 more"), "{}", ran.stdout);
+}
