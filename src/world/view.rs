@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::World;
+use super::{Coverage, World};
 use crate::object::{Inventory, Key, Object};
 
 /// Whether an object is there.
@@ -90,11 +90,15 @@ impl World {
 
 impl View for InMemory<'_> {
     fn get(&self, key: &Key) -> Presence<'_> {
-        match self.world.live.get(key) {
-            Some(object) => Presence::There(object),
-            None if self.absences.get_or_init(|| Absences::of(self.world)).has(key) => Presence::Absent,
-            None => Presence::Unread,
+        if let Some(object) = self.world.live.get(key) {
+            return Presence::There(object);
         }
+        let is_absent = match &self.world.coverage {
+            Coverage::Asked(_) => self.world.coverage.shows(key),
+            // Files say nothing of what they lack, unless a snapshot of an earlier version noted it.
+            Coverage::Whole => self.absences.get_or_init(|| Absences::of(self.world)).has(key),
+        };
+        if is_absent { Presence::Absent } else { Presence::Unread }
     }
 
     fn objects(&self) -> Objects<'_> {
