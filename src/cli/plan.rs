@@ -46,6 +46,7 @@ fn judge(
     if setup.outputs.is_empty() {
         setup.outputs.push(Output::HUMAN);
     }
+    input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input, piped: false };
     let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
     if let Some(revisions) = revisions {

@@ -21,6 +21,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     };
     let setup = Setup::new(&args.common, Untold::Look)?;
     let input = Input::read(&args.files)?;
+    input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
     let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
