@@ -119,7 +119,12 @@ struct Filled<'a> {
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
-    let resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
+    let mut resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
+    let kept = late::keep(&resolution.bytes, &question.policy, world);
+    resolution.findings.extend(kept.findings);
+    if let Some(bytes) = kept.bytes {
+        resolution.bytes = Cow::Owned(bytes);
+    }
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {

@@ -122,11 +122,17 @@ fn every_scenario_gives_its_report() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
-/// The command of this program that a `next` line ends with; it may stand alone or after a word of explanation.
-fn command_of(next: &str) -> Option<Vec<String>> {
-    let (_, words) = next.split_once("rollgate ").filter(|(before, _)| before.is_empty() || before.ends_with(' '))?;
-    // What a person fills in.
-    Some(words.split_whitespace().map(|word| if word == "VALUE" { "10.0.3.99" } else { word }.to_owned()).collect())
+/// The commands of this program that a `next` line names: each goes on to its `--reason TEXT`, else to the end of the line.
+fn commands_of(next: &str) -> Vec<Vec<String>> {
+    let starts = next.match_indices("rollgate ").filter(|(at, _)| next[..*at].is_empty() || next[..*at].ends_with(' '));
+    starts
+        .map(|(at, word)| {
+            let rest = &next[at + word.len()..];
+            let words = rest.split_once(" TEXT").map_or(rest.to_owned(), |(words, _)| format!("{words} TEXT"));
+            // What a person fills in.
+            words.split_whitespace().map(|word| if word == "VALUE" { "10.0.3.99" } else { word }.to_owned()).collect()
+        })
+        .collect()
 }
 
 #[test]
@@ -137,22 +143,24 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
         let Ok(bytes) = std::fs::read(folder.join("expected.json")) else { continue };
         let report: Value = serde_json::from_slice(&bytes).expect("the report is JSON");
         for reason in report["reasons"].as_array().expect("reasons") {
-            let Some(words) = reason["next"].as_str().and_then(command_of) else { continue };
-            // Some of them write: each runs in a copy of its scenario.
-            let place = tempfile::tempdir().expect("a temporary folder");
-            for entry in std::fs::read_dir(&folder).expect("the folder of a scenario") {
-                let file = entry.expect("an entry").path();
-                std::fs::copy(&file, place.path().join(file.file_name().expect("a name"))).expect("a file is copied");
-            }
-            let mut command = program(place.path());
-            if place.path().join("policy.yaml").exists() {
-                command.env("ROLLGATE_POLICY", "policy.yaml");
-            }
-            let output = command.current_dir(place.path()).args(&words).output().expect("the program runs");
-            ran += 1;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
-                faults.push(format!("{}: rollgate {}: {said}", folder.display(), words.join(" ")));
+            for words in commands_of(reason["next"].as_str().unwrap_or_default()) {
+                // Some of them write: each runs in a copy of its scenario.
+                let place = tempfile::tempdir().expect("a temporary folder");
+                for entry in std::fs::read_dir(&folder).expect("the folder of a scenario") {
+                    let file = entry.expect("an entry").path();
+                    std::fs::copy(&file, place.path().join(file.file_name().expect("a name")))
+                        .expect("a file is copied");
+                }
+                let mut command = program(place.path());
+                if place.path().join("policy.yaml").exists() {
+                    command.env("ROLLGATE_POLICY", "policy.yaml");
+                }
+                let output = command.current_dir(place.path()).args(&words).output().expect("the program runs");
+                ran += 1;
+                if !output.status.success() {
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    faults.push(format!("{}: rollgate {}: {said}", folder.display(), words.join(" ")));
+                }
             }
         }
     }

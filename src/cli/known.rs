@@ -14,8 +14,8 @@ use super::{Outside, Stop, run};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
-use crate::pin::{Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
-use crate::policy::{self, Loaded, Policy};
+use crate::pin::{self, Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
+use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::world::cluster::{self, Answer, Cluster};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
@@ -50,6 +50,8 @@ pub struct KnownArgs {
 pub(super) struct Known<'a> {
     policy: &'a Policy,
     folder: &'a Path,
+    /// Digest of the policy, for what is written.
+    digest: String,
     env: BTreeMap<String, String>,
     detected: Detected,
     now: Timestamp,
@@ -91,7 +93,19 @@ impl<'a> Known<'a> {
             detected,
             policy,
             folder,
+            digest: String::new(),
         })
+    }
+
+    /// The same with the digest of the policy, which pins remember.
+    pub(super) fn under(mut self, digest: &str) -> Self {
+        digest.clone_into(&mut self.digest);
+        self
+    }
+
+    /// The digest of the policy.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
     }
 
     /// The clock.
@@ -121,12 +135,26 @@ impl<'a> Known<'a> {
         let offline = self.files.as_ref().is_some_and(|world| world.source.kind != LiveKind::Cluster);
         let reach = if offline { Reach::Files } else { Reach::Cluster };
         let evidence = |readings: &[SourceReading]| -> Vec<Settled> {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
+            let evidence = Evidence {
+                readings,
+                pins: &pins,
+                namespace: namespace.as_deref(),
+                now: self.now,
+                reach,
+                hidden: &late::NOTHING_HIDDEN,
+            };
             let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
             asked.map(|value| late::settle(policy, value, evidence)).collect()
         };
         let missing = |readings: &[SourceReading]| {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
+            let evidence = Evidence {
+                readings,
+                pins: &pins,
+                namespace: namespace.as_deref(),
+                now: self.now,
+                reach,
+                hidden: &late::NOTHING_HIDDEN,
+            };
             wait::missing(policy, names, evidence, self.wait)
         };
         let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
@@ -156,7 +184,7 @@ impl<'a> Known<'a> {
     /// What every source of these values gives now.
     async fn read(&self, names: &BTreeSet<String>) -> Vec<SourceReading> {
         let (policy, namespace) = (self.policy, self.detected.host.namespace.as_deref());
-        let mut readings = late::local(policy, names, self.folder, &self.env);
+        let mut readings = late::local(policy, names, self.folder, &self.env).await;
         match (&self.files, &self.cluster) {
             (Some(world), _) => readings.extend(late::within(policy, names, namespace, &world.live)),
             (None, Some(cluster)) => {
@@ -165,6 +193,43 @@ impl<'a> Known<'a> {
             (None, None) => {}
         }
         readings
+    }
+
+    /// Where the pins are, for people.
+    pub(super) fn place(&self) -> String {
+        match (&self.policy.pins.file, self.configmap_name()) {
+            (Some(file), _) => format!("file {}", self.folder.join(file).display()),
+            (None, Some(name)) => {
+                let namespace = self.detected.host.namespace.as_deref().unwrap_or("(no namespace)");
+                format!("ConfigMap {namespace}/{name}")
+            }
+            (None, None) => "nowhere: the policy names no place for pins".to_owned(),
+        }
+    }
+
+    /// Who runs this.
+    pub(super) fn author(&self) -> Option<String> {
+        pin::author(&self.env)
+    }
+
+    /// What the source of a late value says now; `None` where it has nothing, or cannot be asked.
+    pub(super) fn said(&mut self, name: &str, outside: &mut Outside<'_>) -> Option<Settled> {
+        let value = self.policy.late_value(name)?;
+        let names = BTreeSet::from([name.to_owned()]);
+        self.connect(!late::wanted(self.policy, &names, None).is_empty()).ok()?;
+        let readings = self.runtime.block_on(self.read(&names));
+        drop(outside.err.flush());
+        let alone = LateValue { pin: PinMode::Follow, ..value.clone() };
+        let namespace = self.detected.host.namespace.as_deref();
+        let evidence = Evidence {
+            readings: &readings,
+            pins: &[],
+            namespace,
+            now: self.now,
+            reach: Reach::Files,
+            hidden: &late::NOTHING_HIDDEN,
+        };
+        Some(late::settle(self.policy, &alone, evidence)).filter(|settled| settled.value.is_some())
     }
 
     /// The pins as they stand, from wherever the policy keeps them.
@@ -228,7 +293,8 @@ impl<'a> Known<'a> {
 
     /// Records the pins of values that are used.
     pub(super) fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
-        let pins: Vec<Pin> = settled.filter_map(|one| one.pin.clone()).collect();
+        let sign = |pin: Pin| pin.signed(self.author(), &self.digest);
+        let pins: Vec<Pin> = settled.filter_map(|one| one.pin.clone()).map(sign).collect();
         let writes = match wish {
             Commit::Always => true,
             Commit::Never => false,
@@ -270,6 +336,7 @@ async fn objects(
     let readings = wanted.iter().zip(answers).map(|(wanted, answer)| match answer {
         Answer::Found(value) => late::reading(wanted, Ok(Some(&value))),
         Answer::Absent => late::reading(wanted, Ok(None)),
+        Answer::NoKind => late::no_kind(wanted),
         Answer::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
     });
     readings.collect()
@@ -301,7 +368,8 @@ impl Pending<'_> {
         let namespace = self.world.host.namespace.as_deref();
         let missing = |readings: &[SourceReading]| {
             let (pins, now) = (&self.world.pins, self.world.now);
-            let evidence = Evidence { readings, pins, namespace, now, reach: Reach::Cluster };
+            let evidence =
+                Evidence { readings, pins, namespace, now, reach: Reach::Cluster, hidden: &late::NOTHING_HIDDEN };
             wait::missing(self.policy, self.names, evidence, self.told)
         };
         let first = &self.world.readings;
@@ -309,7 +377,7 @@ impl Pending<'_> {
             return Ok(false);
         }
         let read = async || {
-            let mut readings = late::local(self.policy, self.names, self.folder, self.env);
+            let mut readings = late::local(self.policy, self.names, self.folder, self.env).await;
             readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
             readings
         };
@@ -328,6 +396,6 @@ fn object_read(wanted: &Wanted<'_>) -> ObjectRead {
         version: Some(api.version.to_owned()),
         namespace: wanted.namespace.clone(),
         name: wanted.source.name.clone(),
-        used: Use::Late(wanted.value.name.clone(), wanted.place),
+        used: Use::Late(wanted.value.name.clone(), wanted.place, wanted.source.selector.clone()),
     }
 }

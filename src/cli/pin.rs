@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
 use crate::exit::Exit;
-use crate::late;
+use crate::late::{self, Settled};
 use crate::model::effect::Decision;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
@@ -31,9 +31,12 @@ pub struct PinArgs {
 pub enum PinCommand {
     /// Every pin, one a line.
     List {
-        /// Print JSON.
+        /// Print the pins as a list in JSON.
         #[arg(long)]
         json: bool,
+        /// How to print; `json` says the place too.
+        #[arg(long, short, value_enum)]
+        output: Option<PinOutput>,
         /// Where the pins are.
         #[command(flatten)]
         known: KnownArgs,
@@ -42,9 +45,12 @@ pub enum PinCommand {
     Show {
         /// Name of the late value.
         name: String,
-        /// Print JSON.
+        /// Print the pin and its history as JSON.
         #[arg(long)]
         json: bool,
+        /// How to print; `json` says the place too.
+        #[arg(long, short, value_enum)]
+        output: Option<PinOutput>,
         /// Where the pins are.
         #[command(flatten)]
         known: KnownArgs,
@@ -58,6 +64,34 @@ pub enum PinCommand {
         /// Why; kept in the history.
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// Where the pins are.
+        #[command(flatten)]
+        known: KnownArgs,
+    },
+    /// Move a pin to what its source says now, or to a value.
+    Repin {
+        /// Name of the late value.
+        name: String,
+        /// Take what the source says now.
+        #[arg(long, required_unless_present = "value", conflicts_with = "value")]
+        from_source: bool,
+        /// Take this value.
+        #[arg(long, value_name = "VALUE")]
+        value: Option<String>,
+        /// Why; kept in the history.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// Where the pins are.
+        #[command(flatten)]
+        known: KnownArgs,
+    },
+    /// What happened to pins, oldest first.
+    History {
+        /// Name of the late value; all where none is given.
+        name: Option<String>,
+        /// How to print.
+        #[arg(long, short, value_enum)]
+        output: Option<PinOutput>,
         /// Where the pins are.
         #[command(flatten)]
         known: KnownArgs,
@@ -77,10 +111,22 @@ pub enum PinCommand {
     Verify {
         /// Names of late values; all of the policy where none is given.
         names: Vec<String>,
+        /// How to print.
+        #[arg(long, short, value_enum)]
+        output: Option<PinOutput>,
         /// Where the pins are.
         #[command(flatten)]
         known: KnownArgs,
     },
+}
+
+/// How pins are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PinOutput {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
 }
 
 pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -88,19 +134,34 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
         PinCommand::List { known, .. }
         | PinCommand::Show { known, .. }
         | PinCommand::Set { known, .. }
+        | PinCommand::Repin { known, .. }
+        | PinCommand::History { known, .. }
         | PinCommand::Unset { known, .. }
         | PinCommand::Verify { known, .. } => known,
     };
     let loaded = loaded(options)?;
     let folder = loaded.folder().to_owned();
     let policy = &loaded.policy;
-    let mut known = Known::new(options, policy, &folder)?;
+    let mut known = Known::new(options, policy, &folder)?.under(&loaded.digest);
+    let as_json = |output: Option<PinOutput>| output == Some(PinOutput::Json);
     match &args.command {
-        PinCommand::List { json, .. } => list(&mut known, *json, outside),
-        PinCommand::Show { name, json, .. } => show(&mut known, name, *json, outside),
+        PinCommand::List { json: true, .. } => {
+            let pins: Vec<Value> = known.pins()?.pins().iter().map(|pin| told(policy, pin)).collect();
+            print(outside, &format!("{:#}\n", json!(pins)))
+        }
+        PinCommand::List { output, .. } => list(&mut known, policy, as_json(*output), outside),
+        PinCommand::Show { name, json, output, .. } => {
+            show(&mut known, policy, name, *json || as_json(*output), outside)
+        }
         PinCommand::Set { name, value, reason, .. } => set(&mut known, policy, [name, value, reason], outside),
-        PinCommand::Unset { name, reason, .. } => unset(&mut known, name, reason, outside),
-        PinCommand::Verify { names, .. } => verify(&mut known, policy, names, outside),
+        PinCommand::Repin { name, value, reason, .. } => {
+            repin(&mut known, policy, [name, reason], value.as_deref(), outside)
+        }
+        PinCommand::History { name, output, .. } => {
+            history(&mut known, policy, name.as_deref(), as_json(*output), outside)
+        }
+        PinCommand::Unset { name, reason, .. } => unset(&mut known, policy, name, reason, outside),
+        PinCommand::Verify { names, output, .. } => verify(&mut known, policy, names, as_json(*output), outside),
     }
 }
 
@@ -117,17 +178,19 @@ fn loaded(options: &KnownArgs) -> Result<Loaded, Stop> {
     Ok(loaded)
 }
 
-fn list(known: &mut Known<'_>, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn list(known: &mut Known<'_>, policy: &Policy, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let book = known.pins()?;
+    let place = known.place();
     if as_json {
-        let pins: Vec<Value> = book.pins().iter().map(told).collect();
-        return print(outside, &format!("{:#}\n", json!(pins)));
+        let pins: Vec<Value> = book.pins().iter().map(|pin| told(policy, pin)).collect();
+        return print(outside, &format!("{:#}\n", json!({"place": place, "pins": pins})));
     }
     let rows: Vec<[String; 4]> = std::iter::once(["NAME", "VALUE", "SINCE", "SOURCE"].map(str::to_owned))
-        .chain(book.pins().iter().map(|pin| [pin.name.clone(), shown(pin), pin.time.to_string(), place(pin)]))
+        .chain(book.pins().iter().map(|pin| [pin.name.clone(), shown(policy, pin), pin.time.to_string(), origin(pin)]))
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let (name, value, since) = (width(0), width(1), width(2));
+    at(&place, outside);
     let lines = rows.iter().map(|row| format!("{:name$}  {:value$}  {:since$}  {}\n", row[0], row[1], row[2], row[3]));
     match book.pins() {
         [] => print(outside, "nothing is pinned yet\n"),
@@ -135,43 +198,91 @@ fn list(known: &mut Known<'_>, as_json: bool, outside: &mut Outside<'_>) -> Resu
     }
 }
 
-fn show(known: &mut Known<'_>, name: &str, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn show(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    name: &str,
+    as_json: bool,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
     let book = known.pins()?;
+    let place = known.place();
     let pin = book.get(name);
     let events: Vec<&Event> = book.history().iter().filter(|event| event.name == name).collect();
     if pin.is_none() && events.is_empty() {
-        return Err(Stop::usage(anyhow!("{name} was never pinned; rollgate pin list shows what is")));
+        return Err(Stop::usage(anyhow!("{name} was never pinned in {place}; rollgate pin list shows what is")));
     }
     if as_json {
-        let events: Vec<Value> = events
-            .iter()
-            .map(|event| {
-                json!({"time": event.time, "action": event.action, "before": masked(event.before.as_deref()),
-                "after": masked(event.after.as_deref()), "reason": event.reason})
-            })
-            .collect();
-        return print(outside, &format!("{:#}\n", json!({"pin": pin.map(told), "history": events})));
+        let events: Vec<Value> = events.iter().map(|event| told_event(policy, event)).collect();
+        let pin = pin.map(|pin| told(policy, pin));
+        return print(outside, &format!("{:#}\n", json!({"place": place, "pin": pin, "history": events})));
     }
     let mut text = match pin {
         None => format!("{name} is not pinned\n"),
-        Some(pin) => format!("{name}: {}\n  since   {}\n  source  {}\n", shown(pin), pin.time, place(pin)),
+        Some(pin) => format!("{name}: {}\n  since   {}\n  source  {}\n", shown(policy, pin), pin.time, origin(pin)),
     };
     if let Some(uid) = pin.and_then(|pin| pin.uid.as_ref()) {
         let version = pin.and_then(|pin| pin.resource_version.as_deref()).unwrap_or("not known");
         writeln!(text, "  object  uid {uid}, resourceVersion {version}").expect(PROOF);
     }
-    if let Some(reason) = pin.and_then(|pin| pin.reason.as_ref()) {
-        writeln!(text, "  reason  {reason}").expect(PROOF);
+    for (label, found) in [
+        ("by    ", pin.and_then(|pin| pin.by.as_ref())),
+        ("policy", pin.and_then(|pin| pin.policy.as_ref())),
+        ("reason", pin.and_then(|pin| pin.reason.as_ref())),
+    ] {
+        if let Some(found) = found {
+            writeln!(text, "  {label}  {found}").expect(PROOF);
+        }
     }
+    at(&place, outside);
     text.push_str("history\n");
-    for event in events {
-        let nothing = "nothing";
-        let (before, after) =
-            (masked(event.before.as_deref()).unwrap_or(nothing), masked(event.after.as_deref()).unwrap_or(nothing));
-        let reason = event.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        writeln!(text, "  {}  {}  {before} to {after}{reason}", event.time, event.action.word()).expect(PROOF);
-    }
+    events.iter().for_each(|event| text.push_str(&line(policy, event, false)));
     print(outside, &text)
+}
+
+fn history(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    name: Option<&str>,
+    as_json: bool,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
+    let book = known.pins()?;
+    let place = known.place();
+    let events: Vec<&Event> =
+        book.history().iter().filter(|event| name.is_none_or(|name| event.name == name)).collect();
+    if as_json {
+        let events: Vec<Value> = events.iter().map(|event| told_event(policy, event)).collect();
+        return print(outside, &format!("{:#}\n", json!({"place": place, "history": events})));
+    }
+    let lines: String = events.iter().map(|event| line(policy, event, true)).collect();
+    at(&place, outside);
+    print(outside, &lines)
+}
+
+/// One line of the history.
+fn line(policy: &Policy, event: &Event, named: bool) -> String {
+    let value = |text: Option<&str>| masked(policy, &event.name, text).unwrap_or("nothing").to_owned();
+    let (before, after) = (value(event.before.as_deref()), value(event.after.as_deref()));
+    let name = if named { format!("{}  ", event.name) } else { String::new() };
+    let reason = event.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let by = event.by.as_ref().map(|by| format!(" (by {by})")).unwrap_or_default();
+    format!("  {}  {name}{}  {before} to {after}{reason}{by}\n", event.time, event.action.word())
+}
+
+/// The late value of a policy, or what may have been meant.
+fn late_of<'p>(policy: &'p Policy, name: &str) -> Result<&'p LateValue, Stop> {
+    let late = policy.late_value(name).ok_or_else(|| {
+        let near = policy::nearest(name, policy.late_values.iter().map(|late| late.name.as_str()));
+        let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        Stop::usage(anyhow!("the policy has no late value {name}{hint}"))
+    })?;
+    match late.pin {
+        PinMode::Follow => {
+            Err(Stop::usage(anyhow!("{name} follows its source (pin: follow), so a pin would not be used")))
+        }
+        PinMode::Once | PinMode::Manual => Ok(late),
+    }
 }
 
 fn set(
@@ -181,86 +292,170 @@ fn set(
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
     said(reason)?;
-    let late = policy.late_values.iter().find(|late| late.name == *name).ok_or_else(|| {
-        let near = policy::nearest(name, policy.late_values.iter().map(|late| late.name.as_str()));
-        let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        Stop::usage(anyhow!("the policy has no late value {name}{hint}"))
-    })?;
-    if late.pin == PinMode::Follow {
-        return Err(Stop::usage(anyhow!("{name} follows its source (pin: follow), so a pin would not be used")));
-    }
-    let value = match value.as_str() {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin()
-                .lock()
-                .read_to_string(&mut text)
-                .context("cannot read standard input")
-                .map_err(Stop::usage)?;
-            text.trim().to_owned()
+    let late = late_of(policy, name)?;
+    let value = typed(value)?;
+    fits(policy, late, &value)?;
+    // What the source says now is known to whoever sets another value; only what it says later is news.
+    let says = known.said(name, outside).and_then(|settled| settled.value).filter(|says| *says != value);
+    write(known, policy, late, Moved { value, over: says, from: ("set by hand".to_owned(), None), reason }, outside)
+}
+
+fn repin(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    [name, reason]: [&String; 2],
+    value: Option<&str>,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
+    said(reason)?;
+    let late = late_of(policy, name)?;
+    let says = known.said(name, outside);
+    let (value, from, over) = match value {
+        Some(value) => {
+            let value = typed(value)?;
+            let over = says.and_then(|settled| settled.value).filter(|says| *says != value);
+            (value, ("set by hand".to_owned(), None), over)
         }
-        value => value.to_owned(),
+        None => {
+            let settled = says.ok_or_else(|| {
+                Stop::undecided(anyhow!(
+                    "{name}: no source has a value that could be pinned; rollgate pin verify {name} says why"
+                ))
+            })?;
+            (settled.value.unwrap_or_default(), (settled.source, None), None)
+        }
     };
     fits(policy, late, &value)?;
-    let secret = is_secret(late);
-    let time = known.now();
+    write(known, policy, late, Moved { value, over, from, reason }, outside)
+}
+
+/// Says where pins were looked at or written, beside what is printed.
+fn at(place: &str, outside: &mut Outside<'_>) {
+    // Who closed standard error still gets what was asked for.
+    drop(writeln!(outside.err, "rollgate: pins in {place}"));
+}
+
+/// A pin that a person moves.
+struct Moved<'a> {
+    value: String,
+    /// What the source says at the same time, where that is something else.
+    over: Option<String>,
+    /// Source and path.
+    from: (String, Option<String>),
+    reason: &'a str,
+}
+
+/// Writes a pin that a person moves, and says where.
+fn write(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    late: &LateValue,
+    moved: Moved<'_>,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
+    let (name, time, secret) = (&late.name, known.now(), late.is_secret());
+    let stored = |text: String, salt: &str| match secret {
+        true => seal(&text, &format!("{name}|{salt}|{time}")),
+        false => text,
+    };
     let pin = Pin {
         name: name.clone(),
-        value: if secret { seal(&value, &format!("{name}|by hand|{time}")) } else { value },
+        value: stored(late::kind::normal(late.kind, &moved.value), "by hand"),
         secret,
-        source: "set by hand".to_owned(),
-        path: String::new(),
+        kind: Some(late.kind),
+        source: moved.from.0,
+        path: moved.from.1.unwrap_or_default(),
         uid: None,
         resource_version: None,
         time,
-        reason: Some(reason.clone()),
+        by: known.author(),
+        policy: Some(known.digest().to_owned()),
+        over: moved.over.map(|over| stored(over, "over")),
+        reason: Some(moved.reason.to_owned()),
     };
     let before = known.update(|book| {
-        let before = book.get(name).map(shown);
+        let before = book.get(name).map(|old| shown(policy, old));
         book.set(pin.clone());
         Ok(before)
     })?;
     let before = before.ok_or_else(|| nowhere(name))?.unwrap_or_else(|| "nothing".to_owned());
-    print(outside, &format!("{name}: {before} to {}\n", shown(&pin)))
+    at(&known.place(), outside);
+    print(outside, &format!("{name}: {before} to {}\n", shown(policy, &pin)))
 }
 
-fn unset(known: &mut Known<'_>, name: &str, reason: &str, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+/// A value as it was typed; `-` reads it from standard input, so that no shell remembers it.
+fn typed(value: &str) -> Result<String, Stop> {
+    if value != "-" {
+        return Ok(value.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text).context("cannot read standard input").map_err(Stop::usage)?;
+    Ok(text.trim().to_owned())
+}
+
+fn unset(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    name: &str,
+    reason: &str,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
     said(reason)?;
-    let time = known.now();
+    let (time, by) = (known.now(), known.author());
     // A pin that is not there is the user's mistake, not a doubt.
     if known.pins()?.get(name).is_none() {
-        return Err(Stop::usage(anyhow!("{name} is not pinned; rollgate pin list shows what is")));
+        return Err(Stop::usage(anyhow!("{name} is not pinned in {}; rollgate pin list shows what is", known.place())));
     }
-    let pin = known.update(|book| book.unset(name, reason, time))?.ok_or_else(|| nowhere(name))?;
-    print(outside, &format!("{name}: {} to nothing\n", shown(&pin)))
+    let pin = known.update(|book| book.unset(name, reason, time, by.clone()))?.ok_or_else(|| nowhere(name))?;
+    at(&known.place(), outside);
+    print(outside, &format!("{name}: {} to nothing\n", shown(policy, &pin)))
 }
 
-fn verify(known: &mut Known<'_>, policy: &Policy, names: &[String], outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn verify(
+    known: &mut Known<'_>,
+    policy: &Policy,
+    names: &[String],
+    as_json: bool,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
     let all = || policy.late_values.iter().map(|late| late.name.clone()).collect::<BTreeSet<_>>();
-    if let Some(name) = names.iter().find(|name| !policy.late_values.iter().any(|late| late.name == **name)) {
+    if let Some(name) = names.iter().find(|name| policy.late_value(name).is_none()) {
         return Err(Stop::usage(anyhow!("the policy has no late value {name}")));
     }
     let asked = if names.is_empty() { all() } else { names.iter().cloned().collect() };
     let pinned: BTreeSet<String> = known.pins()?.pins().iter().map(|pin| pin.name.clone()).collect();
     let mut worst = Decision::Allow;
+    let mut told = Vec::new();
     for one in known.settle(&asked, outside)? {
-        let name = &one.name;
-        let (decision, text) = match one.state {
-            _ if !pinned.contains(name) => (Decision::Allow, "is not pinned".to_owned()),
-            LateState::Differs => (Decision::Hold, one.reason.map(|reason| reason.message).unwrap_or_default()),
-            LateState::Pinned if one.warning.is_none() && one.source != "pin" => {
-                (Decision::Allow, format!("is what {} says", one.source))
-            }
-            LateState::Resolved => (Decision::Allow, "follows its source, the pin is not used".to_owned()),
-            _ => {
-                let why = one.warning.or_else(|| one.reason.map(|reason| reason.message));
-                (Decision::Undecided, why.unwrap_or_else(|| "its source is out of reach".to_owned()))
-            }
-        };
+        let name = one.name.clone();
+        let (decision, state, text) = verified(one, &pinned);
         worst = worst.max(decision);
-        print(outside, &format!("{name}: {text}\n"))?;
+        match as_json {
+            true => told.push(json!({"name": name, "state": state, "message": text})),
+            false => drop(print(outside, &format!("{name}: {text}\n"))?),
+        }
+    }
+    match as_json {
+        true => drop(print(outside, &format!("{:#}\n", json!({"place": known.place(), "pins": told})))?),
+        false => at(&known.place(), outside),
     }
     Ok(verdict::exit(worst))
+}
+
+/// How one pin stands to its source: the decision, the state, and a sentence.
+fn verified(one: Settled, pinned: &BTreeSet<String>) -> (Decision, &'static str, String) {
+    match one.state {
+        _ if !pinned.contains(&one.name) => (Decision::Allow, "not-pinned", "is not pinned".to_owned()),
+        LateState::Differs => (Decision::Hold, "differs", one.reason.map(|reason| reason.message).unwrap_or_default()),
+        LateState::Pinned if one.warning.is_none() && one.source != "pin" => {
+            (Decision::Allow, "agrees", format!("is what {} says", one.source))
+        }
+        LateState::Resolved => (Decision::Allow, "follows", "follows its source, the pin is not used".to_owned()),
+        _ => {
+            let why = one.warning.or_else(|| one.reason.map(|reason| reason.message));
+            (Decision::Undecided, "not-compared", why.unwrap_or_else(|| "its source is out of reach".to_owned()))
+        }
+    }
 }
 
 /// Whether a value may be pinned at all.
@@ -270,11 +465,6 @@ fn fits(policy: &Policy, late: &LateValue, value: &str) -> Result<(), Stop> {
         return Err(Stop::usage(anyhow!("{}: that only says \"not known yet\"; pin a true value", late.name)));
     }
     late::kind::check(late, value).map_err(|why| Stop::usage(anyhow!("{}: the value {why}", late.name)))
-}
-
-/// Whether one of its sources is a Secret.
-fn is_secret(late: &LateValue) -> bool {
-    late.from.iter().filter_map(|from| from.object.as_ref()).any(late::is_secret)
 }
 
 fn said(reason: &str) -> Result<(), Stop> {
@@ -292,28 +482,44 @@ const SECRET: &str = "(secret)";
 const PROOF: &str = "writing to a string cannot fail";
 
 /// A value of the history as it may be shown.
-fn masked(text: Option<&str>) -> Option<&str> {
-    text.map(|text| if is_seal(text) { SECRET } else { text })
+fn masked<'t>(policy: &Policy, name: &str, text: Option<&'t str>) -> Option<&'t str> {
+    let secret = policy.late_value(name).is_some_and(LateValue::is_secret);
+    text.map(|text| if secret || is_seal(text) { SECRET } else { text })
 }
 
 fn is_seal(text: &str) -> bool {
     text.starts_with("sealed:")
 }
 
-/// The value of a pin as it may be shown.
-fn shown(pin: &Pin) -> String {
-    if pin.secret || is_seal(&pin.value) { SECRET.to_owned() } else { pin.value.clone() }
+/// Whether the value of a pin is never shown, also where it was written down before the policy said so.
+fn is_hidden(policy: &Policy, pin: &Pin) -> bool {
+    pin.secret || is_seal(&pin.value) || policy.late_value(&pin.name).is_some_and(LateValue::is_secret)
 }
 
-fn place(pin: &Pin) -> String {
+/// The value of a pin as it may be shown.
+fn shown(policy: &Policy, pin: &Pin) -> String {
+    if is_hidden(policy, pin) { SECRET.to_owned() } else { pin.value.clone() }
+}
+
+fn origin(pin: &Pin) -> String {
     if pin.path.is_empty() { pin.source.clone() } else { format!("{} at {}", pin.source, pin.path) }
 }
 
 /// A pin as JSON, without a secret value.
-fn told(pin: &Pin) -> Value {
+fn told(policy: &Policy, pin: &Pin) -> Value {
     let mut value = json!(pin);
-    value["value"] = json!(if pin.secret { None } else { Some(&pin.value) });
+    if is_hidden(policy, pin) {
+        value["value"] = Value::Null;
+        value["over"] = Value::Null;
+    }
     value
+}
+
+/// An event as JSON, without a secret value.
+fn told_event(policy: &Policy, event: &Event) -> Value {
+    json!({"time": event.time, "name": event.name, "action": event.action,
+        "before": masked(policy, &event.name, event.before.as_deref()),
+        "after": masked(policy, &event.name, event.after.as_deref()), "reason": event.reason, "by": event.by})
 }
 
 fn print(outside: &mut Outside<'_>, text: &str) -> Result<Exit, Stop> {

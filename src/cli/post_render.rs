@@ -9,6 +9,7 @@ use super::run::{self, Look, Seen, Setup, Untold};
 use super::{Outside, Stop, plan};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::pin::{self, Pin};
 use crate::pipeline::{self, Judgement};
 use crate::report::{Report, human};
 use crate::verdict;
@@ -80,8 +81,10 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
     if !writes || judgement.pins.is_empty() {
         return Ok(());
     }
+    let sign = |pin: Pin| pin.signed(pin::author(&setup.env), &setup.policy_report.digest);
+    let pins: Vec<Pin> = judgement.pins.iter().cloned().map(sign).collect();
     if let Some(store) = setup.pin_file() {
-        store.update(|book| book.record(&judgement.pins)).map_err(Stop::undecided)?;
+        store.update(|book| book.record(&pins)).map_err(Stop::undecided)?;
     } else if let Some(store) = &setup.policy.pins.store {
         let name = store.strip_prefix("configmap/").unwrap_or(store);
         let cluster = seen.cluster.as_ref().ok_or_else(|| {
@@ -91,7 +94,7 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
         })?;
         let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
         let store = crate::pin::ConfigMapStore::new(cluster.client().clone(), namespace, name);
-        run::runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
+        run::runtime()?.block_on(store.update(|book| book.record(&pins))).map_err(Stop::undecided)?;
     }
     Ok(())
 }

@@ -273,7 +273,7 @@ impl Look<'_> {
     /// What this machine knows of late values and pins.
     fn local(&self, names: &BTreeSet<String>, world: &mut World) -> Result<(), Stop> {
         let setup = self.setup;
-        world.readings.extend(late::local(&setup.policy, names, &setup.policy_folder, &setup.env));
+        world.readings.extend(runtime()?.block_on(late::local(&setup.policy, names, &setup.policy_folder, &setup.env)));
         world.readings.sort_by_key(|reading| reading.place);
         if let Some(store) = setup.pin_file() {
             let book = store.read().map_err(Stop::undecided)?;
@@ -390,6 +390,7 @@ fn readings(
             match source.map(|source| &source.answer) {
                 Some(Answer::Found(value)) => late::reading(wanted, Ok(Some(value))),
                 Some(Answer::Absent) => late::reading(wanted, Ok(None)),
+                Some(Answer::NoKind) => late::no_kind(wanted),
                 Some(Answer::Unread(unread)) => {
                     late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy)))
                 }
@@ -402,7 +403,7 @@ fn readings(
 /// The pins of a ConfigMap store; one that could not be read is a doubt.
 fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
     match answer {
-        None | Some(Answer::Absent) => Vec::new(),
+        None | Some(Answer::Absent | Answer::NoKind) => Vec::new(),
         Some(Answer::Unread(why)) => {
             unread.push(why);
             Vec::new()

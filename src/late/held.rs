@@ -77,7 +77,7 @@ pub(super) fn object<'l>(live: &'l Inventory, key: &Key) -> Option<&'l Object> {
 }
 
 /// For each node the node above it and the step between them.
-fn parents(tree: &Tree<'_>) -> HashMap<NodeId, (NodeId, Segment)> {
+pub(super) fn parents(tree: &Tree<'_>) -> HashMap<NodeId, (NodeId, Segment)> {
     let mut parents = HashMap::new();
     for node in tree.nodes() {
         match tree.node(node).kind {
@@ -99,7 +99,7 @@ fn parents(tree: &Tree<'_>) -> HashMap<NodeId, (NodeId, Segment)> {
 }
 
 /// The way from the top to a node.
-fn path(parents: &HashMap<NodeId, (NodeId, Segment)>, node: NodeId) -> Vec<Segment> {
+pub(super) fn path(parents: &HashMap<NodeId, (NodeId, Segment)>, node: NodeId) -> Vec<Segment> {
     let mut path = Vec::new();
     let mut at = node;
     while let Some((above, step)) = parents.get(&at) {

@@ -1,8 +1,10 @@
 //! What a late value must look like. Messages never hold the value itself, so that they also fit a secret one.
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use ipnet::IpNet;
+use regex::Regex;
 
 use crate::policy::{LateValue, ValueType};
 
@@ -17,6 +19,12 @@ impl ValueType {
             Self::Url => "url",
             Self::Uuid => "uuid",
             Self::Integer => "integer",
+            Self::Boolean => "boolean",
+            Self::Quantity => "quantity",
+            Self::Duration => "duration",
+            Self::Pem => "pem",
+            Self::Sha256 => "sha256",
+            Self::Enum => "enum",
             Self::String => "string",
         }
     }
@@ -29,6 +37,9 @@ impl ValueType {
 pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err("holds control characters".to_owned());
+    }
+    if value.kind == ValueType::Enum && !value.values.iter().any(|one| one == text) {
+        return Err(format!("is none of {}", value.values.join(", ")));
     }
     if !fits(value.kind, text) {
         return Err(format!("is not of type {}", value.kind.word()));
@@ -59,7 +70,55 @@ fn fits(kind: ValueType, text: &str) -> bool {
             let padded = digits.len() > 1 && digits.starts_with('0');
             !digits.is_empty() && !padded && digits.bytes().all(|byte| byte.is_ascii_digit())
         }
-        ValueType::String => true,
+        ValueType::Boolean => ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word)),
+        ValueType::Quantity => QUANTITY.is_match(text),
+        ValueType::Duration => text == "0" || DURATION.is_match(text),
+        ValueType::Pem => is_pem(text),
+        ValueType::Sha256 => {
+            let digits = text.strip_prefix("sha256:").unwrap_or(text);
+            digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        ValueType::Enum | ValueType::String => true,
+    }
+}
+
+/// As `resource.ParseQuantity` of apimachinery reads one.
+static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\A[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\z")
+        .expect("a regular expression of ours")
+});
+
+/// As `time.ParseDuration` of Go reads one.
+static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\A[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+\z")
+        .expect("a regular expression of ours")
+});
+
+/// Blocks of RFC 7468 with nothing between them.
+fn is_pem(text: &str) -> bool {
+    let mut rest = text.trim();
+    while let Some(block) = rest.strip_prefix("-----BEGIN ") {
+        let Some((label, body)) = block.split_once("-----") else { return false };
+        let Some((letters, after)) = body.split_once(&format!("-----END {label}-----")) else { return false };
+        if letters.trim().is_empty() || letters.contains("-----") {
+            return false;
+        }
+        rest = after.trim_start();
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The one spelling of a value: what is written and pinned, so that a source that only spells anew changes nothing.
+#[must_use]
+pub fn normal(kind: ValueType, text: &str) -> String {
+    match kind {
+        ValueType::Ip => text.parse::<IpAddr>().map_or_else(|_| text.to_owned(), |address| address.to_string()),
+        ValueType::Cidr => text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |network| network.to_string()),
+        ValueType::Hostname | ValueType::Uuid | ValueType::Boolean | ValueType::Sha256 => text.to_ascii_lowercase(),
+        _ => text.to_owned(),
     }
 }
 
@@ -108,6 +167,7 @@ fn lies_within(text: &str, within: &str) -> bool {
 /// Whether two spellings mean the same value, so that a source that only spells anew has not moved.
 #[must_use]
 pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
+    let bare = |text: &'_ str| text.strip_prefix("sha256:").unwrap_or(text).to_owned();
     let parsed = match kind {
         ValueType::Ip => {
             left.parse::<IpAddr>().ok().zip(right.parse::<IpAddr>().ok()).map(|(left, right)| left == right)
@@ -117,7 +177,9 @@ pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
         }
         ValueType::Hostname => Some(left.eq_ignore_ascii_case(right)),
         ValueType::Uuid => Some(left.replace('-', "").eq_ignore_ascii_case(&right.replace('-', ""))),
-        ValueType::Url | ValueType::Integer | ValueType::String => None,
+        ValueType::Boolean => Some(left.eq_ignore_ascii_case(right)),
+        ValueType::Sha256 => Some(bare(left).eq_ignore_ascii_case(&bare(right))),
+        _ => None,
     };
     parsed.unwrap_or(left == right)
 }
@@ -126,9 +188,29 @@ pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
 mod tests {
     use super::*;
 
+    const SHA: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    const PREFIXED: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    #[test]
+    fn a_value_has_one_spelling() {
+        for (kind, text, normal) in [
+            (ValueType::Ip, "FD00:0:0::7", "fd00::7"),
+            (ValueType::Hostname, "API.Demo", "api.demo"),
+            (ValueType::Boolean, "True", "true"),
+            (ValueType::String, "As It Is", "As It Is"),
+        ] {
+            assert_eq!(super::normal(kind, text), normal);
+        }
+        assert!(same(ValueType::Sha256, SHA, PREFIXED));
+        let mut value = value(ValueType::Enum);
+        value.values = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(check(&value, "a"), Ok(()));
+        assert_eq!(check(&value, "c"), Err("is none of a, b".to_owned()));
+    }
+
     #[test]
     fn each_type_takes_its_own_and_refuses_its_neighbours() {
-        use ValueType::{Cidr, Hostname, Integer, Ip, String, Url, Uuid};
+        use ValueType::{Boolean, Cidr, Duration, Hostname, Integer, Ip, Pem, Quantity, Sha256, String, Url, Uuid};
         for (kind, good, bad) in [
             (Ip, &["10.0.3.7", "fd00::1"][..], &["10.0.3", "10.0.3.07", "10.0.3.7/32", "vip", "10.0.3.7:6443", ""][..]),
             (Cidr, &["10.0.0.0/16", "fd00::/64"], &["10.0.0.0", "10.0.0.0/33", "x/8"]),
@@ -148,6 +230,15 @@ mod tests {
                 &["6f1d2c3b", "6f1d2c3b-0000-4000-8000-00000000abcg"],
             ),
             (Integer, &["0", "-5", "184467440737095516160"], &["", "-", "1.5", "1e3", "007", "+1"]),
+            (Boolean, &["true", "False"], &["yes", "1", ""]),
+            (Quantity, &["1", "500m", "1.5Gi", "1e3", ".5"], &["1 Gi", "1GiB", "", "x"]),
+            (Duration, &["0", "10m", "1h30m", "1.5s", "300ms"], &["10", "1d", "m", ""]),
+            (Sha256, &[SHA, PREFIXED], &["sha256:12", "e3b0", ""]),
+            (
+                Pem,
+                &["-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"],
+                &["MIIB", "-----BEGIN CERTIFICATE-----\nMIIB\n", "-----BEGIN A-----\nx\n-----END B-----"],
+            ),
             (String, &["anything at all"], &["bell\u{7}"]),
         ] {
             let value = value(kind);

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::ops::Range;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
 use super::{context, token};
 use crate::yaml;
@@ -62,12 +62,19 @@ fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
         for range in token::places(text.as_bytes(), target.placeholder) {
             found.push(placed(text, range, target));
         }
+        // In the query of a URL the marks around a placeholder are written as numbers.
+        if let Some(escaped) = percent(target.placeholder) {
+            for range in token::places(text.as_bytes(), &escaped) {
+                let new = target.with.map(|with| percent(with).unwrap_or_else(|| with.to_owned()));
+                found.push(Spot { range, values: vec![target.value], new, refused: None });
+            }
+        }
     }
     if depth < MOST_LAYERS {
         match wrapped(text, targets, depth) {
             Some(spot) => found.push(spot),
             None => found.extend(
-                runs(text.as_bytes(), shortest(targets))
+                every_run(text.as_bytes(), shortest(targets))
                     .filter_map(|range| opened(&text[range.clone()], range, targets, depth)),
             ),
         }
@@ -97,9 +104,30 @@ fn placed(text: &str, range: Range<usize>, target: &Target<'_>) -> Spot {
 
 /// Opens one run of base64 characters.
 fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
-    let layer = STANDARD.decode(run).ok()?;
+    let alphabet = alphabet(run);
+    let layer = alphabet.decode(run).ok()?;
     let Inside { values, new, refused } = inside(&layer, targets, depth)?;
-    Some(Spot { range, values, new: new.map(|bytes| STANDARD.encode(bytes)), refused })
+    Some(Spot { range, values, new: new.map(|bytes| alphabet.encode(bytes)), refused })
+}
+
+/// The alphabet that a run is written in: the one of URLs or the usual one, with padding or without.
+fn alphabet(run: &str) -> &'static GeneralPurpose {
+    match (run.contains(['-', '_']), run.len().is_multiple_of(4)) {
+        (false, true) => &STANDARD,
+        (false, false) => &STANDARD_NO_PAD,
+        (true, true) => &URL_SAFE,
+        (true, false) => &URL_SAFE_NO_PAD,
+    }
+}
+
+/// A text with its marks as the query of a URL writes them; `None` where it has none (RFC 3986, section 2.3).
+fn percent(text: &str) -> Option<String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    if text.bytes().all(plain) {
+        return None;
+    }
+    let write = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    Some(text.bytes().map(write).collect())
 }
 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
@@ -135,7 +163,7 @@ struct Inside {
 /// The text that is packed in a run of base64 characters, also where that is broken into lines.
 pub(super) fn open(run: &str) -> Option<String> {
     let joined: String = run.split_ascii_whitespace().collect();
-    content(&STANDARD.decode(joined).ok()?).map(Cow::into_owned)
+    content(&alphabet(&joined).decode(&joined).ok()?).map(Cow::into_owned)
 }
 
 /// Hands a text and every text that is packed in it to `see`.
@@ -200,13 +228,41 @@ fn shortest(targets: &[Target<'_>]) -> usize {
 
 /// Whether raw bytes of a document hold a layer with a placeholder in it, or one that only a reader can put together.
 pub(super) fn suspect(document: &[u8], targets: &[Target<'_>]) -> bool {
-    let letters = |line: &[u8]| line.len() >= 16 && line.iter().all(|byte| is_base64(*byte) || *byte == b'=');
+    let letters = |line: &[u8]| line.len() >= 8 && line.iter().all(|byte| is_base64(*byte) || *byte == b'=');
     let looked = |range: Range<usize>| {
         let run = std::str::from_utf8(&document[range.clone()]).unwrap_or_default();
         opened(run, range, targets, 0).is_some()
     };
     document.split(|byte| *byte == b'\n').any(|line| letters(line.trim_ascii()))
-        || runs(document, shortest(targets)).any(looked)
+        || every_run(document, shortest(targets)).any(looked)
+}
+
+/// The runs of base64 of every alphabet, with padding and without.
+fn every_run(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    runs(text, shortest).chain(loose_runs(text, shortest.saturating_sub(2)))
+}
+
+/// The runs that only the alphabet of URLs or a missing padding explains.
+fn loose_runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let loose = |byte: &u8| is_base64(*byte) || matches!(byte, b'-' | b'_');
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at + text[at..].iter().position(loose)?;
+            let end = start + text[start..].iter().position(|byte| !loose(byte)).unwrap_or(text.len() - start);
+            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            at = end + padding;
+            let run = &text[start..end];
+            let of_urls = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
+            let padded = (end + padding - start).is_multiple_of(4);
+            let end = if padded { end + padding } else { end };
+            // A whole run of the usual alphabet has been looked at.
+            if end - start >= shortest && (of_urls || !padded) && (end - start) % 4 != 1 {
+                return Some(start..end);
+            }
+        }
+        None
+    })
 }
 
 /// The longest runs of base64 characters with their padding.
@@ -298,6 +354,25 @@ mod tests {
         let content = "#cloud-config\nwrite_files:\n- path: /etc/vip\n  content: 10.0.3.7\n".repeat(3);
         let packed = "H4sIAAAAAAAC/8XLywmAMAwA0HumCPTcj3gQsoxITDVQ2qJR19ctvL/nuLRr9dxq1g2eQ03mrEVOAo99sZ0winG8tQPix0yqEQ4ppDCGCdzP/wU5p5nbwAAAAA==";
         assert_eq!(STANDARD.encode(zip(content.as_bytes())), packed);
+    }
+
+    #[test]
+    fn base64_of_urls_and_without_padding_is_opened_and_closed_as_it_was() {
+        for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
+            for before in ["a 55.55.55.55", "a 55.55.55.55?", "a 55.55.55.55??", "\u{7ff}\u{7fe}~~ 55.55.55.55 \u{7ff}"]
+            {
+                let after = before.replace(VIP, TRUE_VIP);
+                let text = replaced(&format!("k: {} end", engine.encode(before)));
+                assert_eq!(text, (format!("k: {} end", engine.encode(after)), 1), "{before}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_placeholder_in_a_query_is_written_as_a_query_writes() {
+        let targets = [Target { value: 0, placeholder: "@@V@@", with: Some("a b") }];
+        let text = "https://x/?q=%40%40V%40%40&r=@@V@@";
+        assert_eq!(apply(text, &spots(text, &targets)), "https://x/?q=a%20b&r=a b");
     }
 
     #[test]

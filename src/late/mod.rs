@@ -3,9 +3,11 @@
 
 mod context;
 mod document;
+mod fields;
 mod held;
 pub mod kind;
 mod layers;
+mod local;
 mod resolve;
 mod settle;
 mod signs;
@@ -15,7 +17,9 @@ pub mod template;
 pub mod token;
 pub mod wait;
 
+pub use fields::{Kept, keep};
+pub use local::local;
 pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
-pub use settle::{Evidence, Reach, Settled, settle};
-pub use sources::{Wanted, describe, extract, is_secret, local, reading, wanted, within};
+pub use settle::{Evidence, NOTHING_HIDDEN, Reach, Settled, settle};
+pub use sources::{Wanted, describe, extract, no_kind, reading, wanted, within};
 pub use stream::{needed, standing};

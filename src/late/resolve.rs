@@ -2,6 +2,7 @@
 //! What goes out holds no placeholder of a value that is known, or there is a reason that says where it still stands.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -117,12 +118,14 @@ pub fn resolve<'s>(
 ) -> Resolution<'s> {
     let blank = stream::targets(policy, &[]);
     let found = stream::search(stream, &blank);
+    let hidden = into_secrets(policy, &found);
     let evidence = Evidence {
         readings: &world.readings,
         pins: &world.pins,
         namespace: world.host.namespace.as_deref(),
         now: world.now,
         reach,
+        hidden: &hidden,
     };
     let needed = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
     let settled: Vec<Option<Settled>> = policy
@@ -149,6 +152,16 @@ pub fn resolve<'s>(
     resolution.findings.extend(filled.findings.into_iter().chain(signs.findings));
     resolution.bytes = filled.bytes;
     resolution
+}
+
+/// The late values that are secret because they are written into a Secret.
+fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
+    let secrets = found
+        .marked
+        .iter()
+        .filter(|marked| marked.key().is_some_and(|key| key.group.is_empty() && key.kind == "Secret"));
+    let values = secrets.flat_map(stream::Marked::values).filter_map(|value| policy.late_values.get(value));
+    values.filter(|value| value.is_secret_in_a_secret()).map(|value| value.name.clone()).collect()
 }
 
 /// A stream with what is known filled in.
@@ -234,6 +247,7 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
                 value: None,
                 source: None,
                 places: 0,
+                attempts: Vec::new(),
             });
             continue;
         };
@@ -249,6 +263,7 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
             places: if settled.value.is_some() { places } else { 0 },
             value: settled.value.filter(|_| !settled.secret),
             source: Some(settled.source).filter(|source| !source.is_empty()),
+            attempts: settled.attempts,
         });
         resolution.reasons.extend(settled.reason);
         resolution.warnings.extend(settled.warning);

@@ -1,18 +1,15 @@
-//! What the sources of late values give: files and variables of this machine, fields of objects.
+//! What the sources of late values give that are fields of objects, in a cluster or among files.
 //! A source that has nothing is absent; one that cannot be read, or gives several values, is doubt.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use serde_json::Value;
 
 use crate::object::{Inventory, Key, Object};
-use crate::policy::{LateValue, ObjectSource, Policy, Source};
-use crate::world::SourceReading;
-
-/// Most bytes that a file source may have; a value is a line, not a document.
-const MOST_BYTES: u64 = 64 * 1024;
+use crate::policy::{LateValue, ObjectSource, Policy, Selector, Source};
+use crate::world::{Gap, SourceReading};
 
 /// An object that has to be read for a late value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,49 +46,86 @@ pub fn wanted<'p>(policy: &'p Policy, names: &BTreeSet<String>, namespace: Optio
     list
 }
 
-/// Reads the `file` and `env` sources of the late values with these names. Relative files start from `folder`, that of the policy.
-#[must_use]
-pub fn local(
-    policy: &Policy,
-    names: &BTreeSet<String>,
-    folder: &Path,
-    env: &BTreeMap<String, String>,
-) -> Vec<SourceReading> {
-    let mut list = Vec::new();
-    for (value, place, from) in each(policy, names) {
-        let (found, unread) = match (&from.file, &from.env) {
-            (Some(file), _) => match read_file(&folder.join(file)) {
-                Ok(found) => (found, None),
-                Err(why) => (None, Some(why)),
-            },
-            (_, Some(name)) => (env.get(name).cloned(), None),
-            _ => continue,
-        };
-        list.push(SourceReading { found: tidy(found), unread, ..blank(value, place, from, None) });
-    }
-    list
-}
-
-/// What one object gave, for whoever reads the cluster: `object` is the object, `None` where it is known not to be there,
-/// or why it could not be read.
+/// What one object gave, for whoever reads the cluster: `object` is the object, or the list that a selector found; `None` where it
+/// is known not to be there, or why it could not be read.
 #[must_use]
 pub fn reading(wanted: &Wanted<'_>, object: Result<Option<&Value>, String>) -> SourceReading {
     let from = &wanted.value.from[wanted.place];
     let mut reading = blank(wanted.value, wanted.place, from, wanted.namespace.as_deref());
-    match object {
-        Err(why) => reading.unread = Some(why),
+    match object.and_then(|object| object.map_or(Ok(None), |object| only(wanted.source, object))) {
+        Err(why) => {
+            // The API server's own word for a missing right, as whoever read it passes it on.
+            reading.gap = why.starts_with("forbidden").then_some(Gap::Forbidden);
+            reading.unread = Some(why);
+        }
         Ok(None) => {}
         Ok(Some(object)) => {
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
             reading.uid = text("/metadata/uid");
             reading.resource_version = text("/metadata/resourceVersion");
+            reading.clone_of = clone_of(object);
             match extract(object, wanted.source) {
+                Ok(None) => reading.gap = Some(Gap::KeyMissing(keys_beside(object, &wanted.source.path))),
                 Ok(found) => reading.found = tidy(found),
                 Err(why) => reading.unread = Some(why),
             }
         }
     }
     reading
+}
+
+/// What a source gave whose kind the API server does not know.
+#[must_use]
+pub fn no_kind(wanted: &Wanted<'_>) -> SourceReading {
+    SourceReading { gap: Some(Gap::KindUnknown), ..reading(wanted, Ok(None)) }
+}
+
+/// The one object that a selector found; several are no choice of ours.
+fn only<'v>(source: &ObjectSource, found: &'v Value) -> Result<Option<&'v Value>, String> {
+    let Some(selector) = &source.selector else { return Ok(Some(found)) };
+    let items = found.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    match items {
+        [] => Ok(None),
+        [one] => Ok(Some(one)),
+        several => {
+            let names: Vec<&str> =
+                several.iter().filter_map(|item| item.pointer("/metadata/name").and_then(Value::as_str)).collect();
+            Err(format!(
+                "{} objects have the labels {selector}: {}; make the selector find one",
+                names.len(),
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+/// Labels and annotations by which the tools that copy objects from namespace to namespace mark their copies.
+const CLONES: [(&str, &str, &str); 4] = [
+    ("labels", "generate.kyverno.io/source-uid", "Kyverno"),
+    ("labels", "generate.kyverno.io/clone-source", "Kyverno"),
+    ("annotations", "reflector.v1.k8s.emberstack.com/reflects", "Reflector"),
+    ("annotations", "replicator.v1.mittwald.de/replicated-from-version", "kubernetes-replicator"),
+];
+
+/// Who made the object as a copy of another one, where its marks say so.
+fn clone_of(object: &Value) -> Option<String> {
+    let mark = |field: &str, name: &str| object.get("metadata")?.get(field)?.get(name)?.as_str();
+    let (field, name, tool) = CLONES.iter().find(|(field, name, _)| mark(field, name).is_some())?;
+    let source = ["generate.kyverno.io/source-namespace", "generate.kyverno.io/source-name"]
+        .map(|name| mark("labels", name).unwrap_or_default());
+    match (*tool, source) {
+        ("Kyverno", [namespace, name]) if !name.is_empty() => Some(format!("a copy by Kyverno of {namespace}/{name}")),
+        ("Reflector", _) => Some(format!("a copy by Reflector of {}", mark(field, name).unwrap_or_default())),
+        (tool, _) => Some(format!("a copy by {tool}")),
+    }
+}
+
+/// The keys that stand where the last step of a path finds none; a few of them, as a hint.
+pub(super) fn keys_beside(object: &Value, path: &str) -> Vec<String> {
+    let above = path.rfind(['.', '[']).map(|at| &path[..at]).filter(|above| !above.is_empty());
+    let nodes = above.and_then(|above| jsonpath_rust::query::js_path(above, object).ok()).unwrap_or_default();
+    let map = nodes.first().and_then(|node| node.val.as_object());
+    map.into_iter().flat_map(|map| map.keys().take(12).cloned()).collect()
 }
 
 /// What the objects of an inventory (an old render, a snapshot, files) give. An object that is not in it is absent.
@@ -106,6 +140,11 @@ pub fn within(
     let mut list = Vec::new();
     for wanted in wanted(policy, names, namespace) {
         let key = wanted.key();
+        let selector = wanted.source.selector.as_deref().and_then(|text| Selector::parse(text).ok());
+        if let Some(selector) = &selector {
+            list.push(selected(&wanted, &key, selector, live));
+            continue;
+        }
         let fits = |other: &Key| {
             other.group == key.group
                 && other.kind == key.kind
@@ -126,47 +165,77 @@ pub fn within(
     list
 }
 
+/// What the objects of an inventory give that a selector finds.
+fn selected(wanted: &Wanted<'_>, key: &Key, selector: &Selector, live: &Inventory) -> SourceReading {
+    let alike = live.objects().iter().filter(|object| {
+        let other = &object.key;
+        other.group == key.group
+            && other.kind == key.kind
+            && (other.namespace.is_none() || key.namespace.is_none() || other.namespace == key.namespace)
+    });
+    let items: Vec<Value> = alike
+        .filter_map(|object| object.value().ok())
+        .filter(|value| selector.fits(value))
+        .map(Cow::into_owned)
+        .collect();
+    reading(wanted, Ok(Some(&serde_json::json!({ "items": items }))))
+}
+
 /// The text that an object holds at the path of the source: text as it is, numbers and booleans as they are written,
 /// data of a Secret decoded. `None` where nothing stands there.
 ///
 /// # Errors
 /// When the path is no JSONPath, finds several values, or finds a map or a list.
 pub fn extract(object: &Value, source: &ObjectSource) -> Result<Option<String>, String> {
-    let path = &source.path;
-    let mut nodes = jsonpath_rust::query::js_path(path, object)
+    let Some((text, way)) = at_path(object, &source.path)? else { return Ok(None) };
+    if source.is_secret() && way.starts_with("$['data']") { decode(&text).map(Some) } else { Ok(Some(text)) }
+}
+
+/// The text at a path of a tree, and the way to it.
+///
+/// # Errors
+/// When the path is no JSONPath, finds several values, or finds a map or a list.
+pub(super) fn at_path(tree: &Value, path: &str) -> Result<Option<(String, String)>, String> {
+    let mut nodes = jsonpath_rust::query::js_path(path, tree)
         .map_err(|_| format!("the path {path} cannot be evaluated; write it as $.data.key"))?;
     if nodes.len() > 1 {
         return Err(format!("the path {path} finds {} values; make it find one", nodes.len()));
     }
     let Some(node) = nodes.pop() else { return Ok(None) };
-    match node.val {
-        Value::Null => Ok(None),
-        Value::String(text) if is_secret(source) && node.path.starts_with("$['data']") => decode(text).map(Some),
-        Value::String(text) => Ok(Some(text.clone())),
-        Value::Number(number) => Ok(Some(number.to_string())),
-        Value::Bool(truth) => Ok(Some(truth.to_string())),
-        Value::Array(_) => Err(format!("the path {path} finds a list; make it find one value")),
-        Value::Object(_) => Err(format!("the path {path} finds a map; make it find one value")),
-    }
+    let text = match node.val {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Array(_) => return Err(format!("the path {path} finds a list; make it find one value")),
+        Value::Object(_) => return Err(format!("the path {path} finds a map; make it find one value")),
+    };
+    Ok(Some((text, node.path)))
 }
 
 /// How a person calls a source, and the path inside it.
 #[must_use]
 pub fn describe(source: &Source, namespace: Option<&str>) -> (String, String) {
-    match (&source.object, &source.file, &source.env) {
-        (Some(object), _, _) => {
-            let namespace = object.namespace.as_deref().or(namespace);
-            let key = Key::new(&object.api_version, &object.kind, namespace, &object.name);
-            (key.to_string(), object.path.clone())
-        }
-        (_, Some(file), _) => (format!("file {file}"), String::new()),
-        (_, _, Some(name)) => (format!("env {name}"), String::new()),
-        _ => ("nowhere".to_owned(), String::new()),
+    let path = source.path.clone().unwrap_or_default();
+    if let Some(object) = &source.object {
+        let namespace = object.namespace.as_deref().or(namespace);
+        let name = object.selector.as_ref().map_or(object.name.clone(), |selector| format!("({selector})"));
+        let key = Key::new(&object.api_version, &object.kind, namespace, &name);
+        return (key.to_string(), object.path.clone());
     }
+    let place = match source {
+        Source { file: Some(file), .. } => format!("file {file}"),
+        Source { env: Some(name), .. } => format!("env {name}"),
+        // A query may hold a token, so only the place is said.
+        Source { http: Some(http), .. } => format!("http {}", http.url.split(['?', '#']).next().unwrap_or_default()),
+        Source { template: Some(template), .. } => format!("template {template}"),
+        Source { exec, .. } => format!("exec {}", exec.first().map(String::as_str).unwrap_or_default()),
+    };
+    (place, path)
 }
 
 /// A reading that found nothing yet.
-fn blank(value: &LateValue, place: usize, from: &Source, namespace: Option<&str>) -> SourceReading {
+pub(super) fn blank(value: &LateValue, place: usize, from: &Source, namespace: Option<&str>) -> SourceReading {
     let (source, path) = describe(from, namespace);
     SourceReading {
         value: value.name.clone(),
@@ -176,23 +245,23 @@ fn blank(value: &LateValue, place: usize, from: &Source, namespace: Option<&str>
         uid: None,
         resource_version: None,
         unread: None,
-        secret: from.object.as_ref().is_some_and(is_secret),
+        gap: None,
+        clone_of: None,
+        secret: value.is_secret(),
     }
 }
 
-/// Each source of the late values with these names.
-fn each<'p>(policy: &'p Policy, names: &BTreeSet<String>) -> impl Iterator<Item = (&'p LateValue, usize, &'p Source)> {
+/// Each source of the late values with these names, and of those that they are made of.
+pub(super) fn each<'p>(
+    policy: &'p Policy,
+    names: &BTreeSet<String>,
+) -> impl Iterator<Item = (&'p LateValue, usize, &'p Source)> {
+    let names = policy.with_origins(names);
     policy
         .late_values
         .iter()
-        .filter(|value| names.contains(&value.name))
+        .filter(move |value| names.contains(&value.name))
         .flat_map(|value| value.from.iter().enumerate().map(move |(place, from)| (value, place, from)))
-}
-
-/// Whether the object is a Secret of the core group.
-#[must_use]
-pub fn is_secret(source: &ObjectSource) -> bool {
-    source.api_version == "v1" && source.kind == "Secret"
 }
 
 fn decode(text: &str) -> Result<String, String> {
@@ -202,21 +271,8 @@ fn decode(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the data of the Secret is not text".to_owned())
 }
 
-/// The text of a file; `None` where there is no such file.
-fn read_file(file: &Path) -> Result<Option<String>, String> {
-    let size = match std::fs::metadata(file) {
-        Ok(data) => data.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
-    if size > MOST_BYTES {
-        return Err(format!("it has {size} bytes; a value has {MOST_BYTES} at most"));
-    }
-    std::fs::read_to_string(file).map(Some).map_err(|error| error.to_string())
-}
-
 /// White space around a value is how files and ConfigMaps end, not part of it.
-fn tidy(found: Option<String>) -> Option<String> {
+pub(super) fn tidy(found: Option<String>) -> Option<String> {
     found.map(|text| text.trim().to_owned())
 }
 
@@ -231,6 +287,7 @@ mod tests {
             api_version: "v1".to_owned(),
             kind: kind.to_owned(),
             name: "late".to_owned(),
+            selector: None,
             namespace: None,
             path: path.to_owned(),
         }
@@ -287,33 +344,6 @@ mod tests {
     }
 
     #[test]
-    fn files_and_variables_are_read_for_the_asked_values_only() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("vip.txt"), "\n 10.0.3.7 \n").expect("a file");
-        let policy = policy(json!([{"file": "none.txt"}, {"file": "vip.txt"}, {"env": "VIP"}, {"env": "UNSET"}]));
-        let env = BTreeMap::from([("VIP".to_owned(), "10.0.3.8\n".to_owned()), ("OTHER".to_owned(), "x".to_owned())]);
-        let found: Vec<_> = local(&policy, &vip(), folder.path(), &env)
-            .into_iter()
-            .map(|reading| (reading.place, reading.source, reading.found, reading.unread))
-            .collect();
-        let expected = [
-            (0, "file none.txt", None),
-            (1, "file vip.txt", Some("10.0.3.7")),
-            (2, "env VIP", Some("10.0.3.8")),
-            (3, "env UNSET", None),
-        ]
-        .map(|(place, source, found)| (place, source.to_owned(), found.map(str::to_owned), None));
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn a_folder_in_place_of_a_file_is_doubt() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let readings = local(&policy(json!([{"file": "."}])), &vip(), folder.path(), &BTreeMap::new());
-        assert!(readings[0].unread.is_some());
-    }
-
-    #[test]
     fn an_inventory_gives_what_its_objects_hold() {
         let from = json!([{"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.ip"}}]);
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
@@ -332,5 +362,71 @@ mod tests {
         let read = |namespace| within(&policy(from.clone()), &vip(), namespace, &live).remove(0);
         assert_eq!((read(None).found, read(None).unread.is_some()), (None, true), "which of the two is not known");
         assert_eq!(read(Some("b")).found.as_deref(), Some("10.0.9.9"));
+    }
+
+    #[test]
+    fn a_selector_finds_one_object_or_says_which_ones_it_found() {
+        let from =
+            json!([{"object": {"apiVersion": "v1", "kind": "ConfigMap", "selector": "app=vip", "path": "$.data.ip"}}]);
+        let object = |name: &str, app: &str| {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"ip": "10.0.3.7"},
+                "metadata": {"name": name, "namespace": "capo", "labels": {"app": app}, "uid": name}});
+            Object::from_value(object, 0).expect("an object")
+        };
+        let read = |objects: Vec<Object>| {
+            within(&policy(from.clone()), &vip(), Some("capo"), &Inventory::from(objects)).remove(0)
+        };
+        let one = read(vec![object("a", "vip"), object("b", "other")]);
+        assert_eq!((one.found.as_deref(), one.uid.as_deref()), (Some("10.0.3.7"), Some("a")));
+        assert_eq!(one.source, "ConfigMap capo/(app=vip) at $.data.ip");
+        assert_eq!(read(vec![object("b", "other")]).found, None);
+        let two = read(vec![object("a", "vip"), object("b", "vip")]);
+        assert_eq!(two.unread.as_deref(), Some("2 objects have the labels app=vip: a, b; make the selector find one"));
+    }
+
+    #[test]
+    fn a_key_that_is_missing_is_said_with_those_that_are_there() {
+        let from = json!([{"heat": {"output": "allocated_ip"}}]);
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"allocated_fip": "", "ip": "1"},
+            "metadata": {"name": "capo-cluster-resources", "namespace": "capo", "labels":
+                {"generate.kyverno.io/clone-source": "", "generate.kyverno.io/source-namespace": "mgmt", "generate.kyverno.io/source-name": "c"}}});
+        let live = Inventory::from(vec![Object::from_value(object, 0).expect("an object")]);
+        let found = within(&policy(from), &vip(), Some("capo"), &live).remove(0);
+        assert_eq!(found.gap, Some(Gap::KeyMissing(vec!["allocated_fip".to_owned(), "ip".to_owned()])));
+        assert_eq!(found.clone_of.as_deref(), Some("a copy by Kyverno of mgmt/c"));
+    }
+
+    #[test]
+    fn sources_of_platforms_are_fields_of_objects() {
+        for (from, described, path) in [
+            (
+                json!({"heat": {"output": "allocated_ip", "configMap": "outputs"}}),
+                "ConfigMap capo/outputs",
+                "$.data['allocated_ip']",
+            ),
+            (
+                json!({"endpoint": {"kind": "OpenStackCluster", "name": "demo"}}),
+                "OpenStackCluster capo/demo",
+                "$.spec.controlPlaneEndpoint.host",
+            ),
+            (
+                json!({"service": {"name": "api", "namespace": "x"}}),
+                "Service x/api",
+                "$.status.loadBalancer.ingress[*]['ip','hostname']",
+            ),
+            (
+                json!({"image": {"name": "cp-1"}}),
+                "Metal3MachineTemplate capo/cp-1",
+                "$.spec.template.spec.image.checksum",
+            ),
+        ] {
+            let policy = policy(json!([from]));
+            assert_eq!(describe(&policy.late_values[0].from[0], Some("capo")), (described.to_owned(), path.to_owned()));
+        }
+        let service = json!({"status": {"loadBalancer": {"ingress": [{"ip": "10.0.3.7"}]}}});
+        let path = "$.status.loadBalancer.ingress[*]['ip','hostname']";
+        assert_eq!(at_path(&service, path).map(|found| found.map(|(text, _)| text)), Ok(Some("10.0.3.7".to_owned())));
+        let two = json!({"status": {"loadBalancer": {"ingress": [{"ip": "10.0.3.7"}, {"ip": "fd00::7"}]}}});
+        assert!(at_path(&two, path).is_err());
     }
 }

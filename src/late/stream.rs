@@ -138,7 +138,8 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> 
 pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &[Target<'_>], policy: &Policy) -> Filled {
     let span = marked.section.document;
     let hits = document::hits(&marked.tree, targets);
-    let integer: Vec<bool> = policy.late_values.iter().map(|value| value.kind == ValueType::Integer).collect();
+    let plain = |kind: ValueType| matches!(kind, ValueType::Integer | ValueType::Boolean);
+    let integer: Vec<bool> = policy.late_values.iter().map(|value| plain(value.kind)).collect();
     let bytes = document::fill(stream, &marked.section, &marked.tree, &hits, &integer);
     let left = match &bytes {
         None => left(&marked.tree, marked, targets, &hits),
@@ -152,7 +153,7 @@ pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &[Target<'_>], p
 }
 
 /// The identity of the object of a document, as far as it has one.
-fn key(tree: &Tree<'_>) -> Option<Key> {
+pub(super) fn key(tree: &Tree<'_>) -> Option<Key> {
     let text = |path: &[&str]| text_at(tree, path);
     let namespace = text(&["metadata", "namespace"]);
     Some(Key::new(text(&["apiVersion"])?, text(&["kind"])?, namespace, text(&["metadata", "name"])?))

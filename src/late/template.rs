@@ -92,6 +92,19 @@ pub fn render(file: &str, text: &str, policy: &Policy, context: &Context<'_>) ->
     }
 }
 
+/// The text that a template of the policy makes of late values that are all known.
+///
+/// # Errors
+/// A template that is wrong, in words without a value.
+pub(super) fn combine(text: &str, policy: &Policy, values: BTreeMap<String, String>) -> Result<String, String> {
+    let fail = |error: minijinja::Error| message(&error);
+    let context = Context { values, variables: BTreeMap::new() };
+    let needs = Arc::new(Mutex::new(BTreeSet::new()));
+    let mut environment = environment().map_err(fail)?;
+    environment.add_function("late", late(policy, &context, needs));
+    environment.render_str(text, ()).map_err(fail)
+}
+
 /// Strict, without a loader, without escaping, and with an end.
 fn environment<'s>() -> Result<Environment<'s>, minijinja::Error> {
     let mut environment = Environment::new();

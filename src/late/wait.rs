@@ -47,18 +47,16 @@ pub fn missing(
         .collect()
 }
 
-/// How often is asked and said.
+/// How often is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     /// Time between two reads.
     pub read: Duration,
-    /// Time between two lines where they cannot be written over.
-    pub say: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { read: Duration::from_secs(3), say: Duration::from_secs(30) }
+        Self { read: Duration::from_secs(3) }
     }
 }
 
@@ -98,7 +96,7 @@ pub async fn until_known(
 ) -> Vec<SourceReading> {
     let start = Instant::now();
     let mut readings = first;
-    let mut said: Option<Instant> = None;
+    let mut said: Option<Vec<String>> = None;
     loop {
         let lacking = missing(&readings);
         // Once one of them is given up the run cannot go on, so there is no use in waiting for the others.
@@ -107,10 +105,11 @@ pub async fn until_known(
         if left.is_zero() {
             break;
         }
-        let due = screen.terminal || said.is_none_or(|at| at.elapsed() >= pace.say);
-        if due {
+        // A log wants to know what changes; a terminal shows the clock.
+        let news: Vec<String> = lacking.iter().map(|one| one.why.clone()).collect();
+        if screen.terminal || said.as_ref() != Some(&news) {
             screen.say(&line(&lacking, left));
-            said = Some(Instant::now());
+            said = Some(news);
         }
         let step = pace.read.min(left);
         countdown(screen, &lacking, left, step).await;
@@ -159,7 +158,7 @@ mod tests {
     use super::super::Reach;
     use super::*;
 
-    const QUICK: Pace = Pace { read: Duration::from_millis(5), say: Duration::from_secs(30) };
+    const QUICK: Pace = Pace { read: Duration::from_millis(5) };
 
     fn policy() -> Policy {
         let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
@@ -176,13 +175,22 @@ mod tests {
             uid: None,
             resource_version: None,
             unread: None,
+            gap: None,
+            clone_of: None,
             secret: false,
         }
     }
 
     fn lacking(readings: &[SourceReading], told: Option<Duration>) -> Vec<Missing> {
         let now = "2026-11-21T12:00:00Z".parse().expect("a time");
-        let evidence = Evidence { readings, pins: &[], namespace: None, now, reach: Reach::Cluster };
+        let evidence = Evidence {
+            readings,
+            pins: &[],
+            namespace: None,
+            now,
+            reach: Reach::Cluster,
+            hidden: &super::super::NOTHING_HIDDEN,
+        };
         missing(&policy(), &BTreeSet::from(["vip".to_owned()]), evidence, told)
     }
 

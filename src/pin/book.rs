@@ -63,6 +63,9 @@ pub struct Event {
     /// Why, where a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// By whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Why pins could not be read or changed.
@@ -141,7 +144,8 @@ impl Book {
     pub fn record(&mut self, pins: &[Pin]) -> Result<bool, BookError> {
         let clash = |pin: &&Pin| self.get(&pin.name).is_some_and(|old| old.value != pin.value && !old.secret);
         if let Some(pin) = pins.iter().find(clash) {
-            let value = self.get(&pin.name).map(|old| old.value.clone()).unwrap_or_default();
+            let shown = |old: &Pin| if pin.secret { "another value".to_owned() } else { old.value.clone() };
+            let value = self.get(&pin.name).map(shown).unwrap_or_default();
             return Err(BookError::Moved { name: pin.name.clone(), value });
         }
         let fresh: Vec<Pin> = pins.iter().filter(|pin| self.get(&pin.name).is_none()).cloned().collect();
@@ -153,6 +157,7 @@ impl Book {
                 before: None,
                 after: Some(pin.value.clone()),
                 reason: pin.reason.clone(),
+                by: pin.by.clone(),
             });
         }
         self.pins.extend(fresh.iter().cloned());
@@ -170,6 +175,7 @@ impl Book {
             before,
             after: Some(pin.value.clone()),
             reason: pin.reason.clone(),
+            by: pin.by.clone(),
         });
         self.pins.retain(|old| old.name != pin.name);
         self.pins.push(pin);
@@ -180,7 +186,7 @@ impl Book {
     ///
     /// # Errors
     /// When there is none of that name.
-    pub fn unset(&mut self, name: &str, reason: &str, time: Timestamp) -> Result<Pin, BookError> {
+    pub fn unset(&mut self, name: &str, reason: &str, time: Timestamp, by: Option<String>) -> Result<Pin, BookError> {
         let at = self.pins.iter().position(|pin| pin.name == name);
         let pin = self.pins.remove(at.ok_or_else(|| BookError::NotPinned { name: name.to_owned() })?);
         self.history.push(Event {
@@ -190,6 +196,7 @@ impl Book {
             before: Some(pin.value.clone()),
             after: None,
             reason: Some(reason.to_owned()),
+            by,
         });
         Ok(pin)
     }
@@ -231,11 +238,17 @@ impl Book {
             if pin.secret {
                 line(text, "    ", "secret", "true");
             }
+            if let Some(kind) = pin.kind {
+                line(text, "    ", "type", kind.word());
+            }
             line(text, "    ", "source", &quoted(&pin.source));
             optional(text, "path", Some(&pin.path).filter(|path| !path.is_empty()));
             optional(text, "uid", pin.uid.as_ref());
             optional(text, "resourceVersion", pin.resource_version.as_ref());
             line(text, "    ", "time", &quoted(&pin.time.to_string()));
+            optional(text, "by", pin.by.as_ref());
+            optional(text, "policy", pin.policy.as_ref());
+            optional(text, "over", pin.over.as_ref());
             optional(text, "reason", pin.reason.as_ref());
         });
         list(&mut text, "history", &self.history, |text, event| {
@@ -245,6 +258,7 @@ impl Book {
             optional(text, "before", event.before.as_ref());
             optional(text, "after", event.after.as_ref());
             optional(text, "reason", event.reason.as_ref());
+            optional(text, "by", event.by.as_ref());
         });
         text
     }
@@ -288,11 +302,15 @@ mod tests {
             name: name.to_owned(),
             value: value.to_owned(),
             secret: false,
+            kind: None,
             source: "ConfigMap capo/capo-cluster-resources".to_owned(),
             path: "$.data.allocated_ip".to_owned(),
             uid: Some("u1".to_owned()),
             resource_version: Some("7".to_owned()),
             time: "2026-11-21T10:00:00Z".parse().expect("a time"),
+            by: None,
+            policy: None,
+            over: None,
             reason: None,
         }
     }
@@ -314,7 +332,7 @@ mod tests {
         let mut book = Book::new(vec![pin("vip", "10.0.3.7")], Vec::new());
         book.set(Pin { reason: Some("VIP moved by ticket 4".to_owned()), ..pin("vip", "10.0.3.8") });
         let time = "2026-11-22T10:00:00Z".parse().expect("a time");
-        book.unset("vip", "cluster is gone", time).expect("it was pinned");
+        book.unset("vip", "cluster is gone", time, None).expect("it was pinned");
         let trace: Vec<_> = book
             .history()
             .iter()
@@ -322,7 +340,7 @@ mod tests {
             .collect();
         assert_eq!(trace, [(Entry::Set, Some("10.0.3.7"), Some("10.0.3.8")), (Entry::Unset, Some("10.0.3.8"), None)]);
         assert_eq!(book.history()[1].reason.as_deref(), Some("cluster is gone"));
-        assert_eq!(book.unset("vip", "again", time), Err(BookError::NotPinned { name: "vip".to_owned() }));
+        assert_eq!(book.unset("vip", "again", time, None), Err(BookError::NotPinned { name: "vip".to_owned() }));
     }
 
     #[test]
@@ -357,7 +375,7 @@ mod tests {
             let pin = Pin { secret, path, reason: Some(reason.clone()), ..pin(&name, &value) };
             let mut book = Book::default();
             book.set(pin.clone());
-            book.unset(&name, &reason, pin.time).expect("it was pinned");
+            book.unset(&name, &reason, pin.time, None).expect("it was pinned");
             book.record(&[pin]).expect("nothing stands in the way");
             let text = book.render();
             let read = Book::parse("pins.yaml", text.as_bytes()).expect("readable");

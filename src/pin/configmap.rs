@@ -2,6 +2,7 @@
 //! the later one reads again and is compared again.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
@@ -14,8 +15,8 @@ use super::{Book, BookError, Event, Pin};
 const HISTORY: &str = ".history";
 /// Events that are kept: a ConfigMap holds one MiB at most.
 const MOST_EVENTS: usize = 200;
-/// Attempts before the other writers have won.
-const ATTEMPTS: usize = 5;
+/// Attempts before the other writers have won: each time one of them gets through, so many at once all come to their turn.
+const ATTEMPTS: usize = 120;
 
 /// A ConfigMap that holds pins.
 #[derive(Clone)]
@@ -82,7 +83,8 @@ impl ConfigMapStore {
     /// # Errors
     /// When the API server refuses, others keep writing, or `change` refuses. Then nothing is written.
     pub async fn update<T>(&self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<T, ConfigMapError> {
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            tokio::time::sleep(pause(attempt)).await;
             let (object, before) = self.current().await?;
             let mut after = before.clone();
             let answer = change(&mut after)?;
@@ -136,6 +138,13 @@ impl ConfigMapStore {
         };
         ConfigMapError::Api { namespace, name, action, remedy, why: one_line(&source) }
     }
+}
+
+/// How long a writer that came second waits: longer each time, and not as long as the others who came second with it.
+fn pause(attempt: usize) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let most = 2 * u64::try_from(attempt.min(20)).unwrap_or_default();
+    Duration::from_millis(u64::from(now / 1000) % (most + 1))
 }
 
 /// What an API server or the way to it says, without the answer as a whole.

@@ -6,13 +6,28 @@ pub mod configmap;
 mod file;
 mod seal;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::policy::ValueType;
 
 pub use book::{Book, BookError, Entry, Event};
 pub use configmap::{ConfigMapError, ConfigMapStore};
 pub use file::{FileStore, StoreError};
 pub use seal::{recognises, seal};
+
+/// Who runs this: the user of a pipeline with its job where one says so, else the user of the machine.
+#[must_use]
+pub fn author(env: &BTreeMap<String, String>) -> Option<String> {
+    let text = |name: &str| env.get(name).filter(|text| !text.is_empty()).cloned();
+    let user = ["GITLAB_USER_LOGIN", "GITHUB_ACTOR", "USER", "LOGNAME"].into_iter().find_map(text);
+    match (user, text("CI_JOB_URL").or_else(|| text("GITHUB_RUN_ID"))) {
+        (Some(user), Some(job)) => Some(format!("{user} ({job})")),
+        (user, job) => user.or(job),
+    }
+}
 
 /// The recorded value of one late value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +40,9 @@ pub struct Pin {
     /// Whether `value` is a seal, since the value came from a Secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// Its type.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ValueType>,
     /// Where it came from: the object, file or variable.
     pub source: String,
     /// Path inside the source.
@@ -38,15 +56,36 @@ pub struct Pin {
     pub resource_version: Option<String>,
     /// When it was pinned.
     pub time: Timestamp,
+    /// By whom: a user, or the job of a pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Digest of the policy that was in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// What the source said when a person set another value: said again, it holds nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// Why, where a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Pin {
+    /// Whether a person has set it in the knowledge that the source says this.
+    #[must_use]
+    pub fn outranks(&self, said: &str) -> bool {
+        self.over.as_deref().is_some_and(|over| over == said || recognises(over, said))
+    }
+
+    /// The same pin with who wrote it and under which policy.
+    #[must_use]
+    pub fn signed(self, by: Option<String>, policy: &str) -> Self {
+        Self { by, policy: Some(policy.to_owned()).filter(|digest| !digest.is_empty()), ..self }
+    }
+
     /// Whether this pin stands for `value`, compared as the type says where the pin is not sealed.
     #[must_use]
-    pub fn stands_for(&self, kind: crate::policy::ValueType, value: &str) -> bool {
+    pub fn stands_for(&self, kind: ValueType, value: &str) -> bool {
         if self.secret { recognises(&self.value, value) } else { crate::late::kind::same(kind, &self.value, value) }
     }
 }

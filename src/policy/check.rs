@@ -1,7 +1,7 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
 use super::read::Fault;
-use super::{Gates, LateValue, Pins, Policy, Source, ValueType, Window, duration};
+use super::{Gates, LateValue, Pins, Policy, Selector, Source, ValueType, Window, duration, origins};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
@@ -17,6 +17,7 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
             apart(&list.index(place), value, earlier)?;
         }
     }
+    templates(&list, policy)?;
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
     rules(&root.key("rules"), policy)?;
@@ -89,6 +90,13 @@ fn late_value(at: &Path, value: &LateValue) -> Result<(), Fault> {
             return fault(&at.key("within"), format!("{within:?} is not a network; write it as 10.0.0.0/16"));
         }
     }
+    match (value.kind, value.values.is_empty()) {
+        (ValueType::Enum, true) => {
+            return fault(&at.key("values"), "a value of type enum has the values that it may have");
+        }
+        (ValueType::Enum, false) | (_, true) => {}
+        (_, false) => return fault(&at.key("values"), "only a value of type enum has values; set type: enum"),
+    }
     match value.wait.as_deref().map(duration) {
         Some(Err(error)) => fault(&at.key("wait"), error.to_string()),
         _ => Ok(()),
@@ -141,10 +149,23 @@ fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), Fault>
 }
 
 fn source(at: &Path, source: &Source) -> Result<(), Fault> {
-    let set = [source.object.is_some(), source.file.is_some(), source.env.is_some()];
+    let set = [
+        source.object.is_some(),
+        source.file.is_some(),
+        source.env.is_some(),
+        source.http.is_some(),
+        !source.exec.is_empty(),
+        source.template.is_some(),
+        source.heat.is_some(),
+        source.endpoint.is_some(),
+        source.service.is_some(),
+        source.image.is_some(),
+    ];
     if set.iter().filter(|set| **set).count() != 1 {
-        return fault(at, "a source is exactly one of object, file and env");
+        let kinds = "object, file, env, http, exec, template, heat, endpoint, service and image";
+        return fault(at, format!("a source is exactly one of {kinds}"));
     }
+    outside(at, source)?;
     if source.file.as_deref() == Some("") {
         return fault(&at.key("file"), "the file has no name");
     }
@@ -155,20 +176,101 @@ fn source(at: &Path, source: &Source) -> Result<(), Fault> {
     }
     let Some(object) = &source.object else { return Ok(()) };
     let at = at.key("object");
-    for (field, text) in [("apiVersion", &object.api_version), ("kind", &object.kind), ("name", &object.name)] {
+    for (field, text) in [("apiVersion", &object.api_version), ("kind", &object.kind)] {
         if text.is_empty() {
             return fault(&at.key(field), format!("{field} is empty"));
         }
     }
-    if let Err(error) = jsonpath_rust::parser::parse_json_path(&object.path) {
-        let hint = match object.path.trim_matches(['{', '}']) {
-            kubectl if kubectl.len() < object.path.len() => {
-                format!("write $.{}", kubectl.trim_start_matches(['$', '.']))
+    match &object.selector {
+        None if object.name.is_empty() => {
+            return fault(&at.key("name"), "name is empty; name the object, or give a selector");
+        }
+        Some(_) if !object.name.is_empty() => {
+            return fault(&at.key("selector"), "an object has a name or a selector, not both");
+        }
+        Some(selector) => {
+            if let Err(why) = Selector::parse(selector) {
+                return fault(&at.key("selector"), why);
             }
-            _ => "write it as $.data.key or $.status['a.b/c']".to_owned(),
-        };
-        let why = last_line(&error.to_string()).trim_start_matches("= ").to_owned();
-        return fault(&at.key("path"), format!("{:?} is not a JSONPath ({why}); {hint}", object.path));
+        }
+        None => {}
+    }
+    json_path(&at.key("path"), &object.path)
+}
+
+/// What is read in other places than objects.
+fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
+    if let Some(http) = &source.http {
+        let at = at.key("http");
+        let uri: Option<http::Uri> = http.url.parse().ok();
+        let scheme = uri.as_ref().and_then(http::Uri::scheme_str);
+        if !matches!(scheme, Some("http" | "https")) || uri.as_ref().and_then(http::Uri::host).is_none() {
+            return fault(&at.key("url"), format!("{:?} is not an address; write it as https://host/path", http.url));
+        }
+        if let Some(Err(error)) = http.timeout.as_deref().map(duration) {
+            return fault(&at.key("timeout"), error.to_string());
+        }
+    }
+    if source.exec.first().is_some_and(String::is_empty) {
+        return fault(&at.key("exec"), "the program has no name");
+    }
+    for (field, name) in [
+        ("heat", source.heat.as_ref().map(|heat| &heat.output)),
+        ("endpoint", source.endpoint.as_ref().map(|endpoint| &endpoint.name)),
+        ("service", source.service.as_ref().map(|service| &service.name)),
+        ("image", source.image.as_ref().map(|image| &image.name)),
+    ] {
+        if name.is_some_and(|name| name.is_empty() || name.contains(['\'', '\\'])) {
+            return fault(&at.key(field), "the name is empty or holds a quote");
+        }
+    }
+    match &source.path {
+        Some(_) if source.file.is_none() && source.http.is_none() && source.exec.is_empty() => {
+            fault(&at.key("path"), "only a file, an answer over http and an output of exec have a path of their own")
+        }
+        Some(path) if path.starts_with(['$', '{']) => json_path(&at.key("path"), path),
+        Some(path) if path.is_empty() || path.contains('=') => {
+            fault(&at.key("path"), format!("{path:?} is neither a JSONPath such as $.vip nor the name of a variable"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn json_path(at: &Path, path: &str) -> Result<(), Fault> {
+    let Err(error) = jsonpath_rust::parser::parse_json_path(path) else { return Ok(()) };
+    let hint = match path.trim_matches(['{', '}']) {
+        kubectl if kubectl.len() < path.len() => {
+            format!("write $.{}", kubectl.trim_start_matches(['$', '.']))
+        }
+        _ => "write it as $.data.key or $.status['a.b/c']".to_owned(),
+    };
+    let why = last_line(&error.to_string()).trim_start_matches("= ").to_owned();
+    fault(at, format!("{path:?} is not a JSONPath ({why}); {hint}"))
+}
+
+/// Templates name late values that there are, and none needs itself.
+fn templates(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    for (place, value) in policy.late_values.iter().enumerate() {
+        for (source, template) in
+            value.from.iter().enumerate().filter_map(|(at, from)| Some((at, from.template.as_ref()?)))
+        {
+            let at = at.index(place).key("from").index(source).key("template");
+            let names = match origins(template) {
+                Err(why) => return fault(&at, why),
+                Ok(names) if names.is_empty() => {
+                    return fault(&at, "the template names no late value, such as {{ late(\"vip\") }}");
+                }
+                Ok(names) => names,
+            };
+            if let Some(name) = names.iter().find(|name| policy.late_value(name).is_none()) {
+                let near = super::nearest(name, policy.late_values.iter().map(|value| value.name.as_str()));
+                let hint = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+                return fault(&at, format!("the policy has no late value {name:?}{hint}"));
+            }
+            if let Some(cycle) = policy.cycle(&value.name) {
+                return fault(&at, format!("{} needs itself: {}", value.name, cycle.join(" -> ")));
+            }
+        }
     }
     Ok(())
 }
@@ -192,6 +294,25 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
     }
     if pins.file.as_deref() == Some("") {
         return fault(&at.key("file"), "the file has no name");
+    }
+    for (place, field) in pins.fields.iter().enumerate() {
+        let at = at.key("fields").index(place);
+        match Pattern::parse(&field.path) {
+            Err(error) => return fault(&at.key("path"), error),
+            Ok(_) if field.path.is_empty() || field.path.ends_with("**") => {
+                return fault(&at.key("path"), "name the field; a whole object cannot be kept");
+            }
+            Ok(_) => {}
+        }
+        if field.kind.is_empty() {
+            return fault(&at.key("kind"), "the kind is empty");
+        }
+        if field.path == "metadata.name" && !field.kind.ends_with("Template") {
+            return fault(
+                &at.key("path"),
+                "only a template can keep its name; another object with its old name is another object",
+            );
+        }
     }
     let Some(store) = &pins.store else { return Ok(()) };
     let name = store.strip_prefix("configmap/").unwrap_or_default();
@@ -277,8 +398,8 @@ mod tests {
             ("/kind".to_owned(), json!("Gate"), "kind: found \"Gate\""),
             (format!("{late}/name"), json!("a b"), "lateValues[0].name: a name is made of"),
             (format!("{late}/from"), json!([]), "lateValues[0].from: vip has no source"),
-            (format!("{late}/from/1"), json!({"env": "A", "file": "b"}), "exactly one of object, file and env"),
-            (format!("{late}/from/1"), json!({}), "exactly one of object, file and env"),
+            (format!("{late}/from/1"), json!({"env": "A", "file": "b"}), "exactly one of object, file, env"),
+            (format!("{late}/from/1"), json!({}), "exactly one of object, file, env"),
             (format!("{late}/from/1/env"), json!("A=B"), "cannot be the name of an environment variable"),
             (format!("{late}/from/0/object/path"), json!("{.data.ip}"), "is not a JSONPath"),
             (format!("{late}/from/0/object/path"), json!("{.data.ip}"), "write $.data.ip"),

@@ -6,14 +6,18 @@ mod cron;
 mod duration;
 mod file;
 mod message;
+mod origins;
 mod read;
 mod schema;
+mod selector;
 
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub(crate) use message::{nearest, plain};
+pub use origins::origins;
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, Gates, HealthGates, Ignore, LateValue, ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType,
-    Window, schema_json,
+    Answer, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, NamedSource,
+    ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window, schema_json,
 };
+pub use selector::Selector;

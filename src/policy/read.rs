@@ -53,11 +53,12 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
             "the policy is empty; it starts with apiVersion: rollgate.dev/v1alpha1 and kind: Policy".to_owned();
         return Err(at(Fault { path: Path::root(), message }));
     }
-    let policy: Policy = serde_path_to_error::deserialize(value).map_err(|error| {
+    let mut policy: Policy = serde_path_to_error::deserialize(value).map_err(|error| {
         let path = steps(error.path());
         at(Fault { path, message: message::plain(&error.inner().to_string()) })
     })?;
     check::check(&policy).map_err(at)?;
+    policy.late_values.iter_mut().flat_map(|value| &mut value.from).for_each(super::schema::Source::unfold);
     Ok(policy)
 }
 

@@ -88,6 +88,13 @@ pub struct LateValue {
     /// Whether the first value is kept.
     #[serde(default)]
     pub pin: PinMode,
+    /// Whether it must never be shown or stored in the clear. Where nothing is said: if a Secret is among its sources, or if it is
+    /// written into a Secret and is of a type that can be secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<bool>,
+    /// The values that a value of type `enum` may have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
     /// Whether the stream need not hold it: then it is no sign of a wrong placeholder that neither stands there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
@@ -110,35 +117,186 @@ pub enum ValueType {
     Url,
     Uuid,
     Integer,
+    Boolean,
+    Quantity,
+    Duration,
+    Pem,
+    Sha256,
+    Enum,
     #[default]
     String,
 }
 
 /// One place that a late value may come from; exactly one field is set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Source {
     /// A field of a live object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectSource>,
-    /// A file whose whole content, without surrounding white space, is the value.
+    /// A file: its whole content without surrounding white space, or what stands at `path` in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// An environment variable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
+    /// The answer of a web server to GET: the whole of it, or what stands at `path` in it. Asked only where the environment
+    /// variable `ROLLGATE_ALLOW_SOURCES` names `http`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpSource>,
+    /// What a program prints: the whole of it, or what stands at `path` in it. The program and its arguments, without a shell. Run
+    /// only where the environment variable `ROLLGATE_ALLOW_SOURCES` names `exec`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exec: Vec<String>,
+    /// A text made of other late values, such as `{{ late("vip") }}:6443`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// An output of a Heat stack, as the operator of Sylva writes it into a ConfigMap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatSource>,
+    /// The host of a control plane endpoint that an infrastructure provider has filled in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointSource>,
+    /// The address that a load balancer (kube-vip, MetalLB, a cloud) gave to a Service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<NamedSource>,
+    /// The checksum of the image of a `Metal3MachineTemplate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<NamedSource>,
+    /// Where the value stands in a file, an answer or an output: a JSONPath such as `$.outputs.vip` in YAML and JSON, the name of a
+    /// variable in `KEY=VALUE` lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// A web server that is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpSource {
+    /// The address, `https://` or `http://`.
+    pub url: String,
+    /// A file with the certificates of the authorities that the server is known by; those of this machine where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// Longest time for the answer, such as `5s`; ten seconds where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<String>,
+}
+
+/// An output of a Heat stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HeatSource {
+    /// Name of the output.
+    pub output: String,
+    /// The ConfigMap that the outputs are written to; `capo-cluster-resources` where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_map: Option<String>,
+    /// Its namespace; that of the release where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// A control plane endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EndpointSource {
+    /// Kind of the object that holds it: `Cluster`, or that of the infrastructure cluster, such as `OpenStackCluster`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its namespace; that of the release where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// An object whose kind goes without saying.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NamedSource {
+    /// Its name.
+    pub name: String,
+    /// Its namespace; that of the release where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+impl Source {
+    /// Says a source of a platform as the field of an object that it is, so that all that follows knows objects only.
+    pub(super) fn unfold(&mut self) {
+        let object =
+            |api_version: &str, kind: &str, name: &str, namespace: &Option<String>, path: String| ObjectSource {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                selector: None,
+                namespace: namespace.clone(),
+                path,
+            };
+        if let Some(HeatSource { output, config_map, namespace }) = self.heat.take() {
+            let name = config_map.as_deref().unwrap_or("capo-cluster-resources");
+            self.object = Some(object("v1", "ConfigMap", name, &namespace, format!("$.data['{output}']")));
+        }
+        if let Some(EndpointSource { kind, name, namespace }) = self.endpoint.take() {
+            let group = if kind == "Cluster" { "cluster.x-k8s.io" } else { "infrastructure.cluster.x-k8s.io" };
+            let path = "$.spec.controlPlaneEndpoint.host".to_owned();
+            self.object = Some(object(&format!("{group}/v1beta1"), &kind, &name, &namespace, path));
+        }
+        if let Some(NamedSource { name, namespace }) = self.service.take() {
+            // Two addresses are no choice of ours: the path finds both, and that is said.
+            let path = "$.status.loadBalancer.ingress[*]['ip','hostname']".to_owned();
+            self.object = Some(object("v1", "Service", &name, &namespace, path));
+        }
+        if let Some(NamedSource { name, namespace }) = self.image.take() {
+            let path = "$.spec.template.spec.image.checksum".to_owned();
+            let group = "infrastructure.cluster.x-k8s.io/v1beta1";
+            self.object = Some(object(group, "Metal3MachineTemplate", &name, &namespace, path));
+        }
+    }
+}
+
+impl LateValue {
+    /// Whether it must never be shown, by what the policy says of it and of its sources.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.secret
+            .unwrap_or_else(|| self.from.iter().filter_map(|from| from.object.as_ref()).any(ObjectSource::is_secret))
+    }
+
+    /// Whether it becomes secret by being written into a Secret: not where the policy says that it is none, nor where the shape of
+    /// its type cannot be one, such as that of an address.
+    #[must_use]
+    pub const fn is_secret_in_a_secret(&self) -> bool {
+        let by_shape = matches!(self.kind, ValueType::Url | ValueType::Uuid | ValueType::Pem | ValueType::String);
+        match self.secret {
+            Some(secret) => secret,
+            None => by_shape,
+        }
+    }
+}
+
+impl ObjectSource {
+    /// Whether the object is a Secret of the core group.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.api_version == "v1" && self.kind == "Secret"
+    }
 }
 
 /// A field of a live object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectSource {
     /// Its `apiVersion`.
     pub api_version: String,
     /// Its kind.
     pub kind: String,
-    /// Its name.
+    /// Its name; none where a selector finds it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Its labels, such as `app=vip,tier!=test`, where its name is not known. More than one object with them is an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
     /// Its namespace; that of the release where none is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -155,6 +313,8 @@ pub enum PinMode {
     Once,
     /// The newest value is taken each time.
     Follow,
+    /// Only a person sets it; what the source says is compared and never taken.
+    Manual,
 }
 
 /// Where pins are kept.
@@ -167,6 +327,20 @@ pub struct Pins {
     /// A file, beside the policy unless the path is absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Fields that stay what they are once they are there, whatever a later render says of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldPin>,
+}
+
+/// Fields that stay what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FieldPin {
+    /// Kind of the objects, such as `RKE2ControlPlane`.
+    pub kind: String,
+    /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place. `metadata.name` of a template keeps its name,
+    /// and that of the references to it, where nothing but the name is new.
+    pub path: String,
 }
 
 /// What a gate answers when it finds something.

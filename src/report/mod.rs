@@ -11,8 +11,8 @@ pub use build::{Parts, build, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
-    ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
-    PolicyReport, Reason, Report,
+    AttemptReport, ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
+    ObjectReport, PolicyReport, Reason, Report, SourceState,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

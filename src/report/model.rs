@@ -204,6 +204,46 @@ pub struct LateValueReport {
     pub source: Option<String>,
     /// How many places of the stream were filled in with it.
     pub places: usize,
+    /// What each source said that was asked, in their order; only the last counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptReport>,
+}
+
+/// What one source of a late value said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptReport {
+    /// The source.
+    pub source: String,
+    /// What became of it.
+    pub state: SourceState,
+    /// The keys that are there, where the wanted one is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+}
+
+/// What became of one source of a late value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceState {
+    /// Its object, file or variable is not there, or what it is made of is not known.
+    Absent,
+    /// The API server does not know its kind.
+    KindUnknown,
+    /// It is there, and what it should hold is not.
+    KeyMissing,
+    /// It holds nothing.
+    Empty,
+    /// It holds a placeholder, or another spelling of "not known yet".
+    Placeholder,
+    /// It holds something that is not of the type.
+    Malformed,
+    /// The right to read it is missing.
+    Forbidden,
+    /// It could not be read, or gives several values.
+    Unread,
+    /// It holds the value.
+    Resolved,
 }
 
 /// Which policy was used.

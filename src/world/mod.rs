@@ -19,7 +19,7 @@ pub(crate) use whole::whole;
 
 pub use coverage::{Asked, Coverage, Extent};
 pub use model::{
-    Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
+    Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
 pub use view::{InMemory, Links, Objects, Presence, View};

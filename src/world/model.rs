@@ -185,9 +185,27 @@ pub struct SourceReading {
     /// Why the source could not be read; doubt, not absence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
+    /// What is known of a source that has nothing, beyond that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+    /// Whose copy the object is, where its labels say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clone_of: Option<String>,
     /// Whether the value comes from a Secret and must never be shown.
     #[serde(default)]
     pub secret: bool,
+}
+
+/// What is known of a source that has nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gap {
+    /// The API server does not know the kind.
+    KindUnknown,
+    /// The object is there and the field is not; the keys that stand beside it.
+    KeyMissing(Vec<String>),
+    /// The right to read is missing.
+    Forbidden,
 }
 
 impl std::fmt::Debug for SourceReading {

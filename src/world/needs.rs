@@ -306,7 +306,8 @@ fn referenced(rendered: &Inventory, references: &BTreeSet<(String, String)>, hom
 
 /// Asks for the objects that needed late values come from.
 fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
-    for value in asked.policy.late_values.iter().filter(|value| asked.late.contains(&value.name)) {
+    let names = asked.policy.with_origins(asked.late);
+    for value in asked.policy.late_values.iter().filter(|value| names.contains(&value.name)) {
         for (place, source) in value.from.iter().enumerate() {
             let Some(object) = &source.object else { continue };
             let api = ApiVersion::parse(&object.api_version);
@@ -315,7 +316,7 @@ fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
                 version: Some(api.version.to_owned()),
                 namespace: object.namespace.clone().or_else(|| home.map(str::to_owned)),
                 name: object.name.clone(),
-                used: Use::Late(value.name.clone(), place),
+                used: Use::Late(value.name.clone(), place, object.selector.clone()),
             });
         }
     }

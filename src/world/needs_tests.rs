@@ -154,7 +154,7 @@ fn only_needed_late_values_are_read() {
         pattern: None,
         within: None,
         from: vec![
-            Source { object: None, file: None, env: Some("X".to_owned()) },
+            Source { env: Some("X".to_owned()), ..Source::default() },
             Source {
                 object: Some(ObjectSource {
                     api_version: "v1".to_owned(),
@@ -162,12 +162,14 @@ fn only_needed_late_values_are_read() {
                     name: "vip".to_owned(),
                     namespace: None,
                     path: "$.data.ip".to_owned(),
+                    selector: None,
                 }),
-                file: None,
-                env: None,
+                ..Source::default()
             },
         ],
         pin: PinMode::Once,
+        secret: None,
+        values: Vec::new(),
         optional: false,
         except: Vec::new(),
         wait: None,

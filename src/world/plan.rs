@@ -81,7 +81,7 @@ pub struct KindRead {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
     /// Source of a late value: its name and the place of the source in the policy's list.
-    Late(String, usize),
+    Late(String, usize, Option<String>),
     /// The pins.
     Pins,
     /// It is rendered, and rendered CAPI objects refer to it.
@@ -180,7 +180,7 @@ fn list_line(kind: &GroupKind, read: &KindRead, place: &str) -> String {
 fn object_line(read: &ObjectRead) -> String {
     let place = read.namespace.as_deref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let reason = match &read.used {
-        Use::Late(name, source) => format!("source {} of late value {name}", source + 1),
+        Use::Late(name, source, _) => format!("source {} of late value {name}", source + 1),
         Use::Pins => "the pins".to_owned(),
         Use::Referenced => "rendered, and CAPI objects refer to it".to_owned(),
         Use::Pointed => "a live object points at it".to_owned(),

@@ -43,6 +43,8 @@ fn nothing_secret_is_in_the_file() {
         uid: None,
         resource_version: None,
         unread: None,
+        gap: None,
+        clone_of: None,
         secret: true,
     });
     let text = serde_json::to_string(&Snapshot::of(world, b"key", &[])).expect("JSON");

@@ -223,7 +223,7 @@ impl Tree<'_> {
         let new = respell(self.scalar_text(node).unwrap_or_default(), spots);
         let number = number || matches!(self.scalar(node), Some(Scalar::Int(_) | Scalar::Uint(_)));
         let value = (number && style == Style::Plain)
-            .then(|| whole_number(&new))
+            .then(|| plain_value(&new))
             .flatten()
             .unwrap_or_else(|| Value::String(new.clone()));
         let kept = match way {
@@ -323,11 +323,12 @@ impl Tree<'_> {
     }
 }
 
-/// The number that a text is when it is written as JSON writes it; `010` and `1_000` are none.
-fn whole_number(text: &str) -> Option<Value> {
+/// The number or truth that a text is when it is written as JSON writes it; `010` and `yes` are none.
+fn plain_value(text: &str) -> Option<Value> {
     let value = match implicit(text) {
         Scalar::Int(value) => Value::from(value),
         Scalar::Uint(value) => Value::from(value),
+        Scalar::Bool(value) => Value::from(value),
         _ => return None,
     };
     let spelled = value.to_string();

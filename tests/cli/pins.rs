@@ -149,3 +149,109 @@ fn two_runs_at_once_keep_both_pins() {
     assert_eq!(file(&program).matches("- name: \"p").count(), 4, "{}", file(&program));
     assert!(!program.home().join("pins/rollgate.pins.yaml.lock").exists());
 }
+
+#[test]
+fn a_pin_is_moved_to_what_its_source_says_and_the_hold_names_the_whole_command() {
+    let program = program();
+    program.file("vip.txt", "10.0.3.7\n");
+    let ran = pin(&program, &["repin", "vip", "--from-source", "--reason", "first"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "vip: nothing to 10.0.3.7\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("rollgate: pins in file ") && ran.stderr.contains("rollgate.pins.yaml"),
+        "{}",
+        ran.stderr
+    );
+    program.file("vip.txt", "10.0.9.9\n");
+    assert_eq!(pin(&program, &["verify"]).code, Some(3));
+    // Whoever sets the old value knows what the source says: that is no news any more, and the next value is.
+    assert_eq!(pin(&program, &["set", "vip", "10.0.3.7", "--reason", "the new one is a mistake"]).code, Some(0));
+    let ran = pin(&program, &["verify"]);
+    assert!(
+        ran.stdout.contains("late value vip is what was set by hand; file vip.txt says 10.0.9.9"),
+        "{}",
+        ran.stdout
+    );
+    assert_ne!(ran.code, Some(3));
+    program.file("vip.txt", "10.0.9.10\n");
+    assert_eq!(pin(&program, &["verify"]).code, Some(3));
+    let ran = pin(&program, &["repin", "vip", "--value", "10.0.9.10", "--reason", "moved, ticket 4"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "vip: 10.0.3.7 to 10.0.9.10\n"), "{}", ran.stderr);
+    let ran = pin(&program, &["history", "vip", "-o", "json"]);
+    let told: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let steps: Vec<_> =
+        told["history"].as_array().expect("a list").iter().map(|event| event["after"].clone()).collect();
+    assert_eq!(steps, ["10.0.3.7", "10.0.3.7", "10.0.9.10"]);
+    assert!(told["place"].as_str().expect("a place").ends_with("pins/rollgate.pins.yaml"));
+    for args in
+        [&["repin", "vip", "--reason", "x"][..], &["repin", "vip", "--from-source", "--value", "1", "--reason", "x"]]
+    {
+        assert_eq!(pin(&program, args).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_secret_late_value_stands_in_no_output_and_in_no_file() {
+    let program = Program::new();
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n  - {name: password, secret: true, from: [{file: p.txt}]}\npins: {file: rollgate.pins.yaml}\n",
+    );
+    program.file("p.txt", "hunter2hunter2\n");
+    let mut said = String::new();
+    let mut run = |args: &[&str], code: i32| {
+        let ran = pin(&program, args);
+        assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
+        said.push_str(&ran.stdout);
+        said.push_str(&ran.stderr);
+    };
+    run(&["repin", "password", "--from-source", "--reason", "first"], 0);
+    run(&["verify"], 0);
+    program.file("p.txt", "correcthorse\n");
+    run(&["verify"], 3);
+    run(&["set", "password", "batterystaple", "--reason", "by hand"], 0);
+    for args in [
+        &["list"][..],
+        &["list", "-o", "json"],
+        &["list", "--json"],
+        &["show", "password"],
+        &["show", "password", "-o", "json"],
+        &["history"],
+        &["history", "-o", "json"],
+    ] {
+        run(args, 0);
+    }
+    said.push_str(&std::fs::read_to_string(program.home().join("rollgate.pins.yaml")).expect("pins"));
+    for secret in ["hunter2", "correcthorse", "batterystaple"] {
+        assert!(!said.contains(secret), "{secret} in {said}");
+    }
+}
+
+/// A run that is killed at any moment leaves the old pins or the new ones, and the next run needs nobody's help.
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_no_lock_and_no_half_of_a_file() {
+    let program = program();
+    assert_eq!(pin(&program, &["set", "vip", "10.0.3.1", "--reason", "first"]).code, Some(0));
+    let mut kills = 0;
+    for round in 0..60_u64 {
+        let value = format!("10.0.4.{round}");
+        let mut child = program
+            .command()
+            .args(["pin", "set", "vip", &value, "--reason", "killed"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        std::thread::sleep(std::time::Duration::from_micros(round * 250));
+        kills += u32::from(child.try_wait().expect("a child").is_none());
+        drop(child.kill());
+        child.wait().expect("it ends");
+        let ran = pin(&program, &["show", "vip"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    let ran = pin(&program, &["set", "vip", "10.0.3.9", "--reason", "last"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let left: Vec<_> = std::fs::read_dir(program.home().join("pins")).expect("readable").flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(kills > 0, "no run was under way when it was killed");
+}

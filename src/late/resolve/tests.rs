@@ -35,6 +35,8 @@ fn reading(name: &str, found: Option<&str>) -> SourceReading {
         uid: None,
         resource_version: None,
         unread: None,
+        gap: None,
+        clone_of: None,
         secret: false,
     }
 }
@@ -400,6 +402,7 @@ proptest! {
         prop_assert_eq!(read, intended(&before));
         let comments = |text: &str| text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(comments(&after), comments(&stream));
+        prop_assert_eq!(filled(&after), after, "what is filled in once is filled in");
     }
 
     /// Arbitrary bytes never panic, and without a placeholder nothing is touched.

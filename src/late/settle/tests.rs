@@ -28,6 +28,8 @@ fn configmap(found: Option<&str>) -> SourceReading {
         uid: Some("u1".to_owned()),
         resource_version: Some("7".to_owned()),
         unread: None,
+        gap: None,
+        clone_of: None,
         secret: false,
     }
 }
@@ -51,7 +53,14 @@ fn pin(value: &str) -> Pin {
 }
 
 fn run(policy: &Policy, readings: &[SourceReading], pins: &[Pin], reach: Reach) -> Settled {
-    let evidence = Evidence { readings, pins, namespace: Some("capo"), now: NOW.parse().expect("a time"), reach };
+    let evidence = Evidence {
+        readings,
+        pins,
+        namespace: Some("capo"),
+        now: NOW.parse().expect("a time"),
+        reach,
+        hidden: &NOTHING_HIDDEN,
+    };
     settle(policy, &policy.late_values[0], evidence)
 }
 
@@ -98,10 +107,6 @@ fn a_missing_value_is_undecided_and_names_what_lacks_it() {
     let reason = settled.reason.expect("a reason");
     assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));
     assert!(reason.next.expect("a next step").contains("rollgate pin set vip VALUE --reason TEXT"));
-    // A policy that keeps no pins has no command for it.
-    let unpinned = Policy { pins: crate::policy::Pins::default(), ..policy(json!({})) };
-    let settled = run(&unpinned, &[configmap(None), env(None)], &[], Reach::Cluster);
-    assert_eq!(settled.reason.expect("a reason").next.as_deref(), Some("wait for it (--wait 10m)"));
     let settled = online(&[configmap(None), env(None)], &[]);
     assert!(message(&settled).contains("the object is there, the field is not"));
     let settled = online(&[configmap(Some("55.55.55.55")), env(Some(""))], &[]);
@@ -149,7 +154,9 @@ fn a_source_that_moved_holds_and_names_both_and_the_way_out() {
     );
     assert_eq!(
         reason.next.as_deref(),
-        Some("put 10.0.3.7 back; to take the new value: rollgate pin set vip 10.0.9.9 --reason TEXT")
+        Some(
+            "rollgate pin set vip 10.0.9.9 --reason TEXT takes the new value, rollgate pin set vip 10.0.3.7 --reason TEXT keeps the old one"
+        )
     );
 }
 
@@ -243,4 +250,89 @@ fn a_secret_is_pinned_by_its_seal_and_nowhere_shown() {
 
     let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), Reach::Cluster);
     assert_eq!((gone.state, gone.value), (LateState::Missing, None));
+}
+
+#[test]
+fn a_value_may_be_made_of_others() {
+    let value = |name: &str, from: Value| json!({"name": name, "from": [from]});
+    let values = json!([
+        value("endpoint", json!({"template": "{{ late(\"vip\") }}:{{ late('port') }}"})),
+        value("vip", json!({"env": "VIP"})),
+        value("port", json!({"env": "PORT"}))
+    ]);
+    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": values});
+    let policy = crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy");
+    let reading = |name: &str, found: Option<&str>, secret| SourceReading {
+        value: name.to_owned(),
+        place: 0,
+        source: format!("env {name}"),
+        secret,
+        uid: None,
+        ..configmap(found)
+    };
+    let settled = |port: Option<&str>, secret| {
+        run(&policy, &[reading("vip", Some("10.0.3.7"), secret), reading("port", port, false)], &[], Reach::Cluster)
+    };
+    let known = settled(Some("6443"), false);
+    assert_eq!((known.state, known.value.as_deref()), (LateState::Resolved, Some("10.0.3.7:6443")));
+    assert_eq!(settled(None, false).state, LateState::Missing);
+    let secret = settled(Some("6443"), true);
+    assert!(secret.secret && secret.pin.is_some_and(|pin| pin.secret), "what is made of a secret is one");
+}
+
+#[test]
+fn each_source_says_what_became_of_it() {
+    let gap = |gap| SourceReading { gap: Some(gap), uid: None, ..configmap(None) };
+    for (reading, state) in [
+        (SourceReading { uid: None, ..configmap(None) }, SourceState::Absent),
+        (gap(Gap::KindUnknown), SourceState::KindUnknown),
+        (
+            SourceReading { gap: Some(Gap::KeyMissing(vec!["fip".to_owned()])), ..configmap(None) },
+            SourceState::KeyMissing,
+        ),
+        (configmap(Some("")), SourceState::Empty),
+        (configmap(Some("55.55.55.55")), SourceState::Placeholder),
+        (configmap(Some("vip")), SourceState::Malformed),
+        (SourceReading { gap: Some(Gap::Forbidden), ..forbidden() }, SourceState::Forbidden),
+        (forbidden(), SourceState::Unread),
+        (configmap(Some("10.0.3.7")), SourceState::Resolved),
+    ] {
+        let settled = online(&[reading, env(None)], &[]);
+        assert_eq!(settled.attempts[0].state, state);
+        assert_eq!(settled.value.is_some(), state == SourceState::Resolved);
+    }
+    let keys = SourceReading { gap: Some(Gap::KeyMissing(vec!["fip".to_owned()])), ..configmap(None) };
+    assert!(message(&online(&[keys, env(None)], &[])).contains("the field is not; it has fip"));
+}
+
+#[test]
+fn what_a_person_set_in_the_knowledge_of_the_source_holds_nobody() {
+    let set = Pin { over: Some("10.0.9.9".to_owned()), ..pin("10.0.3.7") };
+    let settled = online(&[configmap(Some("10.0.9.9")), env(None)], std::slice::from_ref(&set));
+    assert_eq!((settled.state, settled.value.as_deref(), settled.reason), (LateState::Pinned, Some("10.0.3.7"), None));
+    let settled = online(&[configmap(Some("10.0.9.10")), env(None)], &[set]);
+    assert_eq!(settled.state, LateState::Differs);
+}
+
+#[test]
+fn a_value_that_is_set_by_hand_is_never_taken_from_its_source() {
+    let policy = policy(json!({"pin": "manual"}));
+    let settled = run(&policy, &[configmap(Some("10.0.9.9")), env(None)], &[], Reach::Cluster);
+    assert_eq!((settled.state, settled.value.as_deref(), settled.pin.is_some()), (LateState::Missing, None, false));
+    assert!(message(&settled).contains("set by hand only"), "{}", message(&settled));
+    let settled = run(&policy, &[configmap(Some("10.0.9.9")), env(None)], &[pin("10.0.3.7")], Reach::Cluster);
+    assert_eq!((settled.value.as_deref(), settled.reason), (Some("10.0.3.7"), None));
+}
+
+#[test]
+fn a_copy_of_somebody_elses_value_is_warned_about() {
+    let copy =
+        SourceReading { clone_of: Some("a copy by Kyverno of mgmt/images".to_owned()), ..configmap(Some("10.0.3.7")) };
+    let settled = online(&[copy, env(None)], &[]);
+    assert!(
+        settled
+            .warning
+            .expect("a warning")
+            .contains("is a copy by Kyverno of mgmt/images; take the value from its owner")
+    );
 }

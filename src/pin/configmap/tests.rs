@@ -163,14 +163,14 @@ async fn a_pin_that_another_run_wrote_is_never_overwritten() {
 #[tokio::test]
 async fn others_that_never_stop_writing_win() {
     let (store, _server) = store(Server {
-        intruders: 100,
+        intruders: 1000,
         object: Some(json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "rollgate-pins", "resourceVersion": "0"}})),
         ..Server::default()
     })
     .await;
     let error = store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect_err("busy").to_string();
-    assert_eq!(error, "pins in ConfigMap capo/rollgate-pins: others wrote it 5 times in between; run again");
+    assert_eq!(error, "pins in ConfigMap capo/rollgate-pins: others wrote it 120 times in between; run again");
 }
 
 #[tokio::test]
@@ -191,5 +191,34 @@ fn what_is_not_a_pin_is_never_taken_for_unpinned() {
         let object = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {key: text}});
         let error = from_object(&object).expect_err(key).to_string();
         assert!(error.starts_with(&format!("ConfigMap n/p, key {key}:")), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_hundred_writers_agree_on_one_value_and_lose_nothing() {
+    let (store, _server) = store(Server::default()).await;
+    let mut writers = Vec::new();
+    for number in 0..100 {
+        let store = store.clone();
+        writers.push(tokio::spawn(async move {
+            let own = pin(&format!("own{number}"), "1");
+            store.update(|book| book.record(std::slice::from_ref(&own))).await.expect("its own pin is in nobody's way");
+            let value = format!("10.0.{number}.7");
+            let vip = pin("vip", &value);
+            (value, store.update(|book| book.record(std::slice::from_ref(&vip))).await)
+        }));
+    }
+    let mut answers = Vec::new();
+    for writer in writers {
+        answers.push(writer.await.expect("no panic"));
+    }
+    let book = store.read().await.expect("readable");
+    let winner = book.get("vip").expect("pinned").value.clone();
+    assert_eq!(book.pins().len(), 101, "no writer lost the pin of another");
+    for (value, answer) in answers {
+        match answer {
+            Ok(added) => assert!(added && value == winner),
+            Err(error) => assert!(value != winner && error.to_string().contains(&winner), "{error}"),
+        }
     }
 }

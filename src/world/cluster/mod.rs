@@ -57,6 +57,8 @@ pub enum Answer {
     Found(Box<Value>),
     /// Known not to be there.
     Absent,
+    /// Its kind is not known to the API server, so it cannot be there.
+    NoKind,
     /// Not known.
     Unread(Unread),
 }
@@ -66,6 +68,7 @@ impl std::fmt::Debug for Answer {
         match self {
             Self::Found(value) => write!(f, "Found({:?})", Veil(value)),
             Self::Absent => f.write_str("Absent"),
+            Self::NoKind => f.write_str("NoKind"),
             Self::Unread(unread) => f.debug_tuple("Unread").field(unread).finish(),
         }
     }

@@ -1,7 +1,10 @@
 //! The order of the read: groups and release record first, then every list at once, then what the release and the
 //! Machines add. Each step turns its faults into unreads; none stops the others.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
@@ -221,13 +224,25 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
     let doubt = |fault: &Fault, remedy: &str| Answer::Unread(unread(&line(read), fault, remedy, Vec::new()));
     let resource = match catalogue.find(&read.kind, read.version.as_deref()) {
         Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
-        Ok(Served::Absent) => return Answer::Absent,
+        Ok(Served::Absent) => return Answer::NoKind,
         Err(fault) => return doubt(&fault, &login(&fault)),
     };
     if resource.namespaced && read.namespace.is_none() {
         return doubt(&Fault::Other("its namespace is not known".to_owned()), "give --namespace");
     }
     let keep = Keep { managed_fields: read.used == Use::Referenced };
+    if let Use::Late(_, _, Some(selector)) = &read.used {
+        let path = resource.path(read.namespace.as_deref());
+        return match list::list(caller, &path, Some(selector), list::JSON, keep).await {
+            Ok(listed) if listed.objects.is_empty() => Answer::Absent,
+            Ok(listed) => {
+                let items: Vec<Value> =
+                    listed.objects.iter().filter_map(|object| object.value().ok().map(Cow::into_owned)).collect();
+                Answer::Found(Box::new(serde_json::json!({ "items": items })))
+            }
+            Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["list"])),
+        };
+    }
     match list::get(caller, &resource.object(read.namespace.as_deref(), &read.name), keep).await {
         Ok(value) => Answer::Found(Box::new(value)),
         Err(Fault::NotFound(name)) if name == read.name => Answer::Absent,
@@ -239,7 +254,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
 pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
     let text = line(read);
     match (&read.used, answer) {
-        (Use::Late(value, place), answer) => {
+        (Use::Late(value, place, _), answer) => {
             outcome.sources.push(SourceObject { value: value.clone(), place: *place, source: text, answer });
         }
         (Use::Pins, answer) => outcome.pins = Some(answer),
@@ -254,7 +269,7 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
                 }),
             }
         }
-        (_, Answer::Absent) => {
+        (_, Answer::Absent | Answer::NoKind) => {
             outcome.world.absent.push(Absent { what: text });
             outcome.world.coverage.note_absent(key(read));
         }
