@@ -3,6 +3,7 @@
 //! The data flow: a rendered stream and a policy say what must be known; one read makes a [`world::World`];
 //! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
 
+pub mod apiserver;
 pub mod cli;
 pub mod compare;
 pub mod exit;

@@ -21,6 +21,7 @@ pub mod parent;
 mod place;
 mod predict;
 mod referred;
+mod refusals;
 mod remarks;
 mod removals;
 mod rename;

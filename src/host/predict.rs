@@ -181,6 +181,7 @@ impl<'a> Run<'a> {
         referred::add(self)?;
         foreign::add(self)?;
         carried::add(self)?;
+        self.refusals();
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
         Ok(())

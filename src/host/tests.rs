@@ -141,8 +141,8 @@ fn a_secret_is_compared_where_a_compared_object_names_it() {
     let user =
         object("KubeadmConfigTemplate", None, "t", json!({"files": [{"contentFrom": {"secret": {"name": "used"}}}]}));
     let prediction = predicted(
-        &[secret("used", "2"), secret("unused", "2"), user.clone()],
-        &old_render(&[secret("used", "1"), secret("unused", "1"), user]),
+        &[secret("used", "Mg=="), secret("unused", "Mg=="), user.clone()],
+        &old_render(&[secret("used", "MQ=="), secret("unused", "MQ=="), user]),
     );
     assert_eq!(told(&prediction), ["update Secret used"]);
     assert_eq!((prediction.compared, prediction.not_compared), (2, 1));

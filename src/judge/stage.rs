@@ -18,7 +18,7 @@ use crate::kinds::machines::{annotation, target, text};
 use crate::object::{Key, Object};
 use crate::parallel;
 use crate::rules::{Gates, Rules, Versions};
-use crate::world::WriteMethod;
+use crate::world::{Coverage, WriteMethod};
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -32,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) rules: &'a Rules,
     /// Places of the pairs by key; the first one where a key stands twice.
     places: HashMap<&'a Key, usize>,
+    /// Places of the pairs by the kind of their objects.
+    kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Clusters by kind and name of the control plane that they name.
     clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
@@ -84,6 +86,7 @@ impl<'a> Stage<'a> {
             versions,
             rules,
             places,
+            kinds: OnceLock::new(),
             references: OnceLock::new(),
             clusters: OnceLock::new(),
             owners: OnceLock::new(),
@@ -169,8 +172,27 @@ impl<'a> Stage<'a> {
     }
 
     /// What differs about an object.
-    fn pair(&self, key: &Key) -> Option<&'a Pair> {
-        self.places.get(key).and_then(|place| self.pairs.get(*place))
+    pub(crate) fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.place(key).and_then(|place| self.pairs.get(place))
+    }
+
+    /// What differs about the objects of a kind.
+    pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
+        let pairs = self.pairs;
+        let kinds = self.kinds.get_or_init(|| {
+            let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, pair) in pairs.iter().enumerate() {
+                kinds.entry(pair.key.kind.clone()).or_default().push(place);
+            }
+            kinds
+        });
+        kinds.get(kind).into_iter().flatten().filter_map(move |place| pairs.get(*place))
+    }
+
+    /// The place of an object's pair among all pairs.
+    #[must_use]
+    pub(crate) fn place(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
     }
 
     /// The object after the write, in the superset form.
@@ -232,7 +254,11 @@ impl<'a> Stage<'a> {
             Some(kind) => is_kind(kind),
             None => is_kind(&absent.what) && absent.what.rsplit([' ', '/']).next() == Some(key.name.as_str()),
         });
-        (asked || world.source.resource_versions.keys().any(|listed| is_kind(listed))) && !self.is_live(key)
+        let is_listed = match &world.coverage {
+            Coverage::Asked(_) => world.coverage.shows(key),
+            Coverage::Whole => world.source.resource_versions.keys().any(|listed| is_kind(listed)),
+        };
+        (asked || is_listed) && !self.is_live(key)
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.
@@ -395,7 +421,7 @@ fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
 }
 
 /// Hands on the kind and name of everything that a tree refers to.
-fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+pub(crate) fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {
             if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {

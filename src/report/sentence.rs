@@ -13,6 +13,7 @@ const LONGEST: usize = 60;
 #[must_use]
 pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
+        (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
         (Effect::Latent, "MachineHealthCheck") => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
@@ -27,6 +28,12 @@ pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Opt
         more => format!(" and {}", plural(more as u64, "other change")),
     };
     format!("{}: {}{others} {consequence}", pair.key, of_change(first))
+}
+
+/// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.
+fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
+    let because = changes.first().map_or(pair.because.as_str(), |change| change.because.as_str());
+    because.contains("held back")
 }
 
 /// What an effect means, as the end of a sentence.

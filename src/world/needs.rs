@@ -213,7 +213,9 @@ fn around(kind: &GroupKind) -> &'static [(&'static str, &'static str, &'static s
     let group = if kind.group.ends_with(INFRASTRUCTURE) { INFRASTRUCTURE } else { kind.group.as_str() };
     match (group, kind.kind.as_str()) {
         (CORE, "MachineDeployment" | "MachineSet") => &[CLUSTER, SET, MACHINE],
-        (CORE, "MachinePool" | "MachineHealthCheck") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
+        (CORE, "MachinePool") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
+        // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
+        (CORE, "MachineHealthCheck" | "Machine") => &[CLUSTER, DEPLOYMENT, SET, MACHINE],
         (CORE, "Cluster" | "ClusterClass") => &[CLUSTER, (CORE, "ClusterClass", "class of"), DEPLOYMENT, SET, MACHINE],
         (INFRASTRUCTURE, name) if name.ends_with("Cluster") => &[CLUSTER],
         (BOOTSTRAP | INFRASTRUCTURE, name) if name.ends_with("MachinePool") => {

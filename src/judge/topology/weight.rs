@@ -29,6 +29,7 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     } else {
         let every = groups(new).into_iter();
         every
+            .filter(|(word, name)| !super::pending::is_deferred(new, word, name))
             .map(|(word, name)| entry(stage, key, old, word, &name, Effect::Rollout, "spec.topology.version"))
             .collect()
     };
@@ -82,7 +83,7 @@ fn groups(cluster: &Value) -> Vec<(&'static str, String)> {
 }
 
 /// The entry of one group.
-fn entry(
+pub(crate) fn entry(
     stage: &Stage<'_>,
     key: &Key,
     cluster: &Value,
