@@ -1,5 +1,5 @@
 //! `plan --base-ref main --render 'helm template ...'`: two Git revisions rendered and compared with no cluster.
-//! Both are rendered in temporary worktrees, which are removed whatever happens. Policy and pins come from the base, never
+//! Both are rendered in temporary worktrees, which are removed whatever happens. Policy, packs and pins come from the base, never
 //! from the change that is judged.
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use tempfile::TempDir;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::render::{self, Ended};
 use super::{Stop, run};
 use crate::object::Stream;
 use crate::policy;
@@ -39,12 +39,15 @@ pub(super) struct Revisions {
     base: String,
     /// The folder of the base revision that corresponds to the current one.
     folder: PathBuf,
-    /// The file that the base was rendered to; `none` where it renders to nothing.
+    /// The file that the base was rendered to.
     pub(super) live: PathBuf,
     /// What the judged revision renders to.
     pub(super) stream: Arc<[u8]>,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
+    /// The folder of the repository, as Git calls it and without links.
+    top: PathBuf,
+    real_top: PathBuf,
     /// Removed when this goes.
     worktrees: Worktrees,
 }
@@ -63,10 +66,21 @@ impl Revisions {
     pub(super) fn policy(&self, told: Option<&str>) -> String {
         match told {
             Some("none") => "none".to_owned(),
-            Some(file) => self.folder.join(file).display().to_string(),
+            Some(file) => self.of_base(Path::new(file)).display().to_string(),
             None => policy::find(&self.folder)
                 .filter(|file| file.starts_with(self.root()))
                 .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
+        }
+    }
+
+    /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
+    pub(super) fn of_base(&self, file: &Path) -> PathBuf {
+        if file.is_relative() {
+            return self.folder.join(file);
+        }
+        match file.strip_prefix(&self.top).or_else(|_| file.strip_prefix(&self.real_top)) {
+            Ok(below) => self.root().join(below),
+            Err(_) => file.to_owned(),
         }
     }
 
@@ -83,24 +97,29 @@ impl Revisions {
 
 fn rendered(base: &str, head: &str, command: &str) -> anyhow::Result<Revisions> {
     let prefix = git(&["rev-parse", "--show-prefix"])?;
+    let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
+    let real_top = std::fs::canonicalize(&top).unwrap_or_else(|_| top.clone());
     let worktrees = Worktrees::new()?;
+    let _guard = run::runtime().map_err(|stop| stop.error)?.enter();
+    render::clean_up_on_signals(worktrees.folder.path())?;
     let (old, new) = (worktrees.add("base", base)?, worktrees.add("head", head)?);
     let (folder, head_folder) = (old.join(&prefix), new.join(&prefix));
     let bytes: Arc<[u8]> = output(command, &folder, base)?.into();
-    let live = if Stream::load(&bytes).is_ok_and(|stream| stream.objects.is_empty()) {
-        // What is rendered is new in the judged revision.
-        PathBuf::from("none")
-    } else {
-        let live = worktrees.folder.path().join(BASE);
-        std::fs::write(&live, &bytes).with_context(|| format!("cannot write {}", live.display()))?;
-        live
-    };
+    // Beside nothing everything is new and nothing is lost: that is what a render that failed without a word would say.
+    if Stream::load(&bytes).is_ok_and(|stream| stream.objects.is_empty()) {
+        bail!(
+            "the command of --render gives no object in {base}: nothing can be compared with it. If the whole chart is new, \
+             judge its render with `rollgate plan FILE --live none`"
+        );
+    }
+    let live = worktrees.folder.path().join(BASE);
+    std::fs::write(&live, &bytes).with_context(|| format!("cannot write {}", live.display()))?;
     let stream = output(command, &head_folder, head)?.into();
     let mut warnings = Vec::new();
     if head == "HEAD" && !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
         warnings.push("changes that are not committed were not looked at: HEAD was rendered".to_owned());
     }
-    Ok(Revisions { base: base.to_owned(), folder, live, stream, warnings, worktrees })
+    Ok(Revisions { base: base.to_owned(), folder, live, stream, warnings, top, real_top, worktrees })
 }
 
 /// What the command prints in a folder.
@@ -108,24 +127,16 @@ fn output(command: &str, folder: &Path, revision: &str) -> anyhow::Result<Vec<u8
     if !folder.is_dir() {
         bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
     }
-    let mut child = tokio::process::Command::new("sh");
-    child.args(["-c", command]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
     let runtime = run::runtime().map_err(|stop| stop.error)?;
-    let output = runtime.block_on(async {
-        let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        tokio::select! {
-            output = child.output() => output,
-            _ = interrupt.recv() => Err(std::io::ErrorKind::Interrupted.into()),
-            _ = end.recv() => Err(std::io::ErrorKind::Interrupted.into()),
-        }
-    });
-    let output = output.with_context(|| format!("the command of --render did not run in {revision}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    let ended = runtime.block_on(render::run(command, folder));
+    let Ended { status, stdout, stderr } =
+        ended.with_context(|| format!("the command of --render did not run in {revision}"))?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        bail!("the command of --render failed in {revision} ({}): {last}", output.status);
+        bail!("the command of --render failed in {revision} ({status}): {last}");
     }
-    Ok(output.stdout)
+    Ok(stdout)
 }
 
 /// Temporary worktrees of the repository that the program runs in.

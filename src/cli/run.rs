@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use super::args::{Colour, CommonArgs};
 use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop, packs};
-use crate::host::{self, Detected, HostKind, Signs, Told, parent};
+use super::{Outside, Stop, bound, packs};
+use crate::compare::redact::MarkKey;
+use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
@@ -57,9 +58,13 @@ pub(super) struct Setup {
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,
     now: Timestamp,
-    deadline: Duration,
+    pub(super) deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
+    /// What the marks of hidden values are made with.
+    pub(super) key: MarkKey,
+    /// Whether that key was told, and so outlives the run.
+    pub(super) key_is_told: bool,
 }
 
 impl Setup {
@@ -71,9 +76,13 @@ impl Setup {
         let duration = |text: &str, option: &str| {
             policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
         };
+        let env = environment();
+        let told = mark_key(&env).map_err(Stop::usage)?;
         Ok(Self {
+            key_is_told: told.is_some(),
+            key: told.unwrap_or_else(MarkKey::fresh),
             outputs: outputs.map_err(Stop::usage)?,
-            env: environment(),
+            env,
             policy,
             policy_report,
             policy_folder,
@@ -92,8 +101,17 @@ impl Setup {
     }
 
     fn question(&self, stream: Arc<[u8]>, reach: Reach) -> Question {
-        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
+        let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
+        Question { stream, policy, policy_report, reach, key }
     }
+}
+
+/// The key of the marks, where the environment has one: then the marks and digests of several runs can be compared.
+fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
+    let Some(text) = env.get("ROLLGATE_KEY").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let key = MarkKey::of_text(text);
+    ensure!(key.is_some(), "ROLLGATE_KEY is too short to be kept secret; give it 32 random characters or more");
+    Ok(key)
 }
 
 /// The policy in force, how the report calls it, and the folder that its files start from.
@@ -205,7 +223,9 @@ impl Look<'_> {
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let bound = bound::deadline("looking for late values", self.setup.deadline);
         let names = late::needed(&self.stream, &self.setup.policy);
+        drop(bound);
         let asked = self.asked(&names)?;
         let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {
@@ -309,17 +329,23 @@ impl Look<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let (mut world, key, redact) = match path {
+        let (mut world, key_id, redact) = match path {
             Some(path) => {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key, opened.redact)
+                (opened.world, opened.key_id, opened.redact)
             }
             None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
-        if let Some(key) = &key {
+        if let (Some(id), Some(path)) = (&key_id, path) {
+            let report = say::report_path(&setup.env);
+            let folder = report.as_deref().and_then(Path::parent);
+            let key = snapshot::key_of(path, id, &setup.key, folder);
+            if key.is_none() {
+                warnings.push(snapshot::without_key(path));
+            }
             let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
+            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -328,7 +354,7 @@ impl Look<'_> {
         if let Some(base) = self.base(&detected)? {
             world.base = base;
         }
-        if key.is_none() {
+        if key_id.is_none() {
             let namespace = detected.host.namespace.as_deref();
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
@@ -339,7 +365,7 @@ impl Look<'_> {
             _ => Reach::Plan,
         };
         let question = setup.question(Arc::clone(&self.stream), reach);
-        let (reads, recorded) = (Vec::new(), key.is_some());
+        let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 

@@ -4,6 +4,7 @@
 mod index;
 mod key;
 mod load;
+mod name;
 mod path;
 mod route;
 mod stream;
@@ -11,6 +12,7 @@ mod veil;
 
 pub use key::{ApiVersion, Key, is_compared};
 pub use load::{Body, Carrier, Inventory, LoadError, Object};
+pub use name::bad_name;
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
 pub use stream::Stream;

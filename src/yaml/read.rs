@@ -108,6 +108,23 @@ pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
     })
 }
 
+/// Reads a file of our own: a key that stands twice is an error, as whoever reads the file sees the first and the program would
+/// take the last.
+///
+/// # Errors
+/// As [`read`], and where a map has a key twice.
+pub fn read_strict(bytes: &[u8]) -> Result<Value> {
+    let tree = read(bytes)?;
+    match tree.duplicates().first() {
+        Some(twice) => {
+            let first = tree.position(twice.first.start).line;
+            let message = format!("the key {:?} stands here again, and on line {first} before; keep one", twice.key);
+            Err(tree.error(twice.again.start, message))
+        }
+        None => tree.to_json(),
+    }
+}
+
 /// Everyday documents are walked; all others are parsed from the start.
 fn parse(text: &Text<'_>) -> std::result::Result<(Arena, Option<usize>), Problem> {
     match walk(text) {
