@@ -3,6 +3,7 @@
 //! The data flow: a rendered stream and a policy say what must be known; one read makes a [`world::World`];
 //! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
 
+pub mod apiserver;
 pub mod cli;
 pub mod compare;
 pub mod exit;
@@ -13,6 +14,7 @@ pub mod impact;
 pub mod judge;
 pub mod kinds;
 pub mod late;
+mod memory;
 pub mod model;
 pub mod object;
 mod parallel;

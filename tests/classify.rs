@@ -51,9 +51,9 @@ fn world(live: Inventory, expected: &Expected) -> World {
     let provider = |version: &String| Provider { version: version.clone(), evidence: evidence.clone() };
     let found = |version: &String| Provider { version: version.clone(), evidence: "image".to_owned() };
     let base = if expected.cluster {
-        Base { kind: BaseKind::File, objects: Inventory::default() }
+        Base { kind: BaseKind::File, ..Base::default() }
     } else {
-        Base { kind: BaseKind::Live, objects: Inventory::default() }
+        Base { kind: BaseKind::Live, ..Base::default() }
     };
     World {
         taken: now,

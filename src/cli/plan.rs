@@ -9,9 +9,10 @@ use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop};
+use super::{Outside, Stop, bound};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
+use crate::report;
 use crate::verdict;
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -21,6 +22,9 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     };
     let revisions = Revisions::render(&args.revisions, &base, &render)?;
     args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
+    for pack in &mut args.common.pack {
+        *pack = revisions.of_base(pack);
+    }
     args.common.live = revisions.live.display().to_string();
     let input = Input::unnamed(head_ref, Arc::clone(&revisions.stream));
     judge(&args, colour, outside, &input, Some(&revisions)).map_err(|stop| stop.respelt(|text| revisions.named(text)))
@@ -62,8 +66,11 @@ fn judge(
         let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
         seen.ask(writes, &setup)?;
     }
+    let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
+    drop(bound);
     judgement.report.warnings.extend(seen.warnings);
+    report::escape::report(&mut judgement.report);
     for output in &setup.outputs {
         let paint = run::paint(colour, outside.out_is_terminal);
         output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
@@ -74,7 +81,7 @@ fn judge(
 /// A stream that cannot be read is the user's; lost documents are our defect.
 pub(super) fn fault_stop(fault: Fault) -> Stop {
     match fault {
-        Fault::Stream(_) | Fault::Rules(_) => Stop::usage(fault),
+        Fault::Stream(_) | Fault::Name { .. } | Fault::Rules(_) => Stop::usage(fault),
         Fault::Lost { .. } => Stop::internal(fault),
     }
 }

@@ -1,6 +1,6 @@
 //! `plan --base-ref main --render 'helm template ...'`: two Git revisions rendered and compared with no cluster. Judged is what
 //! the change adds: the base is the commit at which it left its target branch, unless the tip of that branch is asked for.
-//! Both are rendered in temporary worktrees, which are removed whatever happens. Policy and pins come from the base, never
+//! Both are rendered in temporary worktrees, which are removed whatever happens. Policy, packs and pins come from the base, never
 //! from the change that is judged.
 
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use tempfile::TempDir;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::render::{self, Ended};
 use super::{Stop, input, run};
 use crate::policy;
 
@@ -54,6 +54,9 @@ pub(super) struct Revisions {
     pub(super) stream: Arc<[u8]>,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
+    /// The folder of the repository, as Git calls it and without links.
+    top: PathBuf,
+    real_top: PathBuf,
     /// Removed when this goes.
     worktrees: Worktrees,
 }
@@ -73,10 +76,21 @@ impl Revisions {
     pub(super) fn policy(&self, told: Option<&str>) -> String {
         match told {
             Some("none") => "none".to_owned(),
-            Some(file) => self.folder.join(file).display().to_string(),
+            Some(file) => self.of_base(Path::new(file)).display().to_string(),
             None => policy::find(&self.folder)
                 .filter(|file| file.starts_with(&self.root))
                 .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
+        }
+    }
+
+    /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
+    pub(super) fn of_base(&self, file: &Path) -> PathBuf {
+        if file.is_relative() {
+            return self.folder.join(file);
+        }
+        match file.strip_prefix(&self.top).or_else(|_| file.strip_prefix(&self.real_top)) {
+            Ok(below) => self.root.join(below),
+            Err(_) => file.to_owned(),
         }
     }
 
@@ -90,9 +104,13 @@ impl Revisions {
 fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Revisions> {
     let head = args.head_ref.as_str();
     let prefix = git(&["rev-parse", "--show-prefix"])?;
+    let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
+    let real_top = std::fs::canonicalize(&top).unwrap_or_else(|_| top.clone());
     let (tip, head_commit) = (commit(base)?, commit(head)?);
     let start = if args.base_tip { tip.clone() } else { merge_base(base, &tip, head, &head_commit)? };
     let worktrees = Worktrees::new()?;
+    let _guard = run::runtime().map_err(|stop| stop.error)?.enter();
+    render::clean_up_on_signals(worktrees.folder.path())?;
     let (old, new) = (worktrees.add("base", &start)?, worktrees.add("head", &head_commit)?);
     // A policy that was tightened since the change began counts for it.
     let root = if start == tip { old.clone() } else { worktrees.add("tip", &tip)? };
@@ -128,7 +146,7 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
         ));
     }
     let folder = root.join(&prefix);
-    Ok(Revisions { base: base.to_owned(), folder, root, live, stream, warnings, worktrees })
+    Ok(Revisions { base: base.to_owned(), folder, root, live, stream, warnings, top, real_top, worktrees })
 }
 
 /// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.
@@ -178,38 +196,16 @@ fn output(command: &str, folder: &Path, revision: &str) -> anyhow::Result<Vec<u8
     if !folder.is_dir() {
         bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
     }
-    let mut child = shell(command);
-    child.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
     let runtime = run::runtime().map_err(|stop| stop.error)?;
-    let output = runtime.block_on(async {
-        let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        tokio::select! {
-            output = child.output() => output,
-            _ = interrupt.recv() => Err(std::io::ErrorKind::Interrupted.into()),
-            _ = end.recv() => Err(std::io::ErrorKind::Interrupted.into()),
-        }
-    });
-    let output = output.with_context(|| format!("the command of --render did not run in {revision}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    let ended = runtime.block_on(render::run(command, folder));
+    let Ended { status, stdout, stderr } =
+        ended.with_context(|| format!("the command of --render did not run in {revision}"))?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        bail!("the command of --render failed in {revision} ({}): {last}", output.status);
+        bail!("the command of --render failed in {revision} ({status}): {last}");
     }
-    Ok(output.stdout)
-}
-
-/// A shell that fails where any command of a pipe fails, as far as the machine has one.
-fn shell(command: &str) -> tokio::process::Command {
-    let has_bash = Command::new("bash").args(["-c", ":"]).stdin(Stdio::null()).status().is_ok_and(|end| end.success());
-    if has_bash {
-        let mut child = tokio::process::Command::new("bash");
-        child.args(["-o", "pipefail", "-c", command]);
-        child
-    } else {
-        let mut child = tokio::process::Command::new("sh");
-        child.args(["-c", &format!("(set -o pipefail) 2>/dev/null && set -o pipefail\n{command}")]);
-        child
-    }
+    Ok(stdout)
 }
 
 /// Temporary worktrees of the repository that the program runs in.

@@ -12,13 +12,14 @@ use super::args::{Colour, CommonArgs};
 use super::input::Input;
 use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop, packs};
-use crate::host::{self, Detected, Signs, Told, parent};
+use super::{Outside, Stop, bound, packs};
+use crate::compare::redact::MarkKey;
+use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
-use crate::object::Stream;
+use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
 use crate::pipeline::Question;
-use crate::policy::{self, Loaded, Policy};
+use crate::policy::{self, Doubt, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::rules;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
@@ -58,9 +59,13 @@ pub(super) struct Setup {
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,
     now: Timestamp,
-    deadline: Duration,
+    pub(super) deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
+    /// What the marks of hidden values are made with.
+    pub(super) key: MarkKey,
+    /// Whether that key was told, and so outlives the run.
+    pub(super) key_is_told: bool,
 }
 
 impl Setup {
@@ -72,9 +77,13 @@ impl Setup {
         let duration = |text: &str, option: &str| {
             policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
         };
+        let env = environment();
+        let told = mark_key(&env).map_err(Stop::usage)?;
         Ok(Self {
+            key_is_told: told.is_some(),
+            key: told.unwrap_or_else(MarkKey::fresh),
             outputs: outputs.map_err(Stop::usage)?,
-            env: environment(),
+            env,
             policy,
             policy_report,
             policy_folder,
@@ -94,8 +103,17 @@ impl Setup {
 
     fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
-        Question { stream, files, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
+        let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
+        Question { stream, files, policy, policy_report, reach, key }
     }
+}
+
+/// The key of the marks, where the environment has one: then the marks and digests of several runs can be compared.
+fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
+    let Some(text) = env.get("ROLLGATE_KEY").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let key = MarkKey::of_text(text);
+    ensure!(key.is_some(), "ROLLGATE_KEY is too short to be kept secret; give it 32 random characters or more");
+    Ok(key)
 }
 
 /// The policy in force, how the report calls it, and the folder that its files start from.
@@ -207,7 +225,9 @@ impl Look<'_> {
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+        let bound = bound::deadline("looking for late values", self.setup.deadline);
         let names = late::needed(&self.input.bytes, &self.setup.policy);
+        drop(bound);
         let asked = self.asked(&names)?;
         let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {
@@ -282,14 +302,19 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Whether there is nothing to ask a cluster for: no object that is compared, no late value, and no release whose
-    /// last manifest may hold objects that this stream lacks.
+    /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
+    /// release whose last manifest may hold objects that this stream lacks.
     fn needs_nothing(&self, detected: &Detected, names: &BTreeSet<String>) -> Result<bool, Stop> {
         if !names.is_empty() || detected.host.release.is_some() || self.args.base.is_some() {
             return Ok(false);
         }
+        let deletes = !matches!(detected.host.kind, Some(HostKind::Kubectl | HostKind::Argocd));
+        if deletes && self.setup.policy.unseen.release != Doubt::Allow {
+            return Ok(false);
+        }
         let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        Ok(!rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key)))
+        let matters = |key: &Key| host::kinds::is_compared(key) || host::carried::is_carrier(key);
+        Ok(!rendered.objects.objects().iter().any(|object| matters(&object.key)))
     }
 
     /// The base that was told; `None` where it is to be found out.
@@ -299,24 +324,30 @@ impl Look<'_> {
             Some("none") => Ok(Some(Base { kind: BaseKind::Unknown, ..Base::default() })),
             Some(path) => {
                 let world = files::load(Path::new(path), &detected.host, self.setup.now).map_err(Stop::usage)?;
-                Ok(Some(Base { kind: BaseKind::File, objects: world.live }))
+                Ok(Some(Base { kind: BaseKind::File, objects: world.live, ..Base::default() }))
             }
         }
     }
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let (mut world, key, redact) = match path {
+        let (mut world, key_id, redact) = match path {
             Some(path) => {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key, opened.redact)
+                (opened.world, opened.key_id, opened.redact)
             }
             None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
-        if let Some(key) = &key {
+        if let (Some(id), Some(path)) = (&key_id, path) {
+            let report = say::report_path(&setup.env);
+            let folder = report.as_deref().and_then(Path::parent);
+            let key = snapshot::key_of(path, id, &setup.key, folder);
+            if key.is_none() {
+                warnings.push(snapshot::without_key(path));
+            }
             let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
+            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -325,7 +356,7 @@ impl Look<'_> {
         if let Some(base) = self.base(&detected)? {
             world.base = base;
         }
-        if key.is_none() {
+        if key_id.is_none() {
             let namespace = detected.host.namespace.as_deref();
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
@@ -336,7 +367,7 @@ impl Look<'_> {
             _ => Reach::Plan,
         };
         let question = setup.question(self.input, reach);
-        let (reads, recorded) = (Vec::new(), key.is_some());
+        let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 

@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
-use super::within;
+use super::within::{self, Layers};
 use crate::model::pair::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;
@@ -27,7 +27,12 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
 /// Every place where two parts of objects differ, with paths that start at these parts; nothing is left out.
 #[must_use]
 pub fn part_changes(before: &Value, after: &Value) -> Vec<Change> {
-    let mut walk = Walk::default();
+    part_changes_within(before, after, Layers::default())
+}
+
+/// The same for a document that stands in others.
+pub(super) fn part_changes_within(before: &Value, after: &Value, layers: Layers) -> Vec<Change> {
+    let mut walk = Walk { layers, ..Walk::default() };
     walk.values(before, after);
     walk.found
 }
@@ -43,6 +48,8 @@ struct Walk {
     meaning: Meaning,
     /// Schema of the place.
     node: Option<&'static Node>,
+    /// What may be read of documents in strings.
+    layers: Layers,
     /// What differs so far.
     found: Vec<Change>,
 }
@@ -119,7 +126,7 @@ impl Walk {
             (Value::Object(old), Value::Object(new)) => self.keys(old, new, |walk, _, old, new| walk.values(old, new)),
             (Value::Array(old), Value::Array(new)) => self.lists(old, new),
             (Value::String(old), Value::String(new)) => {
-                match within::changes(&self.path, self.item.as_deref(), old, new) {
+                match within::changes(&self.path, self.item.as_deref(), old, new, &self.layers) {
                     Some(inside) => self.found.extend(inside),
                     None => self.note(Some(before), Some(after)),
                 }

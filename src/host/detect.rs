@@ -86,6 +86,8 @@ pub struct Detected {
     pub driver: Driver,
     /// Whether the namespace is that of the kubeconfig's context, because Helm was given none.
     pub namespace_of_context: bool,
+    /// The namespace that was told while Helm takes that of the context; the two must be the same.
+    pub told_over_context: Option<String>,
     /// Number of the Helm process above, where there is one.
     pub helm_pid: Option<u32>,
     /// What makes the prediction unsafe; belongs into [`crate::world::World::unread`].
@@ -103,6 +105,7 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
     let (kind, evidence) = kind(signs, helm, args.as_ref());
     found.host.kind = kind;
     found.host.evidence = evidence;
+    found.host.post_rendered = signs.stdin.is_some();
     if let Some(args) = &args {
         from_args(&mut found, args);
     }
@@ -120,6 +123,11 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
         found.host.release = Some(name.clone());
     }
     if let Some(namespace) = &told.namespace {
+        let other = found.host.namespace.clone().filter(|other| args.is_some() && other != namespace);
+        if let Some(other) = other {
+            found.doubts.push(wrong_namespace(namespace, &other));
+        }
+        found.told_over_context = found.namespace_of_context.then(|| namespace.clone());
         found.host.namespace = Some(namespace.clone());
         found.namespace_of_context = false;
     }
@@ -176,6 +184,7 @@ fn from_args(found: &mut Detected, args: &HelmArgs) {
     host.replace = args.replace;
     host.take_ownership = args.take_ownership;
     host.writes_nothing = args.dry_run;
+    host.no_hooks = args.no_hooks;
     host.method = match (host.kind, args.server_side) {
         (Some(HostKind::Helm3), _) | (_, Some(Some(false))) => Some(WriteMethod::MergePatch),
         (_, Some(Some(true))) => Some(WriteMethod::ServerSideApply),
@@ -239,6 +248,16 @@ fn from_env(found: &mut Detected, env: &BTreeMap<String, String>, below_helm: bo
         fill(&mut found.host.release, "ARGOCD_APP_NAME");
         fill(&mut found.host.namespace, "ARGOCD_APP_NAMESPACE");
     }
+}
+
+/// The doubt where a namespace was told that is not the one that Helm writes to.
+#[must_use]
+pub fn wrong_namespace(told: &str, other: &str) -> Unread {
+    doubt(
+        "which namespace is written",
+        format!("--namespace or ROLLGATE_NAMESPACE says {told}, and Helm writes to {other}"),
+        "give the namespace that Helm writes to, or leave --namespace and ROLLGATE_NAMESPACE out",
+    )
 }
 
 /// A doubt about the whole run.

@@ -61,7 +61,24 @@ fn what_is_told_wins() {
     assert_eq!(found.host.namespace.as_deref(), Some("other"));
     assert_eq!(found.host.context.as_deref(), Some("ctx"));
     assert_eq!(found.reach.context.as_deref(), Some("ctx"));
-    assert!(found.doubts.is_empty());
+    // That Helm itself writes to another namespace is doubt.
+    assert_eq!(found.doubts.len(), 1);
+    assert!(found.doubts[0].why.contains("says other, and Helm writes to telco"), "{}", found.doubts[0].why);
+}
+
+#[test]
+fn a_namespace_that_helm_does_not_write_to_is_a_doubt() {
+    let said = |namespace: &str| Told { namespace: Some(namespace.to_owned()), ..Told::default() };
+    let doubts = |env: &[(&str, &str)], line: &str| told(Some(HELM3), env, &[line], &said("telco")).doubts.len();
+    assert_eq!(doubts(&[], "helm upgrade demo b -n other"), 1);
+    assert_eq!(doubts(&[("HELM_NAMESPACE", "other")], "helm upgrade demo b"), 1);
+    assert_eq!(doubts(&[("HELM_NAMESPACE", "other")], "helm upgrade demo b -n telco"), 0);
+    assert_eq!(doubts(&[], "helm upgrade demo b -n telco"), 0);
+    // What stands in the environment of any other program is no word of Helm.
+    assert_eq!(doubts(&[("HELM_NAMESPACE", "other")], "bash"), 0);
+    // Helm takes that of the context: only the kubeconfig can tell.
+    let found = told(Some(HELM3), &[], &["helm upgrade demo b"], &said("telco"));
+    assert_eq!(found.told_over_context.as_deref(), Some("telco"));
 }
 
 #[test]

@@ -5,10 +5,12 @@ mod answered;
 mod apply;
 mod argo;
 mod ask;
+pub(crate) mod carried;
 pub mod detect;
 mod fields;
 mod foreign;
 pub mod helm_args;
+pub mod hook;
 pub(crate) mod kinds;
 mod locate;
 mod merge;
@@ -19,12 +21,13 @@ pub mod parent;
 mod place;
 mod predict;
 mod referred;
+mod refusals;
 mod remarks;
 mod removals;
 mod rename;
 mod reprint;
 pub mod say;
-pub(crate) mod stream;
+mod stream;
 mod write;
 
 #[cfg(test)]

@@ -59,4 +59,18 @@ pub struct Host {
     pub take_ownership: bool,
     /// Whether the parent is known not to write (`helm template`, a dry run).
     pub writes_nothing: bool,
+    /// Whether the stream is what the host hands to a post-renderer. Helm 3 keeps its hooks from that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub post_rendered: bool,
+    /// Whether no hook runs (`--no-hooks`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_hooks: bool,
+}
+
+impl Host {
+    /// Whether the release has hooks that the stream does not show.
+    #[must_use]
+    pub fn hides_hooks(&self) -> bool {
+        self.post_rendered && self.kind == Some(HostKind::Helm3)
+    }
 }

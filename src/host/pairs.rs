@@ -66,7 +66,7 @@ impl Run<'_> {
     }
 
     /// Marks a pair as refused, and says so.
-    fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
+    pub(super) fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
         pair.effect = Effect::Rejected;
         rule.clone_into(&mut pair.rule);
         pair.because.clone_from(&because);

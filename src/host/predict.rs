@@ -1,6 +1,7 @@
 //! Every object that the host is about to write or delete, before and after.
 //! Objects whose text is the same on both sides are counted and never read; trees live as long as their pair.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ use super::pairs::refused_by_schema;
 use super::removals::Takers;
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
-use super::{foreign, kinds, method, referred, rename, reprint};
+use super::{carried, foreign, kinds, method, referred, rename, reprint};
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::object::{Inventory, Key, LoadError, Object};
@@ -39,6 +40,8 @@ pub struct Prediction {
     pub warnings: Vec<String>,
     /// What could not be seen.
     pub doubts: Vec<Unread>,
+    /// Changed objects that carry others, which are not in the stream.
+    pub carried: Vec<Unread>,
     /// Rendered objects that were compared.
     pub compared: usize,
     /// Rendered objects that passed through.
@@ -149,13 +152,15 @@ pub(super) struct Run<'a> {
     pub(super) mode: Mode,
     /// What goes with other objects.
     pub(super) takers: OnceLock<Takers<'a>>,
+    /// Live objects that are deleted, as far as hooks ask.
+    pub(super) removed: HashSet<Key>,
 }
 
 impl<'a> Run<'a> {
     /// A run that has not looked at anything yet.
     fn new(rendered: &'a Inventory, world: &'a World, way: Option<WriteMethod>) -> Result<Self, LoadError> {
         let out = Prediction { way, ..Prediction::default() };
-        let sorted = stream::sort(rendered, world.host.kind)?;
+        let sorted = stream::sort(rendered, &world.host)?;
         let locator = Locator::new(world);
         let argo = Application::of(world).or_else(|| {
             // What an object says about itself counts where the application is not known, too.
@@ -177,6 +182,7 @@ impl<'a> Run<'a> {
             reshaped: 0,
             mode,
             takers: OnceLock::new(),
+            removed: HashSet::new(),
         })
     }
 
@@ -197,6 +203,8 @@ impl<'a> Run<'a> {
         self.out.not_compared = self.sorted.rest;
         referred::add(self)?;
         foreign::add(self)?;
+        carried::add(self)?;
+        self.refusals();
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();
         Ok(())
@@ -219,6 +227,7 @@ impl<'a> Run<'a> {
             reshaped: 0,
             mode: self.mode.fresh(),
             takers: OnceLock::new(),
+            removed: HashSet::new(),
         };
         part.write(object)?;
         Ok(part)
@@ -346,11 +355,8 @@ impl<'a> Run<'a> {
 
     /// What the host wrote last time under this key.
     fn base_of(&self, key: &Key) -> Option<&'a Object> {
-        let host = self.world.host.kind;
         // A file may hold hooks, which are no part of what was written last.
-        self.locator
-            .anywhere(&self.world.base.objects, key)
-            .filter(|base| !stream::is_hook(base, host).unwrap_or(false))
+        self.locator.anywhere(&self.world.base.objects, key).filter(|base| self.was_written(base))
     }
 
     /// The live tree; where it cannot be read that is doubt.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::hook::Meeting;
 use super::predict::Run;
 use super::removals::deleted;
 use super::stream::{self, same_text};
@@ -54,8 +55,12 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
             }
         }
         for hook in hooks {
-            if wanted(run, &hook.key) && run.way.is_some() && stream::recreates(&*hook.value()?, run.world.host.kind) {
-                made_anew(run, hook)?;
+            if wanted(run, &hook.key) {
+                match run.meeting(hook)? {
+                    Meeting::Replaces | Meeting::Changes => made_anew(run, hook)?,
+                    Meeting::Removes => remove(run, hook)?,
+                    Meeting::None | Meeting::Fails => {}
+                }
             }
         }
     }
@@ -96,9 +101,7 @@ pub(super) fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> 
         run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &gone.key).is_none();
     if !unread {
         run.remove(gone)?;
-    } else if host != Some(HostKind::Kubectl)
-        && !stream::is_kept(gone, host).unwrap_or(false)
-        && !stream::is_hook(gone, host).unwrap_or(false)
+    } else if host != Some(HostKind::Kubectl) && !stream::is_kept(gone, host).unwrap_or(false) && run.was_written(gone)
     {
         let mut pair = deleted(gone, gone.value()?.into_owned());
         pair.key = run.locator.full(&gone.key);

@@ -49,6 +49,30 @@ impl Run<'_> {
                 keys: std::mem::take(&mut self.homeless),
             });
         }
+        if !self.sorted.unclear.is_empty() {
+            let keys: Vec<Key> = self.sorted.unclear.iter().map(|key| (*key).clone()).collect();
+            self.out.doubts.push(Unread {
+                what: format!("whether {} and {} more are hooks", keys[0], keys.len() - 1),
+                why: "they stand in a List, which only Helm 4 takes apart before it looks for hooks, and only for a \
+                      post-renderer"
+                    .to_owned(),
+                remedy: "put each hook into a document of its own, or say --host".to_owned(),
+                keys,
+            });
+        }
+        if self.world.host.hides_hooks() && !self.world.host.no_hooks && !self.world.base.hooks.is_empty() {
+            self.out.warnings.push(
+                "Helm 3 shows no hook to a post-renderer: those of the last revision count, and one that is new and named \
+                 like a live object deletes it unseen"
+                    .to_owned(),
+            );
+        }
+        // What was asked for and not answered is doubt already.
+        let is_told = |key: &Key| {
+            let of = |other: &Key| (&other.kind, &other.name) == (&key.kind, &key.name);
+            self.world.unread.iter().any(|unread| unread.keys.is_empty() || unread.keys.iter().any(of))
+        };
+        self.unasked.retain(|key| !is_told(key));
         if !self.unasked.is_empty() {
             self.unasked.sort_unstable();
             self.unasked.dedup();

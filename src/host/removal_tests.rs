@@ -72,7 +72,7 @@ fn a_namespace_that_is_a_hook_is_deleted_on_every_upgrade() {
         let hook = annotated(namespace("n"), "helm.sh/hook", "pre-install,pre-upgrade");
         annotated(hook, "helm.sh/hook-delete-policy", policy)
     };
-    let prediction = predicted(&[hook("")], &helm3(&live, &[]));
+    let prediction = predicted(&[hook("before-hook-creation")], &helm3(&live, &[]));
     assert_eq!(told(&prediction), ["delete Namespace n"]);
     assert_eq!(prediction.pairs[0].effect, Effect::Delete);
     assert!(predicted(&[hook("hook-failed")], &helm3(&live, &[])).pairs.is_empty());
@@ -144,11 +144,12 @@ fn what_lives_outside_namespaces_is_found_whatever_namespace_is_rendered() {
 #[test]
 fn the_keys_of_a_cluster_are_watched_although_nothing_names_them() {
     let cluster = object("Cluster", Some("n"), "demo", json!({}));
-    let world = helm3(&[ours(cluster.clone())], &[cluster.clone(), secret("demo-ca", "1"), secret("other-ca", "1")]);
+    let world =
+        helm3(&[ours(cluster.clone())], &[cluster.clone(), secret("demo-ca", "MQ=="), secret("other-ca", "MQ==")]);
     let gone = predicted(std::slice::from_ref(&cluster), &world);
     assert_eq!(told(&gone), ["delete Secret demo-ca"]);
     assert_eq!(gone.pairs[0].effect, Effect::Unknown);
-    let changed = predicted(&[cluster, secret("demo-ca", "2"), secret("other-ca", "2")], &world);
+    let changed = predicted(&[cluster, secret("demo-ca", "Mg=="), secret("other-ca", "Mg==")], &world);
     assert_eq!(told(&changed), ["update Secret demo-ca"]);
     assert_eq!(changed.pairs[0].effect, Effect::Unknown);
 }
@@ -157,9 +158,9 @@ fn the_keys_of_a_cluster_are_watched_although_nothing_names_them() {
 fn a_secret_that_was_not_read_is_compared_with_what_was_written_last() {
     let host = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
         "metadata": {"name": "h", "namespace": "n"}, "spec": {"bmc": {"credentialsName": "bmc"}}});
-    let world = helm3(&[ours(host.clone())], &[host.clone(), secret("bmc", "1")]);
-    assert_eq!(told(&predicted(&[host.clone(), secret("bmc", "2")], &world)), ["update Secret bmc"]);
-    assert!(predicted(&[host, secret("bmc", "1")], &world).pairs.is_empty());
+    let world = helm3(&[ours(host.clone())], &[host.clone(), secret("bmc", "MQ==")]);
+    assert_eq!(told(&predicted(&[host.clone(), secret("bmc", "Mg==")], &world)), ["update Secret bmc"]);
+    assert!(predicted(&[host, secret("bmc", "MQ==")], &world).pairs.is_empty());
 }
 
 #[test]
@@ -170,8 +171,8 @@ fn a_secret_that_a_hook_makes_anew_is_a_change_of_it() {
         "t",
         json!({"files": [{"contentFrom": {"secret": {"name": "used"}}}]}),
     );
-    let hook = annotated(secret("used", "2"), "helm.sh/hook", "pre-upgrade");
-    let world = helm3(&[ours(user.clone()), secret("used", "1")], std::slice::from_ref(&user));
+    let hook = annotated(secret("used", "Mg=="), "helm.sh/hook", "pre-upgrade");
+    let world = helm3(&[ours(user.clone()), secret("used", "MQ==")], std::slice::from_ref(&user));
     assert_eq!(told(&predicted(&[user, hook], &world)), ["update Secret used"]);
 }
 
@@ -244,4 +245,104 @@ fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
     }
     let prediction = predicted(&[cluster], &world);
     assert_eq!((told(&prediction), prediction.doubts.len()), (vec!["create Cluster a".to_owned()], 0));
+}
+
+/// The items of a List in one document, as the host reads them.
+fn list(items: &[Value], annotations: &Value) -> crate::object::Inventory {
+    let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"annotations": annotations}, "items": items});
+    let bytes = std::sync::Arc::from(list.to_string().replacen('{', "---\n{", 1).into_bytes());
+    crate::object::Stream::load(&bytes).expect("a stream").objects
+}
+
+#[test]
+fn a_hook_on_an_item_of_a_list_hides_nothing_from_helm_3() {
+    let live = object("MachineDeployment", Some("n"), "md", json!({"x": 1}));
+    let new = object("MachineDeployment", Some("n"), "md", json!({"x": 2}));
+    let hook = annotated(new.clone(), "helm.sh/hook", "pre-upgrade");
+    let mut world = helm3(&[ours(live.clone())], std::slice::from_ref(&live));
+    let told_of = |stream: &crate::object::Inventory, world: &crate::world::World| {
+        let prediction = predict(stream, world).expect("a prediction");
+        (told(&prediction), prediction.doubts.len())
+    };
+    assert_eq!(
+        told_of(&list(std::slice::from_ref(&hook), &json!({})), &world),
+        (vec!["update MachineDeployment md".to_owned()], 0)
+    );
+    // A list that is itself a hook takes all of its items with it.
+    let all = list(&[new], &json!({"helm.sh/hook": "pre-upgrade"}));
+    assert_eq!(told_of(&all, &world).0, ["delete MachineDeployment md"]);
+    // Flux takes lists apart first; of Helm 4 that depends on a post-renderer.
+    world.host.kind = Some(HostKind::Flux);
+    assert_eq!(told_of(&list(std::slice::from_ref(&hook), &json!({})), &world).0, ["delete MachineDeployment md"]);
+    world.host.kind = Some(HostKind::Helm4);
+    assert_eq!(told_of(&list(&[hook], &json!({})), &world).1, 1);
+}
+
+#[test]
+fn a_hook_of_a_time_that_helm_does_not_know_is_no_part_of_anything() {
+    let cluster = object("Cluster", Some("n"), "a", json!({}));
+    let skipped = annotated(cluster.clone(), "helm.sh/hook", "crd-install");
+    let prediction = predicted(&[skipped], &helm3(&[ours(cluster.clone())], std::slice::from_ref(&cluster)));
+    assert_eq!(told(&prediction), ["delete Cluster a"]);
+}
+
+#[test]
+fn a_hook_of_two_renders_is_made_anew() {
+    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 1})), "helm.sh/hook", "pre-upgrade");
+    let live = old_render(std::slice::from_ref(&hook));
+    assert_eq!(told(&predicted(std::slice::from_ref(&hook), &live)), ["delete MachineDeployment md"]);
+    // One that does not run on an upgrade, or that no earlier one meets, does nothing.
+    let other = annotated(hook.clone(), "helm.sh/hook", "pre-install");
+    assert!(predicted(&[other], &live).pairs.is_empty());
+    assert!(
+        predicted(&[hook], &old_render(&[object("Cluster", Some("n"), "a", json!({}))]))
+            .pairs
+            .iter()
+            .all(|pair| pair.key.kind == "Cluster")
+    );
+}
+
+#[test]
+fn a_template_that_is_a_hook_and_stays_as_it_is_reaches_nothing() {
+    let hook = |image: &str| annotated(template(Some("n"), "t", image), "helm.sh/hook", "pre-upgrade");
+    let world = helm3(&[template(Some("n"), "t", "a")], &[]);
+    assert!(predicted(&[hook("a")], &world).pairs.is_empty());
+    assert_eq!(told(&predicted(&[hook("b")], &world)), ["delete DockerMachineTemplate t"]);
+}
+
+#[test]
+fn a_hook_that_nothing_deletes_first_is_applied_or_stops_the_release() {
+    let live = ours(object("MachineDeployment", Some("n"), "md", json!({"x": 1})));
+    let hook = |policy: &str| {
+        let hook =
+            annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 2})), "helm.sh/hook", "post-upgrade");
+        annotated(hook, "helm.sh/hook-delete-policy", policy)
+    };
+    let mut world = helm3(std::slice::from_ref(&live), &[]);
+    let prediction = predicted(&[hook("hook-failed")], &world);
+    assert_eq!((prediction.pairs[0].effect, prediction.pairs[0].rule.as_str()), (Effect::Rejected, "host/hook-exists"));
+    world.host.kind = Some(HostKind::Helm4);
+    world.host.method = Some(WriteMethod::ServerSideApply);
+    assert_eq!(told(&predicted(&[hook("hook-failed")], &world)), ["update MachineDeployment md"]);
+    assert_eq!(told(&predicted(&[hook("hook-succeeded")], &world)), ["delete MachineDeployment md"]);
+    world.host.no_hooks = true;
+    assert!(predicted(&[hook("hook-succeeded")], &world).pairs.is_empty());
+}
+
+#[test]
+fn hooks_that_helm_3_hides_are_those_of_its_record() {
+    let cluster = object("Cluster", Some("n"), "a", json!({}));
+    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({})), "helm.sh/hook", "pre-upgrade");
+    let live = [ours(cluster.clone()), object("MachineDeployment", Some("n"), "md", json!({}))];
+    let mut world = helm3(&live, std::slice::from_ref(&cluster));
+    world.base.hooks = super::tests::side(std::slice::from_ref(&hook));
+    let stream = std::slice::from_ref(&cluster);
+    assert!(predicted(stream, &world).pairs.is_empty(), "a plan sees the hooks of the stream");
+    world.host.post_rendered = true;
+    let prediction = predicted(stream, &world);
+    assert_eq!(told(&prediction), ["delete MachineDeployment md"]);
+    assert!(prediction.warnings.iter().any(|warning| warning.contains("no hook to a post-renderer")));
+    // What it shows is no hook, whatever it says of itself.
+    world.base.hooks = crate::object::Inventory::default();
+    assert_eq!(told(&predicted(&[annotated(cluster, "helm.sh/hook", "pre-upgrade")], &world)), ["update Cluster a"]);
 }

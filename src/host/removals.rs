@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::hook::{self, Meeting, Role};
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
@@ -113,7 +114,7 @@ impl<'a> Run<'a> {
         }
         let host = self.world.host.kind;
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
-        if flag(stream::is_hook(gone, host)) || flag(stream::is_kept(live, host)) {
+        if !self.was_written(gone) || flag(stream::is_kept(live, host)) {
             return Ok(());
         }
         let Some(value) = self.live_value(live) else { return Ok(()) };
@@ -128,7 +129,7 @@ impl<'a> Run<'a> {
         let live = self.locator.anywhere(&self.world.live, &gone.key);
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
         if host == Some(HostKind::Kubectl)
-            || flag(stream::is_hook(gone, host))
+            || !self.was_written(gone)
             || flag(stream::is_kept(live.unwrap_or(gone), host))
         {
             return;
@@ -160,35 +161,86 @@ impl<'a> Run<'a> {
         takers.taken_by(gone)
     }
 
-    /// Adds live objects that the host deletes because a hook of that name is made anew.
+    /// Whether an object of an earlier manifest was part of the release, which a hook is not.
+    pub(super) fn was_written(&self, object: &Object) -> bool {
+        let base = if self.way.is_none() { BaseKind::Live } else { self.world.base.kind };
+        hook::role_before(object, &self.world.host, base)
+            .is_ok_and(|role| matches!(role, Role::Written | Role::Unclear))
+    }
+
+    /// What a hook does to the object of its name.
+    pub(super) fn meeting(&self, object: &Object) -> Result<Meeting, LoadError> {
+        // Of two renders, the second is that of an upgrade.
+        let base = if self.way.is_none() { BaseKind::Release } else { self.world.base.kind };
+        let met = hook::meeting(object, &self.world.host, base, self.way)?;
+        // How the second of two renders is written is not known.
+        Ok(if self.way.is_none() && met == Meeting::Fails { Meeting::None } else { met })
+    }
+
+    /// Adds what hooks do to live objects of the same name.
     pub(super) fn hooks(&mut self) -> Result<(), LoadError> {
-        let host = self.world.host.kind;
         let removed = self.out.pairs.iter().filter(|pair| pair.action == Action::Delete);
-        let mut removed: HashSet<Key> = removed.map(|pair| pair.key.clone()).collect();
-        for hook in std::mem::take(&mut self.sorted.hooks) {
-            if self.way.is_none() || !stream::recreates(hook.value()?.as_ref(), host) {
-                continue;
+        self.removed = removed.map(|pair| pair.key.clone()).collect();
+        let hooks = std::mem::take(&mut self.sorted.hooks);
+        let world: &'a World = self.world;
+        // Helm 3 shows none to its post-renderer: those of the last revision stand for them.
+        let of_record = world.base.hooks.objects().iter().filter(|_| world.host.hides_hooks());
+        let of_record = of_record.filter(|hook| kinds::is_compared(&hook.key) || kinds::may_take_others(&hook.key));
+        for hook in hooks.into_iter().chain(of_record) {
+            match self.meeting(hook)? {
+                Meeting::None => {}
+                Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
+                Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),
+                Meeting::Changes if kinds::is_compared(&hook.key) => self.write(hook)?,
+                Meeting::Changes => {}
+                Meeting::Fails => self.stop_at(hook)?,
             }
-            if kinds::may_take_others(&hook.key) {
-                self.take_others(
-                    hook,
-                    "host/hook-recreates",
-                    "it is deleted before the hook of the same name is made anew",
-                );
-                continue;
-            }
-            let Some(live) = self.live_of(hook) else { continue };
-            if removed.contains(&live.key) {
-                continue;
-            }
-            let Some(value) = self.live_value(live) else { continue };
-            removed.insert(live.key.clone());
-            let mut pair = deleted(live, value);
-            "host/hook-recreates".clone_into(&mut pair.rule);
-            pair.because = "the host deletes the live object before it makes the hook of the same name anew".to_owned();
-            self.out.pairs.push(pair);
         }
         Ok(())
+    }
+
+    /// Adds the pair of a live object that a hook of the same name deletes.
+    fn give_way(&mut self, hook: &Object, when: &str) {
+        let because = format!("the host deletes the live object {when}");
+        if kinds::may_take_others(&hook.key) {
+            self.take_others(hook, "host/hook-recreates", &format!("it is deleted {when}"));
+            return;
+        }
+        let Some(live) = self.live_of(hook) else { return };
+        if self.removed.contains(&live.key) {
+            return;
+        }
+        // A template that is made anew at once as it was reaches nothing.
+        if hook.key.kind.ends_with("Template") && same_spec(hook, live) {
+            return;
+        }
+        let Some(value) = self.live_value(live) else { return };
+        self.removed.insert(live.key.clone());
+        let mut pair = deleted(live, value);
+        "host/hook-recreates".clone_into(&mut pair.rule);
+        pair.because = because;
+        self.out.pairs.push(pair);
+    }
+
+    /// Adds the refusal of a hook that is there already and that nothing deletes first.
+    fn stop_at(&mut self, hook: &Object) -> Result<(), LoadError> {
+        if !kinds::is_compared(&hook.key) {
+            return Ok(());
+        }
+        let Some(live) = self.live_of(hook) else { return Ok(()) };
+        let Some(before) = self.live_value(live) else { return Ok(()) };
+        let because =
+            "the hook is there already and its delete policy keeps it, so Helm cannot create it and stops".to_owned();
+        self.refuse(hook, live, before, hook.value()?.into_owned(), "host/hook-exists", because);
+        Ok(())
+    }
+}
+
+/// Whether a hook makes a live object as it is, as far as its `spec` goes.
+fn same_spec(hook: &Object, live: &Object) -> bool {
+    match (hook.value(), live.value()) {
+        (Ok(hook), Ok(live)) => hook.get("spec") == live.get("spec"),
+        _ => false,
     }
 }
 

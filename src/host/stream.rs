@@ -2,22 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use memchr::memmem;
 use serde_json::Value;
 
-use super::{HostKind, kinds};
+use super::hook::{self, Role};
+use super::{Host, HostKind, kinds};
 use crate::object::{Body, Inventory, Key, LoadError, Object};
 
-/// Annotation that makes an object a hook (helm `pkg/release/v1/hook.go`).
-const HOOK: &str = "helm.sh/hook";
-/// Annotation that says when Helm deletes a hook.
-const HOOK_DELETE_POLICY: &str = "helm.sh/hook-delete-policy";
 /// Annotation that keeps Helm from deleting an object (helm `pkg/kube/resource_policy.go`).
 const RESOURCE_POLICY: &str = "helm.sh/resource-policy";
-/// Annotation that makes an object a hook of Argo CD, beside Helm's own (gitops-engine `pkg/sync/hook/hook.go`).
-const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
-/// Annotation that says when Argo CD deletes a hook.
-const ARGO_HOOK_DELETE_POLICY: &str = "argocd.argoproj.io/hook-delete-policy";
 /// Annotation with the ways in which Argo CD writes and deletes an object.
 const ARGO_OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
@@ -32,6 +24,8 @@ pub(super) struct Sorted<'a> {
     pub(super) foreign: Vec<&'a Object>,
     /// Hooks of compared kinds, and of kinds whose deletion takes other objects with it.
     pub(super) hooks: Vec<&'a Object>,
+    /// Objects of which it is not known whether they are hooks.
+    pub(super) unclear: Vec<&'a Key>,
     /// Hooks that are Secrets or ConfigMaps.
     pub(super) referable_hooks: Vec<&'a Object>,
     /// Keys of everything that the host writes as part of the release. A hook is no part of it: its key does not keep an
@@ -47,7 +41,7 @@ pub(super) struct Sorted<'a> {
 ///
 /// # Errors
 /// When an object that may be a hook is not what Kubernetes reads.
-pub(super) fn sort(stream: &Inventory, host: Option<HostKind>) -> Result<Sorted<'_>, LoadError> {
+pub(super) fn sort<'a>(stream: &'a Inventory, host: &Host) -> Result<Sorted<'a>, LoadError> {
     let mut sorted = Sorted::default();
     let mut seen: HashMap<&Key, usize> = HashMap::with_capacity(stream.len());
     for object in stream.objects() {
@@ -58,12 +52,24 @@ pub(super) fn sort(stream: &Inventory, host: Option<HostKind>) -> Result<Sorted<
             sorted.rest += 1;
             continue;
         }
-        if is_hook(object, host)? {
-            sorted.rest += 1;
-            if !foreign {
-                if referable { &mut sorted.referable_hooks } else { &mut sorted.hooks }.push(object);
+        match hook::role(object, host)? {
+            Role::Written => {}
+            Role::Unclear => {
+                sorted.rest += 1;
+                sorted.unclear.push(&object.key);
+                continue;
             }
-            continue;
+            Role::Skipped => {
+                sorted.rest += 1;
+                continue;
+            }
+            Role::Hook => {
+                sorted.rest += 1;
+                if !foreign {
+                    if referable { &mut sorted.referable_hooks } else { &mut sorted.hooks }.push(object);
+                }
+                continue;
+            }
         }
         sorted.written.insert(&object.key);
         if !compared && !referable {
@@ -90,36 +96,6 @@ pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
     object.get("metadata")?.get("annotations")?.get(name)?.as_str()
 }
 
-/// Whether the text of an object can hold a word; trees always can.
-fn may_hold(object: &Object, word: &str) -> bool {
-    match &object.body {
-        Body::Text(bytes, span) => memmem::find(&bytes[span.start..span.end], word.as_bytes()).is_some(),
-        Body::Value(_) => true,
-    }
-}
-
-/// Whether an object is a hook of Helm or Argo CD; where its text cannot be read it may be one.
-pub(crate) fn may_be_hook(object: &Object) -> bool {
-    is_hook(object, Some(HostKind::Argocd)).unwrap_or(true)
-}
-
-/// Whether an object is a hook of the host. `kubectl` knows no hooks: it writes what Helm calls one like anything else.
-///
-/// # Errors
-/// When its text holds the word and is not what Kubernetes reads.
-pub(super) fn is_hook(object: &Object, host: Option<HostKind>) -> Result<bool, LoadError> {
-    let names: &[&str] = match host {
-        Some(HostKind::Kubectl) => &[],
-        Some(HostKind::Argocd) => &[HOOK, ARGO_HOOK],
-        _ => &[HOOK],
-    };
-    if !names.iter().any(|name| may_hold(object, name)) {
-        return Ok(false);
-    }
-    let value = object.value()?;
-    Ok(names.iter().any(|name| annotation(&value, name).is_some()))
-}
-
 /// Whether the host leaves an object in place that its manifest no longer has. For Helm on an upgrade only this exact
 /// word counts (helm `pkg/kube/client.go`, `update`); Argo CD has a word of its own, and never prunes what has an owner
 /// (gitops-engine `pkg/sync/sync_context.go`, `pruneObject`; `pkg/cache/cluster.go`, `GetManagedLiveObjs`).
@@ -132,7 +108,7 @@ pub(super) fn is_kept(live: &Object, host: Option<HostKind>) -> Result<bool, Loa
         let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
         return Ok(has_option(&value, "Prune=false") || owners.is_some_and(|owners| !owners.is_empty()));
     }
-    Ok(may_hold(live, RESOURCE_POLICY) && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
+    Ok(live.may_have_key(RESOURCE_POLICY) && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
 }
 
 /// Whether an object asks Argo CD for one way of writing (gitops-engine `pkg/sync/resource/annotations.go`).
@@ -148,37 +124,34 @@ pub(super) fn is_tracked(object: &Value, application: &str) -> bool {
     id.is_some_and(|id| id.rsplit('_').next() == Some(application)) || label == Some(application)
 }
 
-/// Whether the host deletes a live object before it makes this hook during an install or upgrade
-/// (helm `pkg/action/hooks.go`: `before-hook-creation` is the default policy, as it is with Argo CD).
-pub(super) fn recreates(hook: &Value, host: Option<HostKind>) -> bool {
-    if host == Some(HostKind::Argocd)
-        && let Some(events) = annotation(hook, ARGO_HOOK)
-    {
-        let policy = annotation(hook, ARGO_HOOK_DELETE_POLICY).filter(|text| !text.trim().is_empty());
-        let skipped = events.split(',').any(|event| event.trim() == "Skip");
-        return !skipped && policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
-    }
-    let events = annotation(hook, HOOK).unwrap_or_default();
-    let runs = events
-        .split(',')
-        .map(str::trim)
-        .any(|event| matches!(event, "pre-install" | "post-install" | "pre-upgrade" | "post-upgrade"));
-    let policy = annotation(hook, HOOK_DELETE_POLICY).filter(|text| !text.trim().is_empty());
-    let deletes = policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "before-hook-creation"));
-    runs && deletes
-}
-
 /// Whether two objects say the same, however it is spelled.
 pub(super) fn same_content(one: &Object, other: &Object) -> bool {
     same_text(one, other) || one.value().ok().zip(other.value().ok()).is_some_and(|(one, other)| one == other)
 }
 
-/// Whether two objects are texts with the same bytes; white space around them does not count.
+/// Whether two objects are texts with the same bytes. White space around them does not count, but where a block keeps the line
+/// breaks behind it (`|+`).
 pub(super) fn same_text(one: &Object, other: &Object) -> bool {
     match (&one.body, &other.body) {
         (Body::Text(left, a), Body::Text(right, b)) => {
-            left[a.start..a.end].trim_ascii() == right[b.start..b.end].trim_ascii()
+            let (left, right) = (&left[a.start..a.end], &right[b.start..b.end]);
+            left.trim_ascii() == right.trim_ascii()
+                && (breaks_behind(left) == breaks_behind(right) || !keeps_breaks(left))
         }
         _ => false,
     }
+}
+
+/// The line breaks behind a text; the last line has one whether it is written or not.
+fn breaks_behind(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', &text[text.trim_ascii_end().len()..]).count().max(1)
+}
+
+/// Whether a text may have a block that keeps the line breaks behind it: `|+`, `>2+`.
+fn keeps_breaks(text: &[u8]) -> bool {
+    memchr::memchr_iter(b'+', text).any(|at| {
+        let before = &text[..at];
+        matches!(before, [.., b'|' | b'>'] | [.., b'|' | b'>', b'0'..=b'9'])
+            || matches!(text.get(at + 1), Some(b'0'..=b'9')) && matches!(before, [.., b'|' | b'>'])
+    })
 }

@@ -21,7 +21,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         now: Timestamp::UNIX_EPOCH,
         source: LiveSource::new(kind, "test"),
         live: side(live),
-        base: Base { kind: base, objects: side(last) },
+        base: Base { kind: base, objects: side(last), ..Base::default() },
         release: None,
         host: Host { namespace: Some("n".into()), ..Host::default() },
         readings: Vec::new(),
@@ -141,8 +141,8 @@ fn a_secret_is_compared_where_a_compared_object_names_it() {
     let user =
         object("KubeadmConfigTemplate", None, "t", json!({"files": [{"contentFrom": {"secret": {"name": "used"}}}]}));
     let prediction = predicted(
-        &[secret("used", "2"), secret("unused", "2"), user.clone()],
-        &old_render(&[secret("used", "1"), secret("unused", "1"), user]),
+        &[secret("used", "Mg=="), secret("unused", "Mg=="), user.clone()],
+        &old_render(&[secret("used", "MQ=="), secret("unused", "MQ=="), user]),
     );
     assert_eq!(told(&prediction), ["update Secret used"]);
     assert_eq!((prediction.compared, prediction.not_compared), (2, 1));

@@ -36,3 +36,21 @@ pub struct Rollout {
     /// Paths in the owner (or in what it refers to) that cause it.
     pub causes: Vec<String>,
 }
+
+impl Rollout {
+    /// The entry of so many Machines of an owner, of whose strategy nothing is said.
+    pub(crate) fn plain(owner: &Key, cluster: &str, effect: Effect, machine_names: Vec<String>, machines: u64) -> Self {
+        Self {
+            owner: owner.clone(),
+            cluster: cluster.to_owned(),
+            effect,
+            replicas: None,
+            machines: Some(machines),
+            machine_names,
+            max_surge: None,
+            max_unavailable: None,
+            steps: Vec::new(),
+            causes: Vec::new(),
+        }
+    }
+}

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Rollout;
-use crate::judge::{Assessment, Mirror, Unit, replicas_wanted};
+use crate::judge::{Act, Assessment, Mirror, Unit, replicas_wanted};
+use crate::model::Basis;
 use crate::model::effect::Effect;
 use crate::object::Key;
 
@@ -28,16 +29,24 @@ pub fn of(owner: &Key, assessment: &Assessment) -> Option<Rollout> {
         steps: Vec::new(),
         causes: Vec::new(),
     };
-    if wanted == 0 && before > 0 {
+    // Machines that were read are counted; what is said of their number is not.
+    let runs = if assessment.basis == Basis::Machines { assessment.count().min(before) } else { before };
+    let counts = assessment.held(Act::Fewer).is_none() && !is_deleting(&assessment.old);
+    if wanted == 0 && runs > 0 && counts {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
-        return Some(gone(base, before, names, vec!["spec.replicas".to_owned()]));
+        return Some(gone(base, runs, names, vec!["spec.replicas".to_owned()]));
     }
     let rolls =
         assessment.newly().next().is_some() || (assessment.is_released() && assessment.pending().next().is_some());
-    if rolls && !assessment.waits() {
+    if rolls && !assessment.waits() && !is_deleting(&assessment.old) {
         return Some(replaced(base, assessment, wanted));
     }
-    (wanted < before).then(|| fewer(base, before, wanted))
+    (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
+}
+
+/// Whether an owner is on its way out already: nothing is done to its Machines but deleting them.
+fn is_deleting(owner: &Value) -> bool {
+    owner.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
 }
 
 /// All Machines go.

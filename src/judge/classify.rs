@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::compare::{Action, Basis, Pair};
+use crate::compare::{Action, Basis, Change, Pair};
 use crate::judge::admission;
 use crate::judge::admission::Refusal;
 use crate::judge::admission::{Admission, Sides};
@@ -16,22 +16,31 @@ use crate::judge::stage::Stage;
 use crate::judge::subject;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
-use crate::judge::{Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, weigh};
-use crate::kinds::{gates, hub};
+use crate::judge::waiting::{Lifted, adoption};
+use crate::judge::{
+    Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh,
+};
+use crate::kinds::{diff, gates, hub};
+use crate::model::cause::Cause;
 use crate::model::effect::Effect;
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::parallel;
 use crate::report::Finding;
 use crate::rules::{Rules, Versions};
 
 /// What is to be written into one pair.
 #[derive(Default)]
-struct Outcome {
-    answers: Vec<Answer>,
-    effect: Effect,
-    rule: String,
-    because: String,
-    basis: Option<Basis>,
+pub(crate) struct Outcome {
+    /// One answer a change.
+    pub(crate) answers: Vec<Answer>,
+    /// What the write does as a whole, where no change says it.
+    pub(crate) effect: Effect,
+    /// The rule that decided that.
+    pub(crate) rule: String,
+    /// One sentence about it.
+    pub(crate) because: String,
+    /// Which comparison was possible.
+    pub(crate) basis: Option<Basis>,
 }
 
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
@@ -87,6 +96,8 @@ struct Found {
     moved: Option<Effect>,
     /// Where a new object needs a feature gate of which nobody said whether it is on.
     open: Vec<gates::Open>,
+    /// What starts among its Machines that was held back before.
+    lifted: Option<Lifted>,
 }
 
 /// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
@@ -96,10 +107,11 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
-    let mut open = Vec::new();
+    let (mut open, mut lifted) = (Vec::new(), Vec::new());
     for (pair, found) in stage.pairs.iter().zip(found) {
         outcomes.push(found.map(|found| {
             out.extend(found.beside);
+            lifted.extend(found.lifted);
             open.push((&pair.key, found.open));
             moved.extend(found.moved.map(|effect| (pair.key.clone(), effect)));
             found.outcome
@@ -107,12 +119,12 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     }
     out.findings.extend(dangling::findings(stage));
     out.warnings.extend(gates::warnings(&open));
-    stage
-        .pairs
-        .iter()
-        .zip(outcomes)
-        .map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out)))
-        .collect()
+    let pairs = stage.pairs.iter().zip(outcomes);
+    let mut outcomes: Vec<Outcome> =
+        pairs.map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out))).collect();
+    lifted.extend(waiting::elsewhere(stage));
+    waiting::apply(stage, lifted, &mut outcomes, out);
+    outcomes
 }
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
@@ -139,6 +151,7 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
     let mut beside = Classified::default();
     let mut open = Vec::new();
     let (mut outcome, mut is_owner) = (Outcome::default(), pair.key.kind == "MachinePool");
+    let mut lifted = None;
     match (pair.action, admitted(stage, pair)) {
         (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
         (Action::Create, admitted) => {
@@ -154,13 +167,15 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
             outcome = updated(stage, pair, &subject, &admission, &mut beside);
             if let Whole::Owner(assessment) = &subject {
                 is_owner = true;
-                weigh::owner(stage, pair, assessment, is_refused(pair, &admission), &mut beside);
+                let is_refused = is_refused(pair, &admission);
+                weigh::owner(stage, pair, assessment, is_refused, &mut beside);
+                lifted = waiting::by_owner(&pair.key, assessment).filter(|_| !is_refused);
             }
         }
         (Action::Update | Action::Unchanged, None) => {}
     }
     let moved = is_owner.then(|| moved_reference(pair, &outcome.answers));
-    Found { outcome, beside, moved, open }
+    Found { outcome, beside, moved, open, lifted }
 }
 
 /// Both sides of an object, judged as an owner of Machines where it is one.
@@ -211,6 +226,11 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
         return outcome;
     }
     let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
+    if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
+        out.rollouts.extend(taken.rollout);
+        let answer = Answer::known(stage.rules, taken.effect, "waiting/adopted").saying(taken.because);
+        return whole(pair, &answer);
+    }
     let because = if replicas::makes_machines(&pair.key, &new) {
         let count = replicas::wanted(&new, None);
         out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
@@ -291,9 +311,6 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
                 .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
         }
     }
-    if pair.key.kind == "Cluster" {
-        unpaused(stage, pair, old, new, &mut answers);
-    }
     for (change, answer) in pair.changes.iter().zip(&answers) {
         if let Some(id) = &answer.finding {
             let message = format!("{}: {}", change.path, answer.because);
@@ -310,6 +327,19 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
+    // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
+    if let Some(cause) =
+        assessment.filter(|_| !is_refused(pair, admission)).and_then(|assessment| unexplained(stage, pair, assessment))
+        && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
+    {
+        let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
+        outcome.effect = Effect::Rollout;
+        outcome.rule.clone_from(&answer.rule);
+        outcome.because = format!(
+            "{} is written in another form than the Machines were made of, such as another order of a list; {}",
+            cause.path, answer.because
+        );
+    }
     // A refusal that no change carries still refuses the write.
     if let Some(refusal) = refusals.first()
         && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
@@ -319,6 +349,17 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
     outcome
+}
+
+/// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
+fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -> Option<&'a Cause> {
+    if assessment.basis != Basis::Machines || assessment.waits() {
+        return None;
+    }
+    let moved = |change: &Change| hub::path(&pair.key.kind, &pair.api_version, &change.path, &stage.versions);
+    let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
+    let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
+    assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
 }
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.
@@ -343,34 +384,6 @@ fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
         out.push("nobody".to_owned());
     }
     out
-}
-
-/// A Cluster that is no longer paused lets everything go that waited in it.
-fn unpaused(stage: &Stage<'_>, pair: &Pair, old: &Value, new: &Value, answers: &mut [Answer]) {
-    if !Stage::is_paused(old, Some(old)) || Stage::is_paused(new, Some(new)) {
-        return;
-    }
-    let mut doubt = false;
-    let mut waiting = 0;
-    for key in stage.owners_of(&pair.key) {
-        let Some(mirror) = Mirror::of(&key) else { continue };
-        let (Some(before), Some(after)) = (stage.before(&key), stage.after(&key)) else { continue };
-        let assessment = Assessment::of(stage, &key, mirror, Sides { old: before, new: after });
-        doubt |= assessment.basis == Basis::Specs;
-        waiting += assessment.pending().map(|unit| unit.count).sum::<u64>();
-    }
-    let path = |text: &str| text == "spec.paused" || text.contains("cluster.x-k8s.io/paused");
-    for (change, answer) in pair.changes.iter().zip(answers) {
-        if path(&change.path.to_string()) && (doubt || waiting > 0) {
-            let because = if waiting > 0 {
-                format!("the cluster is no longer paused, and {waiting} Machines that are out of date are replaced")
-            } else {
-                "the cluster is no longer paused; whether Machines are out of date depends on the Machines, which could not be read"
-                    .to_owned()
-            };
-            *answer = Answer::known(stage.rules, Effect::Rollout, "cluster/unpaused").saying(because);
-        }
-    }
 }
 
 /// What a moved template reference of an owner does to its Machines.

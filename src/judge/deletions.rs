@@ -5,6 +5,9 @@ use serde_json::Value;
 use crate::impact::Rollout;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
+use crate::judge::waiting::hold::Hold;
+use crate::judge::waiting::pause;
+use crate::judge::waiting::side::Side;
 use crate::kinds::machines;
 use crate::model::effect::Effect;
 use crate::object::Key;
@@ -28,6 +31,28 @@ pub(crate) struct Deletion {
 /// Judges the deletion of an object.
 #[must_use]
 pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+    let found = unhindered(stage, key, old);
+    if found.effect != Effect::Delete {
+        return found;
+    }
+    if old.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null()) {
+        return plain(Effect::None, "delete/under-way", "it is being deleted already, so this write changes nothing");
+    }
+    let cluster = if key.kind == "Cluster" { Some(key.clone()) } else { stage.cluster_of(key, old) };
+    match pause::of_object(Side::after(stage), key, old, cluster.as_ref()).first() {
+        Some(hold) => held(&found, hold),
+        None => found,
+    }
+}
+
+/// A deletion that waits: the controllers that would delete the Machines do nothing for now.
+fn held(found: &Deletion, hold: &Hold) -> Deletion {
+    let because = format!("{}; {}, so this is held back and happens when {}", found.because, hold.says, hold.over);
+    plain(Effect::Latent, "delete/held-back", &because)
+}
+
+/// The deletion of an object, where nothing holds the controllers back.
+fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     match (key.group.as_str(), key.kind.as_str()) {
         ("cluster.x-k8s.io", "Cluster") => cluster(stage, key),
         ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine") => {

@@ -15,9 +15,11 @@ mod subject;
 mod templates;
 mod topology;
 mod verdict;
+mod waiting;
 mod weigh;
 
 pub use classify::classify;
 pub use owner::{Assessment, Mirror, Unit};
 pub use replicas::wanted as replicas_wanted;
 pub use scene::{Classified, Scene};
+pub use waiting::hold::{Act, Hold, Why};

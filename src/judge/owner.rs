@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::compare::Basis;
 use crate::judge::admission::Sides;
 use crate::judge::stage::Stage;
+use crate::judge::waiting;
+use crate::judge::waiting::hold::{self, Act, Hold};
+use crate::judge::waiting::side::Side;
 use crate::kinds::machines;
 use crate::kinds::machines::{Member, number, text};
 use crate::model::cause::Cause;
@@ -16,6 +19,8 @@ use crate::providers::core::machine_deployment;
 use crate::providers::kubeadm::mirror as kcp;
 use crate::providers::rke2::mirror as rke2;
 use crate::rules::Versions;
+use crate::world::Coverage;
+use crate::world::plan::GroupKind;
 
 /// The owners whose controllers are mirrored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,20 +84,18 @@ pub struct Assessment {
     pub mirror: Mirror,
     /// Which comparison was possible.
     pub basis: Basis,
+    /// Whether all Machines were read and none is its own: it never made one.
+    pub is_bare: bool,
     /// Its Machines.
     pub units: Vec<Unit>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
     pub cluster: Option<Key>,
-    /// Whether its controller does nothing for it after the write.
-    pub paused: bool,
-    /// Whether that was so before.
-    pub was_paused: bool,
-    /// Whether Machines are only replaced by hand after the write.
-    pub on_delete: bool,
-    /// Whether that was so before.
-    pub was_on_delete: bool,
+    /// What keeps its controllers from acting after the write.
+    pub held: Vec<Hold>,
+    /// What kept them from it before.
+    pub was_held: Vec<Hold>,
     /// What a Machine made by the new spec is out of date for at once.
     pub perpetual: Vec<Cause>,
     /// The infrastructure template that a control plane names and that is known not to be there.
@@ -121,25 +124,18 @@ impl Assessment {
         mirror.default(&mut old, versions);
         mirror.default(&mut new, versions);
         let cluster = stage.cluster_of(key, &new);
-        let (before, after) = match &cluster {
-            Some(cluster) => (stage.before(cluster), stage.after(cluster)),
-            None => (None, None),
-        };
         let (basis, units) = units(stage, key, mirror, &old, &new, cluster.as_ref());
-        let workers_paused =
-            |owner: &Value| mirror == Mirror::Workers && owner.pointer("/spec/paused") == Some(&Value::Bool(true));
-        let on_delete = |owner: &Value| mirror == Mirror::Workers && machine_deployment::is_on_delete(owner);
+        let [before, after] = Side::both(stage);
         Self {
             mirror,
             basis,
+            is_bare: basis == Basis::Specs && has_whole_list(stage, key, mirror),
             units,
             of_specs: OnceCell::new(),
             // Only the RKE2 provider can want what no Machine can have.
             perpetual: if mirror == Mirror::Rke2 { by_specs(mirror, &new, &new, versions, now) } else { Vec::new() },
-            paused: Stage::is_paused(&new, after.as_ref()) || workers_paused(&new),
-            was_paused: Stage::is_paused(&old, before.as_ref()) || workers_paused(&old),
-            on_delete: on_delete(&new),
-            was_on_delete: on_delete(&old),
+            held: waiting::holds(after, key, mirror, &new, cluster.as_ref()),
+            was_held: waiting::holds(before, key, mirror, &old, cluster.as_ref()),
             missing: missing_template(stage, key, mirror, &new),
             cluster,
             old,
@@ -175,15 +171,37 @@ impl Assessment {
 
     /// Whether Machines that are out of date are left alone for now.
     #[must_use]
-    pub const fn waits(&self) -> bool {
-        self.paused || self.on_delete
+    pub fn waits(&self) -> bool {
+        self.held(Act::Replace).is_some()
+    }
+
+    /// What keeps the controllers from an act after the write.
+    #[must_use]
+    pub fn held(&self, act: Act) -> Option<&Hold> {
+        hold::of(&self.held, act)
     }
 
     /// Whether the write lets go what waited before.
     #[must_use]
-    pub const fn is_released(&self) -> bool {
-        (self.was_paused || self.was_on_delete) && !self.waits()
+    pub fn is_released(&self) -> bool {
+        hold::of(&self.was_held, Act::Replace).is_some() && !self.waits()
     }
+
+    /// How many Machines there are, as they were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.units.iter().map(|unit| unit.count).sum()
+    }
+}
+
+/// Whether every Machine in the namespace of an owner was read.
+fn has_whole_list(stage: &Stage<'_>, key: &Key, mirror: Mirror) -> bool {
+    let coverage = &stage.scene.world.coverage;
+    let has = |kind: &str| {
+        let kind = GroupKind::new("cluster.x-k8s.io", kind);
+        key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&kind, namespace))
+    };
+    matches!(coverage, Coverage::Asked(_)) && has("Machine") && (mirror != Mirror::Workers || has("MachineSet"))
 }
 
 /// The infrastructure template of a kubeadm control plane, where it is known not to be there. Since 1.12 that stops its
@@ -214,7 +232,13 @@ fn by_specs(mirror: Mirror, old: &Value, new: &Value, versions: &Versions, now: 
 }
 
 /// The causes of one Machine of a control plane.
-fn member_causes(mirror: Mirror, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+pub(crate) fn member_causes(
+    mirror: Mirror,
+    member: &Member,
+    owner: &Value,
+    versions: &Versions,
+    now: Timestamp,
+) -> Vec<Cause> {
     match mirror {
         Mirror::Kubeadm => kcp::outdated(member, owner, versions, now),
         Mirror::Rke2 => rke2::outdated(member, owner, versions),
@@ -269,10 +293,14 @@ fn units(
         return (Basis::Specs, alike.collect());
     }
     fill_unread(stage, &mut members, derived);
+    // An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
+    let hides_order = mirror == Mirror::Kubeadm
+        && stage.versions.capi(11)
+        && stage.pair(key).is_some_and(|pair| pair.api_version.ends_with("v1beta1"));
     let units = members.iter().map(|member| Unit {
         names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
         count: 1,
-        before: causes(member, old),
+        before: if hides_order { causes(member, &kcp::in_order_of(member, old)) } else { causes(member, old) },
         after: causes(member, new),
     });
     (Basis::Machines, units.collect())

@@ -32,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) rules: &'a Rules,
     /// Places of the pairs by key; the first one where a key stands twice.
     places: HashMap<&'a Key, usize>,
+    /// Places of the pairs by the kind of their objects.
+    kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Clusters by kind and name of the control plane that they name.
     clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
@@ -71,6 +73,7 @@ impl<'a> Stage<'a> {
             versions,
             rules,
             places,
+            kinds: OnceLock::new(),
             references: OnceLock::new(),
             clusters: OnceLock::new(),
             owners: OnceLock::new(),
@@ -157,8 +160,27 @@ impl<'a> Stage<'a> {
     }
 
     /// What differs about an object.
-    fn pair(&self, key: &Key) -> Option<&'a Pair> {
-        self.places.get(key).and_then(|place| self.pairs.get(*place))
+    pub(crate) fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.place(key).and_then(|place| self.pairs.get(place))
+    }
+
+    /// What differs about the objects of a kind.
+    pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
+        let pairs = self.pairs;
+        let kinds = self.kinds.get_or_init(|| {
+            let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, pair) in pairs.iter().enumerate() {
+                kinds.entry(pair.key.kind.clone()).or_default().push(place);
+            }
+            kinds
+        });
+        kinds.get(kind).into_iter().flatten().filter_map(move |place| pairs.get(*place))
+    }
+
+    /// The place of an object's pair among all pairs.
+    #[must_use]
+    pub(crate) fn place(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
     }
 
     /// The object after the write, in the superset form.

@@ -1,6 +1,7 @@
 //! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::compare::{Basis, Change, Pair};
@@ -9,6 +10,9 @@ use crate::judge::owner::{Assessment, Mirror};
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
+use crate::judge::waiting::hold::{self, Act, Hold};
+use crate::judge::waiting::pause;
+use crate::judge::waiting::side::Side;
 use crate::judge::{admission, topology};
 use crate::kinds::gates::Open;
 use crate::kinds::{diff, hub};
@@ -239,8 +243,31 @@ impl Subject<'_> {
             "MachinePool" => "mp",
             _ => return None,
         };
-        (is(path, &["spec", "replicas"]) && !self.counts_elsewhere())
-            .then(|| replicas::answer(self.stage.rules, family, self.old, self.new))
+        if !is(path, &["spec", "replicas"]) || self.counts_elsewhere() {
+            return None;
+        }
+        let answer = replicas::answer(self.stage.rules, family, self.old, self.new);
+        if answer.effect == Effect::None {
+            return Some(answer);
+        }
+        let act = if replicas::wanted(self.new, Some(self.old)) < replicas::wanted(self.old, None) {
+            Act::Fewer
+        } else {
+            Act::Make
+        };
+        let Some(hold) = self.hold(act) else { return Some(answer) };
+        let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
+        Some(Answer { effect: Effect::Latent, because, ..answer })
+    }
+
+    /// What keeps the controllers of the object from an act after the write.
+    fn hold(&self, act: Act) -> Option<Hold> {
+        if let Some(assessment) = self.assessment {
+            return assessment.held(act).cloned();
+        }
+        let cluster = self.stage.cluster_of(self.key, self.new);
+        let holds = pause::of_object(Side::after(self.stage), self.key, self.new, cluster.as_ref());
+        hold::of(&holds, act).cloned()
     }
 
     /// Whether something outside of Cluster API manages the number of Machines of a pool.
@@ -278,8 +305,10 @@ impl Subject<'_> {
             let answer = Answer::known(rules, Effect::Rollout, cause.rule);
             return Some(self.unless_waiting(assessment, answer));
         }
-        if assessment.is_released() && releases(path, assessment) {
-            return Some(released(rules, assessment));
+        if starts(path, &["spec", "rollout", "after"])
+            && let Some(answer) = self.by_clock(assessment)
+        {
+            return Some(answer);
         }
         let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
         let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
@@ -294,16 +323,31 @@ impl Subject<'_> {
         })
     }
 
+    /// The answer about a time to roll after that makes no Machine out of date: called off, or over and every Machine is
+    /// younger; `None` for one that is still to come.
+    fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
+        let id = format!("{}/rollout-after", assessment.mirror.family());
+        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, &id).saying(because));
+        match crate::kinds::machines::text(&assessment.new, "/spec/rollout/after") {
+            None => known("without a time nothing is replaced because of its age"),
+            Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
+                known("the time is over, and everything is younger than it, so nothing is replaced")
+            }
+            Some(_) => None,
+        }
+    }
+
     /// A rollout that waits is latent.
     fn unless_waiting(&self, assessment: &Assessment, answer: Answer) -> Answer {
-        let why = if assessment.paused {
-            "it is paused, so this lands when it is no longer paused"
-        } else if assessment.on_delete {
-            "the strategy is OnDelete, so this lands when somebody deletes a Machine"
-        } else {
-            return answer;
-        };
-        let because = format!("{}; {why}", answer.because.trim_end_matches('.'));
+        let Some(hold) = assessment.held(Act::Replace) else { return answer };
+        let count: u64 = assessment.newly().chain(assessment.pending()).map(|unit| unit.count).sum();
+        let what = if count == 1 { "1 Machine is".to_owned() } else { format!("{count} Machines are") };
+        let because = format!(
+            "{}; {}, so this is held back: {what} replaced when {}",
+            answer.because.trim_end_matches('.'),
+            hold.says,
+            hold.over
+        );
         Answer { effect: Effect::Latent, because, waits: true, ..answer }
     }
 
@@ -398,27 +442,6 @@ fn is_computed(path: &Path) -> bool {
 /// Whether a path lies in the reference to the infrastructure template.
 fn is_reference(path: &Path) -> bool {
     starts(path, &["spec", "machineTemplate", "spec", "infrastructureRef"])
-}
-
-/// Whether a leaf is what let the waiting Machines go.
-fn releases(path: &Path, assessment: &Assessment) -> bool {
-    is(path, &["spec", "paused"])
-        || is(path, &["metadata", "annotations", "cluster.x-k8s.io/paused"])
-        || (assessment.was_on_delete && is(path, &["spec", "rollout", "strategy", "type"]))
-}
-
-/// The answer about a write that lets waiting Machines go.
-fn released(rules: &crate::rules::Rules, assessment: &Assessment) -> Answer {
-    let id = if assessment.was_on_delete { "md/leaving-on-delete" } else { "md/unpaused" };
-    let waiting: u64 = assessment.pending().chain(assessment.newly()).map(|unit| unit.count).sum();
-    match (assessment.basis, waiting) {
-        (Basis::Machines, 0) => Answer::known(rules, Effect::None, id)
-            .saying("it is let go, and no Machine is out of date, so none is replaced"),
-        (Basis::Machines, count) => Answer::known(rules, Effect::Rollout, id)
-            .saying(format!("it is let go, and {count} Machines that are out of date are replaced")),
-        (Basis::Specs, _) => Answer::known(rules, Effect::Rollout, id)
-            .saying("it is let go; whether Machines are out of date depends on the Machines, which could not be read"),
-    }
 }
 
 /// Judges every change of an updated pair; the findings of rules are handed back with the answers.

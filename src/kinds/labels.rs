@@ -58,7 +58,7 @@ pub fn refusals(metadata: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// Whether a text is a qualified name.
-fn is_key(key: &str) -> bool {
+pub(crate) fn is_key(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -75,7 +75,7 @@ fn is_key(key: &str) -> bool {
 }
 
 /// Whether a text is a label value.
-fn is_value(value: &str) -> bool {
+pub(crate) fn is_value(value: &str) -> bool {
     let ends = |byte: Option<u8>| byte.is_none_or(|byte| byte.is_ascii_alphanumeric());
     value.len() <= 63
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))

@@ -41,6 +41,11 @@ pub fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
+/// The items of the list at a JSON pointer; none where there is no list.
+pub fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
 /// Whole number at a JSON pointer.
 #[must_use]
 pub fn number(value: &Value, pointer: &str) -> Option<u64> {

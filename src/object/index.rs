@@ -254,7 +254,8 @@ mod tests {
         let mut kept = Inventory::default().keeping_links();
         // Every index is made while nothing is there.
         answers(&kept);
-        let steps: [Box<dyn Fn(&mut Inventory)>; 12] = [
+        type Step = Box<dyn Fn(&mut Inventory)>;
+        let steps: [Step; 12] = [
             Box::new(|all| drop(all.insert(machine("a", "c", owner("s"))))),
             Box::new(|all| drop(all.insert(machine("b", "c", json!(null))))),
             Box::new(|all| drop(all.insert(cluster("one", "k")))),

@@ -32,6 +32,27 @@ impl std::fmt::Debug for Body {
     }
 }
 
+/// The document that carried an object, where that is a list: Helm 3 looks at it and not at its items to tell what is a hook.
+#[derive(Clone)]
+pub struct Carrier {
+    /// The list without its items.
+    pub value: Value,
+}
+
+impl Carrier {
+    /// Kind of the list, which may be any.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.value.get("kind").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Carrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Carrier").field(&self.kind()).finish()
+    }
+}
+
 /// One object of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
@@ -44,6 +65,8 @@ pub struct Object {
     pub body: Body,
     /// Line of the stream where its document starts, from 1; 0 where it did not come from a stream.
     pub line: usize,
+    /// The list that it stood in, where it was an item of one.
+    pub carrier: Option<Arc<Carrier>>,
 }
 
 /// Why an object could not be had from its content.
@@ -60,6 +83,14 @@ pub enum LoadError {
         /// What is missing.
         what: String,
     },
+    /// The document is a list that kubectl and Helm do not take apart.
+    #[error("line {line}: a document with `items` is a list, whatever its kind: {what}, so Helm and kubectl refuse it")]
+    List {
+        /// Line where the document starts, from 1.
+        line: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
 }
 
 impl Object {
@@ -74,7 +105,7 @@ impl Object {
         let kind = text("/kind").ok_or_else(|| missing("kind"))?;
         let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
         let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
-        Ok(Self { key, api_version, body: Body::Value(value), line })
+        Ok(Self { key, api_version, body: Body::Value(value), line, carrier: None })
     }
 
     /// The whole content as a tree; read anew on each call where the body is text.
@@ -100,11 +131,46 @@ impl Object {
                 let text = span.of(bytes);
                 let is_written_otherwise =
                     |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
-                memmem::find(text, word.as_bytes()).is_some() || memchr_iter(b'\\', text).any(is_written_otherwise)
+                memmem::find(text, word.as_bytes()).is_some()
+                    || memchr_iter(b'\\', text).any(is_written_otherwise)
+                    || may_be_encoded(text)
             }
             Body::Value(_) => true,
         }
     }
+}
+
+impl Object {
+    /// Whether its content may have a key; false only where that is sure. As [`Self::may_say`], but a key goes over a line break only
+    /// where a question mark marks it, so that texts with continued lines need no tree.
+    #[must_use]
+    pub fn may_have_key(&self, word: &str) -> bool {
+        let Body::Text(bytes, span) = &self.body else { return true };
+        let text = span.of(bytes);
+        let marked =
+            || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
+        let is_escape = |at: usize| match text.get(at + 1) {
+            None | Some(b'x' | b'u' | b'U' | b'/') => true,
+            Some(b'\n' | b'\r') => marked(),
+            Some(_) => false,
+        };
+        memmem::find(text, word.as_bytes()).is_some() || may_be_encoded(text) || memchr_iter(b'\\', text).any(is_escape)
+    }
+}
+
+/// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.
+fn may_be_encoded(text: &[u8]) -> bool {
+    memchr::memchr(b'!', text).is_some()
+        && (memmem::find(text, b"binary").is_some() || memmem::find(text, b"!%").is_some() || tag_with_numbers(text))
+}
+
+/// Whether a tag has a letter that is written as a number, or a document has handles for tags of its own.
+fn tag_with_numbers(text: &[u8]) -> bool {
+    let tags = memchr_iter(b'!', text).map(|at| {
+        let rest = &text[at..];
+        &rest[..rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())]
+    });
+    memmem::find(text, b"%TAG").is_some() || { tags }.any(|tag| tag.contains(&b'%'))
 }
 
 impl TryFrom<Value> for Object {
@@ -283,6 +349,13 @@ mod tests {
         assert!(object("\"igni\\\n  tion\"").may_say("ignition"));
         assert!(!object(r#""a\n\"b""#).may_say("ignition"));
         assert!(!object("cloud-config").may_say("ignition"));
+        assert!(object("!!binary aWduaXRpb24=").may_say("ignition"));
+        assert!(object("!!bin%61ry aWduaXRpb24=").may_say("ignition"));
+        assert!(!object("'echo hi!'").may_say("ignition"));
+        let continued = object("|\n  a \\\n  b");
+        assert!(continued.may_say("ignition") && !continued.may_have_key("ignition"));
+        assert!(object("a\n? \"igni\\\n  tion\"\n: a").may_have_key("ignition"));
+        assert!(object("a\n\"igni\\x74ion\": a").may_have_key("ignition"));
     }
 
     #[test]

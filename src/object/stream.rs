@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Body, Inventory, Key, LoadError, Object};
+use super::{Body, Carrier, Inventory, Key, LoadError, Object};
 use crate::{parallel, yaml};
 
 /// The objects of a stream, and what else stands in it.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
-    /// Objects in the order of the stream; the items of a `List` each for itself.
+    /// Objects in the order of the stream; the items of a list each for itself.
     pub objects: Inventory,
     /// Documents that are not empty.
     pub documents: usize,
@@ -33,7 +33,10 @@ impl Stream {
                 Document::Empty => {}
                 Document::Nameless => stream.nameless += 1,
                 Document::One(object) => objects.push(object),
-                Document::List(items) => objects.extend(items),
+                Document::List(items, without_name) => {
+                    objects.extend(items);
+                    stream.nameless += without_name;
+                }
             }
         }
         stream.objects = objects.into();
@@ -49,8 +52,8 @@ enum Document {
     Nameless,
     /// An object.
     One(Object),
-    /// The items of a `List`.
-    List(Vec<Object>),
+    /// The items of a list, and how many of them have no name of their own.
+    List(Vec<Object>, usize),
 }
 
 impl Document {
@@ -59,43 +62,97 @@ impl Document {
         if section.is_blank(bytes) {
             return Ok(Self::Empty);
         }
+        if section.json {
+            return Self::json(bytes, section);
+        }
         if let Some(object) = by_head(bytes, section) {
             return Ok(Self::One(object));
         }
-        let mut value = yaml::read_section(bytes, section)?.to_json()?;
+        let value = yaml::read_section(bytes, section)?.to_json()?;
         if value.is_null() {
             return Ok(Self::Empty);
         }
-        if is_list(&value) {
-            let items = value.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
-            let items: Result<Vec<Object>, LoadError> =
-                items.into_iter().map(|item| Object::from_value(item, section.line)).collect();
-            return items.map(Self::List);
+        if value.get("items").is_some() {
+            return list(value, section.line);
         }
-        if value.pointer("/metadata/name").is_none() && value.pointer("/metadata/generateName").is_some() {
+        if is_nameless(&value) {
             return Ok(Self::Nameless);
         }
         let mut object = Object::from_value(value, section.line)?;
         object.body = Body::Text(Arc::clone(bytes), section.document);
         Ok(Self::One(object))
     }
+
+    /// Reads a JSON value, which Go does not read as YAML.
+    fn json(bytes: &Arc<[u8]>, section: &yaml::Section) -> Result<Self, LoadError> {
+        let fault =
+            |_| LoadError::NotAnObject { line: section.line, what: "this JSON value cannot be read".to_owned() };
+        let value: Value = serde_json::from_slice(section.document.of(bytes)).map_err(fault)?;
+        Ok(match value {
+            Value::Null => Self::Empty,
+            value if value.get("items").is_some() => list(value, section.line)?,
+            value if is_nameless(&value) => Self::Nameless,
+            value => Self::One(Object::from_value(value, section.line)?),
+        })
+    }
 }
 
 /// The object of a document whose head tells everything; `None` where the tree has to be read.
 fn by_head(bytes: &Arc<[u8]>, section: &yaml::Section) -> Option<Object> {
     let head = yaml::head(section.document.of(bytes))?;
-    if head.kind.ends_with("List") {
-        return None;
-    }
     let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
     let body = Body::Text(Arc::clone(bytes), section.document);
-    Some(Object { key, api_version: head.api_version.to_owned(), body, line: section.line })
+    Some(Object { key, api_version: head.api_version.to_owned(), body, line: section.line, carrier: None })
 }
 
-/// Whether a document only carries others.
-fn is_list(value: &Value) -> bool {
-    let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
-    kind.ends_with("List") && value.get("items").is_some_and(Value::is_array)
+/// Whether the API server makes the name up.
+fn is_nameless(value: &Value) -> bool {
+    value.pointer("/metadata/name").is_none() && value.pointer("/metadata/generateName").is_some()
+}
+
+/// The items of a list. A document is one where it has the field `items`, whatever its kind and whatever stands there
+/// (apimachinery `pkg/apis/meta/v1/unstructured/helpers.go` v0.37.0, `decode`, `decodeToList`); what comes out of it is
+/// taken apart once (cli-runtime `pkg/resource/visitor.go` v0.37.0, `FlattenListVisitor`).
+fn list(mut value: Value, line: usize) -> Result<Document, LoadError> {
+    let fault = |what: &'static str| LoadError::List { line, what };
+    let text =
+        |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let Some(map) = value.as_object_mut() else { return Err(fault("it is no object")) };
+    let items = match map.shift_remove("items") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(fault("its items are not a list")),
+    };
+    let (api_version, kind) = (text(map, "apiVersion"), text(map, "kind"));
+    if kind.is_empty() {
+        return Err(fault("it has no kind"));
+    }
+    let carrier = Arc::new(Carrier { value });
+    let (mut objects, mut nameless) = (Vec::with_capacity(items.len()), 0);
+    for item in items {
+        let mut item = match item {
+            Value::Object(item) => item,
+            Value::Null => Map::new(),
+            _ => return Err(fault("an item is no object")),
+        };
+        if text(&item, "kind").is_empty() && text(&item, "apiVersion").is_empty() {
+            let kind = kind.strip_suffix("List").unwrap_or(&kind);
+            item.insert("kind".to_owned(), Value::String(kind.to_owned()));
+            item.insert("apiVersion".to_owned(), Value::String(api_version.clone()));
+        }
+        if item.get("items").is_some_and(Value::is_array) {
+            return Err(fault("an item is a list itself"));
+        }
+        let item = Value::Object(item);
+        if is_nameless(&item) {
+            nameless += 1;
+            continue;
+        }
+        let mut object = Object::from_value(item, line)?;
+        object.carrier = Some(Arc::clone(&carrier));
+        objects.push(object);
+    }
+    Ok(Document::List(objects, nameless))
 }
 
 #[cfg(test)]
@@ -117,6 +174,49 @@ mod tests {
         let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n";
         let stream = load(text).expect("a stream");
         assert_eq!((stream.documents, stream.objects.len()), (1, 2));
+    }
+
+    #[test]
+    fn whatever_has_items_is_a_list() {
+        let head = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n";
+        for items in
+            ["items:", "items: null", "items: []", "\"items\": []", "'items': ~", "\"it\\x65ms\":", "? items\n: []"]
+        {
+            let stream = load(&format!("{head}{items}\n")).expect("a stream");
+            assert_eq!((stream.documents, stream.objects.len()), (1, 0), "{items}");
+        }
+        for near in ["Items: []", "itemS: []", "spec: {items: []}", "items2: []"] {
+            assert_eq!(load(&format!("{head}{near}\n")).expect("a stream").objects.len(), 1, "{near}");
+        }
+        let carried = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n- apiVersion: cluster.x-k8s.io/v1beta1\n  kind: Cluster\n  metadata: {name: a}\n";
+        let stream = load(carried).expect("a stream");
+        assert_eq!(stream.objects.objects()[0].key.to_string(), "Cluster a");
+    }
+
+    #[test]
+    fn items_without_a_kind_have_that_of_their_list() {
+        let stream = load(
+            "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: a}}, {metadata: {generateName: b-}}]\n",
+        )
+        .expect("a stream");
+        assert_eq!((stream.objects.objects()[0].key.kind.as_str(), stream.nameless), ("ConfigMap", 1));
+    }
+
+    #[test]
+    fn lists_that_helm_refuses_are_refused() {
+        let nested = "- {apiVersion: v1, kind: List, items: []}";
+        for (items, why) in [
+            (" {}", "not a list"),
+            (" text", "not a list"),
+            ("\n- text", "no object"),
+            (&format!("\n{nested}"), "a list itself"),
+        ] {
+            let fault = load(&format!("apiVersion: v1\nkind: List\nitems:{items}\n")).expect_err("refused").to_string();
+            assert!(fault.starts_with("line 1: ") && fault.contains(why), "{fault}");
+        }
+        // Only a list is one: an object may have the field.
+        let item = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, items: {}}";
+        assert_eq!(load(&format!("apiVersion: v1\nkind: List\nitems:\n{item}\n")).expect("a stream").objects.len(), 1);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) use message::{nearest, plain};
 pub use origins::origins;
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, NamedSource,
-    ObjectSource, PinMode, Pins, Policy, Source, UserRule, ValueType, Window, schema_json,
+    Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue,
+    NamedSource, ObjectSource, PinMode, Pins, Policy, Source, Unseen, UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

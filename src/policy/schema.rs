@@ -20,6 +20,9 @@ pub struct Policy {
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
+    /// What is said of what a stream does not show.
+    #[serde(default)]
+    pub unseen: Unseen,
     /// Rules of the user, in the format of the packs; they may only make a verdict stricter unless they say `override: true`.
     #[serde(default)]
     pub rules: Vec<UserRule>,
@@ -31,6 +34,10 @@ pub struct Policy {
     /// `spec.**.community`, where `*` is one step (also a list place) and `**` any number of them.
     #[serde(default)]
     pub redact: Vec<String>,
+    /// Places whose values are shown although anything could stand there: files, commands and bootstrap data show only what has a
+    /// form that no secret has. Paths as in `redact`. Values of Secrets, and what has the form of a secret, stay hidden.
+    #[serde(default)]
+    pub show: Vec<String>,
 }
 
 /// Changes that a report need not show one by one.
@@ -54,9 +61,11 @@ impl Default for Policy {
             late_values: Vec::new(),
             pins: Pins::default(),
             gates: Gates::default(),
+            unseen: Unseen::default(),
             rules: Vec::new(),
             ignore: Vec::new(),
             redact: Vec::new(),
+            show: Vec::new(),
         }
     }
 }
@@ -397,6 +406,29 @@ impl Default for Gates {
             health: HealthGates::default(),
         }
     }
+}
+
+/// What is said of what a stream does not show.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Unseen {
+    /// A stream without Cluster API objects, of a release that nothing names: Helm deletes what that release had.
+    pub release: Doubt,
+    /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data.
+    pub inside: Doubt,
+}
+
+/// What a doubt comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Doubt {
+    /// The run is undecided.
+    #[default]
+    Undecided,
+    /// Say it, and go on.
+    Warn,
+    /// It is of no interest.
+    Allow,
 }
 
 /// A time in which rollouts may start.

@@ -190,7 +190,10 @@ fn sides(before: Option<&Value>, after: Option<&Value>) -> (Vec<String>, Vec<Str
     {
         return differing(old, new);
     }
-    let side = |value: Option<&Value>| value.map(|value| sentence::short(Some(value))).into_iter().collect();
+    let side = |value: Option<&Value>| match value {
+        Some(Value::String(text)) if !text.is_empty() => vec![sentence::evidence(text)],
+        value => value.map(|value| sentence::short(Some(value))).into_iter().collect(),
+    };
     (side(before), side(after))
 }
 
@@ -198,7 +201,7 @@ fn differing(old: &str, new: &str) -> (Vec<String>, Vec<String>) {
     let diff = similar::TextDiff::from_lines(old, new);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in diff.iter_all_changes() {
-        let line = sentence::short(Some(&Value::String(change.value().trim_end().to_owned())));
+        let line = sentence::evidence(change.value().trim_end());
         match change.tag() {
             similar::ChangeTag::Delete => removed.push(line),
             similar::ChangeTag::Insert => added.push(line),

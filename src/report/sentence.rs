@@ -8,11 +8,14 @@ use crate::model::effect::Effect;
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;
+/// Longest line of evidence.
+const LONGEST_EVIDENCE: usize = 160;
 
 /// What an object's changes of one effect come to, in one line.
 #[must_use]
 pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
+        (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
         (Effect::Latent, "MachineHealthCheck") => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
@@ -27,6 +30,12 @@ pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Opt
         more => format!(" and {}", plural(more as u64, "other change")),
     };
     format!("{}: {}{others} {consequence}", pair.key, of_change(first))
+}
+
+/// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.
+fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
+    let because = changes.first().map_or(pair.because.as_str(), |change| change.because.as_str());
+    because.contains("held back")
 }
 
 /// What an effect means, as the end of a sentence.
@@ -107,13 +116,23 @@ pub fn short(value: Option<&Value>) -> String {
     }
 }
 
+/// A line of evidence: longer, since what differs may stand behind a mark.
+#[must_use]
+pub fn evidence(text: &str) -> String {
+    cut_at(text, LONGEST_EVIDENCE)
+}
+
 /// At most `LONGEST` characters, on one line.
 fn cut(text: &str) -> String {
+    cut_at(text, LONGEST)
+}
+
+fn cut_at(text: &str, longest: usize) -> String {
     let line = text.replace(['\n', '\r', '\t'], " ");
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= longest {
         return line;
     }
-    let mut short: String = line.chars().take(LONGEST - 1).collect();
+    let mut short: String = line.chars().take(longest - 1).collect();
     short.push('…');
     short
 }

@@ -11,6 +11,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("ck8s", include_str!("../providers/ck8s/packs/ck8s.yaml")),
     ("rke2-templates", include_str!("../providers/rke2/packs/rke2-templates.yaml")),
     ("workers", include_str!("../providers/core/packs/workers.yaml")),
+    ("waiting", include_str!("../providers/core/packs/waiting.yaml")),
     ("machine-set", include_str!("../providers/core/packs/machine-set.yaml")),
     ("machine-pool", include_str!("../providers/core/packs/machine-pool.yaml")),
     ("machine-health-check", include_str!("../providers/core/packs/machine-health-check.yaml")),

@@ -95,6 +95,10 @@ pub struct Base {
     /// Its objects, hooks excluded.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub objects: Inventory,
+    /// The hooks of the release, as its record shows them.
+    #[serde(default, skip_serializing_if = "Inventory::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub hooks: Inventory,
 }
 
 /// Where the base came from.

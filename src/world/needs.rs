@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::Base;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::host::{Detected, HostKind, ReleaseName, kinds, stream};
+use crate::host::{Detected, HostKind, ReleaseName, carried, hook, kinds};
 use crate::kinds::gates;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
@@ -64,7 +65,8 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     late_sources(asked, home, &mut plan);
     pins(asked.policy, home, &mut plan);
     application(asked, &mut plan);
-    plan.release = release(asked, plan.kinds.is_empty());
+    plan.release = release(asked);
+    kin(asked, home, &mut plan);
     plan.providers = !plan.kinds.is_empty();
     plan.gates = asked.rendered.objects().iter().any(needs_gate);
     plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
@@ -127,21 +129,23 @@ pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan
 /// namespace, a definition or a release of Flux that goes away or that a hook makes anew.
 pub(super) fn removed(
     rendered: &Inventory,
-    base: &Inventory,
+    base: &Base,
     policy: &Policy,
     home: Option<&str>,
     plan: &ReadPlan,
 ) -> ReadPlan {
     let mut more = ReadPlan::default();
-    kinds_of(base, policy, &mut more);
-    let of_base = base.objects().iter().filter(|object| kinds::is_compared(&object.key));
+    kinds_of(&base.objects, policy, &mut more);
+    kinds_of(&base.hooks, policy, &mut more);
+    let all = || base.objects.objects().iter().chain(base.hooks.objects());
+    let of_base = all().filter(|object| kinds::is_compared(&object.key));
     let mut namespaces: BTreeSet<String> = of_base
         .filter(|object| !kinds::is_cluster_wide(&object.key))
         .filter_map(|object| object.key.namespace.clone().or_else(|| home.map(str::to_owned)))
         .collect();
-    let stays = |key: &Key| rendered.get(key).is_some_and(|object| !stream::may_be_hook(object));
-    let gone = base.objects().iter().filter(|object| !stays(&object.key));
-    let hooks = rendered.objects().iter().filter(|object| stream::may_be_hook(object));
+    let stays = |key: &Key| rendered.get(key).is_some_and(|object| !hook::may_be_hook(object));
+    let gone = all().filter(|object| !stays(&object.key));
+    let hooks = rendered.objects().iter().filter(|object| hook::may_be_hook(object));
     for object in gone.chain(hooks).filter(|object| kinds::may_take_others(&object.key)) {
         taken_with(object, &mut namespaces, &mut more);
     }
@@ -209,7 +213,9 @@ fn around(kind: &GroupKind) -> &'static [(&'static str, &'static str, &'static s
     let group = if kind.group.ends_with(INFRASTRUCTURE) { INFRASTRUCTURE } else { kind.group.as_str() };
     match (group, kind.kind.as_str()) {
         (CORE, "MachineDeployment" | "MachineSet") => &[CLUSTER, SET, MACHINE],
-        (CORE, "MachinePool" | "MachineHealthCheck") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
+        (CORE, "MachinePool") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
+        // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
+        (CORE, "MachineHealthCheck" | "Machine") => &[CLUSTER, DEPLOYMENT, SET, MACHINE],
         (CORE, "Cluster" | "ClusterClass") => &[CLUSTER, (CORE, "ClusterClass", "class of"), DEPLOYMENT, SET, MACHINE],
         (INFRASTRUCTURE, name) if name.ends_with("Cluster") => &[CLUSTER],
         (BOOTSTRAP | INFRASTRUCTURE, name) if name.ends_with("MachinePool") => {
@@ -351,8 +357,31 @@ fn application(asked: &Asked<'_>, plan: &mut ReadPlan) {
     });
 }
 
-/// Asks for the release record, where the host keeps one and its content matters.
-fn release(asked: &Asked<'_>, nothing_compared: bool) -> Option<ReleaseRead> {
+/// So many objects are asked which release they belong to, and so many that carry others whether they change.
+const KIN: usize = 8;
+
+/// Asks for rendered objects that nothing compares: where nothing else names the release, what is there may; and where the
+/// last manifest is not known, only what is there shows whether an object that carries others changes.
+fn kin(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
+    let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
+    let no_record = plan.release.is_none() && !asked.base_given;
+    let wanted = |object: &&Object| nameless || no_record && carried::is_carrier(&object.key);
+    let limit = if nameless { KIN } else { BY_NAME };
+    for object in asked.rendered.objects().iter().filter(wanted).take(limit) {
+        let api = ApiVersion::parse(&object.api_version);
+        let namespace = object.key.namespace.as_deref().or(home).map(str::to_owned);
+        plan.objects.push(ObjectRead {
+            kind: GroupKind::new(&object.key.group, &object.key.kind),
+            version: Some(api.version.to_owned()),
+            namespace,
+            name: object.key.name.clone(),
+            used: Use::Kin,
+        });
+    }
+}
+
+/// Asks for the release record, where the host keeps one.
+fn release(asked: &Asked<'_>) -> Option<ReleaseRead> {
     let host = &asked.host.host;
     if asked.base_given || matches!(host.kind, Some(HostKind::Argocd | HostKind::Kubectl)) {
         return None;
@@ -361,10 +390,6 @@ fn release(asked: &Asked<'_>, nothing_compared: bool) -> Option<ReleaseRead> {
         (Some(name), Some(namespace)) => Some(ReleaseName { name: name.clone(), namespace: namespace.clone() }),
         _ => None,
     };
-    // A render that lost all its CAPI objects deletes them: only the record of a known release can tell.
-    if nothing_compared && known.is_none() {
-        return None;
-    }
     Some(ReleaseRead {
         known,
         driver: asked.host.driver,

@@ -28,10 +28,17 @@ fn kinds(plan: &ReadPlan) -> Vec<String> {
 }
 
 #[test]
-fn a_stream_without_capi_objects_reads_nothing() {
-    let plan = plan(vec![object("v1", "ConfigMap", Some("a"), "x")], &Policy::default(), &[], Host::default());
-    assert_eq!(plan, ReadPlan::default());
-    assert!(plan.lines().is_empty());
+fn a_stream_without_capi_objects_asks_only_which_release_it_is() {
+    let stream = || vec![object("v1", "ConfigMap", Some("a"), "x")];
+    let unknown = plan(stream(), &Policy::default(), &[], Host::default());
+    assert_eq!((unknown.kinds.len(), unknown.objects.len()), (0, 1));
+    assert_eq!(unknown.objects[0].used, Use::Kin);
+    let host = Host { release: Some("r".to_owned()), namespace: Some("a".to_owned()), ..Host::default() };
+    let known = plan(stream(), &Policy::default(), &[], host);
+    assert!(known.objects.is_empty() && known.release.is_some_and(|release| release.known.is_some()));
+    // A host that deletes nothing has no release.
+    let host = Host { kind: Some(HostKind::Kubectl), ..Host::default() };
+    assert_eq!(plan(stream(), &Policy::default(), &[], host), ReadPlan::default());
 }
 
 #[test]
@@ -214,7 +221,8 @@ fn the_application_of_argo_cd_is_read_where_its_name_is_known() {
 fn what_the_last_manifest_held_is_read_with_what_goes_with_it() {
     let config_map = || object("v1", "ConfigMap", Some("a"), "x");
     let removed_of = |base: Vec<Object>, rendered: Vec<Object>| {
-        let (base, rendered) = (Inventory::from(base), Inventory::from(rendered));
+        let base = crate::world::Base { objects: base.into(), ..crate::world::Base::default() };
+        let rendered = Inventory::from(rendered);
         removed(&rendered, &base, &Policy::default(), Some("home"), &ReadPlan::default())
     };
     let more = removed_of(

@@ -90,6 +90,8 @@ pub enum Use {
     Pointed,
     /// It is the Application of Argo CD that writes.
     Application,
+    /// It is rendered, and what is there may say which release it belongs to, or that it stays as it is.
+    Kin,
 }
 
 /// One object that is read by its name.
@@ -185,6 +187,7 @@ fn object_line(read: &ObjectRead) -> String {
         Use::Referenced => "rendered, and CAPI objects refer to it".to_owned(),
         Use::Pointed => "a live object points at it".to_owned(),
         Use::Application => "how Argo CD writes, and what it leaves alone".to_owned(),
+        Use::Kin => "rendered, and it may say which release it belongs to".to_owned(),
     };
     format!("get {} {place}{}: {reason}", read.kind, read.name)
 }

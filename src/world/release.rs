@@ -29,6 +29,8 @@ pub struct Revision {
     pub method: WriteMethod,
     /// What was written, hooks excluded.
     pub manifest: String,
+    /// The hooks, each as it was rendered.
+    pub hooks: Vec<String>,
 }
 
 impl std::fmt::Debug for Revision {
@@ -40,6 +42,7 @@ impl std::fmt::Debug for Revision {
             .field("status", &self.status)
             .field("method", &self.method)
             .field("manifest", &format_args!("({} bytes)", self.manifest.len()))
+            .field("hooks", &self.hooks.len())
             .finish()
     }
 }
@@ -77,6 +80,15 @@ struct Record {
     manifest: String,
     #[serde(default)]
     apply_method: String,
+    #[serde(default, deserialize_with = "Option::deserialize")]
+    hooks: Option<Vec<HookRecord>>,
+}
+
+/// A hook of a record.
+#[derive(Deserialize)]
+struct HookRecord {
+    #[serde(default)]
+    manifest: String,
 }
 
 /// State of a record.
@@ -110,6 +122,7 @@ pub fn decode(object: &Value) -> Result<Revision, RecordError> {
         status: record.info.status,
         method,
         manifest: record.manifest,
+        hooks: record.hooks.unwrap_or_default().into_iter().map(|hook| hook.manifest).collect(),
     })
 }
 

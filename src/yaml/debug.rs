@@ -1,7 +1,7 @@
 //! The `rollgate debug yaml` command: each document as the line of JSON that Kubernetes would make of it.
 
 use crate::yaml::error::Result;
-use crate::yaml::read::read_first;
+use crate::yaml::read::read_lines;
 use crate::yaml::split::split;
 
 /// One line of JSON per document, `null` for an empty one.
@@ -11,7 +11,7 @@ use crate::yaml::split::split;
 pub fn lines(stream: &[u8]) -> Result<String> {
     let mut out = Vec::new();
     for section in split(stream)? {
-        let tree = read_first(section.document.of(stream), section.document.start, section.line)?;
+        let tree = read_lines(section.document.of(stream), section.document.start, section.line)?;
         tree.write_json(&mut out)?;
         out.push(b'\n');
     }

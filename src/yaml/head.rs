@@ -75,7 +75,7 @@ fn later_lines_are_harmless(mut text: &[u8]) -> bool {
                 let key = &text[..len];
                 text.get(len) == Some(&b':')
                     && matches!(text.get(len + 1), None | Some(b' ' | b'\n' | b'\r'))
-                    && !matches!(key, b"apiVersion" | b"kind" | b"metadata")
+                    && !matches!(key, b"apiVersion" | b"kind" | b"metadata" | b"items")
             }
             Some(_) => false,
         };
@@ -179,6 +179,8 @@ impl<'a> Scan<'a> {
             return match key {
                 "apiVersion" => set(&mut self.api_version, scalar),
                 "kind" => set(&mut self.kind, scalar),
+                // What has items is a list, whatever else it says.
+                "items" => None,
                 "metadata" if self.metadata || after != After::Map => None,
                 "metadata" => {
                     self.metadata = true;

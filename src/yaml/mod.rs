@@ -31,7 +31,7 @@ pub use self::arena::NodeId;
 pub use self::error::{Error, Result};
 pub use self::head::{Head, head};
 pub use self::quote::double_quoted;
-pub use self::read::{read, read_at, read_first, read_json, read_section};
+pub use self::read::{read, read_at, read_first, read_json, read_section, read_strict};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;
 pub(crate) use self::span::chars;

@@ -11,7 +11,7 @@ use crate::yaml::events::Events as _;
 use crate::yaml::parse::Parser;
 use crate::yaml::scan::Scanner;
 use crate::yaml::span::Span;
-use crate::yaml::split::Section;
+use crate::yaml::split::{Section, as_lines};
 use crate::yaml::text::{self, Text};
 use crate::yaml::tree::Tree;
 use crate::yaml::walk::walk;
@@ -21,7 +21,7 @@ use crate::yaml::walk::walk;
 /// # Errors
 /// Whatever Kubernetes refuses, and text after the end of the document, which Kubernetes drops without a word.
 pub fn read(document: &[u8]) -> Result<Tree<'_>> {
-    read_at(document, 0, 1)
+    whole(read_first(document, 0, 1)?, document)
 }
 
 /// Reads one document of a stream; spans and lines are those of the stream.
@@ -32,20 +32,39 @@ pub fn read_section<'a>(stream: &'a [u8], section: &Section) -> Result<Tree<'a>>
     read_at(section.document.of(stream), section.document.start, section.line)
 }
 
-/// Reads one document that starts at byte `base` and on line `line` of its stream.
+/// Reads one document that starts at byte `base` and on line `line` of its stream, its lines as Go hands them to the parser.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_at(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>> {
-    let tree = read_first(document, base, line)?;
+    whole(read_lines(document, base, line)?, document)
+}
+
+/// A tree with no text behind its document.
+fn whole<'a>(tree: Tree<'a>, document: &[u8]) -> Result<Tree<'a>> {
     match tree.rest {
         Some(rest) => Err(Error::at(
             document,
             rest,
-            line,
+            tree.line,
             "text after the end of the document: Kubernetes would drop it, put `---` before it",
         )),
         None => Ok(tree),
+    }
+}
+
+/// Reads the first document of a section of a stream and drops the rest, exactly as `YAMLOrJSONDecoder` does.
+///
+/// # Errors
+/// Whatever Kubernetes refuses.
+pub(crate) fn read_lines(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>> {
+    match as_lines(document) {
+        (Cow::Borrowed(text), _) => read_first(text, base, line),
+        (Cow::Owned(text), in_place) => {
+            let Tree { source, arena, base, line, rest, converted } = read_first(&text, base, line)?;
+            let source = Cow::Owned(source.into_owned());
+            Ok(Tree { source, arena, base, line, rest, converted: converted || !in_place })
+        }
     }
 }
 
@@ -82,10 +101,29 @@ pub fn read_first(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>>
 /// As [`read`], and as [`Tree::to_json`].
 pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
     // The lines before the document are only counted for an error: a stream may hold thousands of documents.
-    read_at(span.of(bytes), span.start, 1).and_then(|tree| tree.to_json()).map_err(|error| {
+    let document = span.of(bytes);
+    let tree = read_first(document, span.start, 1).and_then(|tree| whole(tree, document));
+    tree.and_then(|tree| tree.to_json()).map_err(|error| {
         let before = memchr::memchr_iter(b'\n', bytes.get(..span.start).unwrap_or_default()).count();
         Error { line: error.line + before, ..error }
     })
+}
+
+/// Reads a file of our own: a key that stands twice is an error, as whoever reads the file sees the first and the program would
+/// take the last.
+///
+/// # Errors
+/// As [`read`], and where a map has a key twice.
+pub fn read_strict(bytes: &[u8]) -> Result<Value> {
+    let tree = read(bytes)?;
+    match tree.duplicates().first() {
+        Some(twice) => {
+            let first = tree.position(twice.first.start).line;
+            let message = format!("the key {:?} stands here again, and on line {first} before; keep one", twice.key);
+            Err(tree.error(twice.again.start, message))
+        }
+        None => tree.to_json(),
+    }
 }
 
 /// Everyday documents are walked; all others are parsed from the start.

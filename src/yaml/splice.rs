@@ -114,7 +114,10 @@ impl Tree<'_> {
     /// An edit that cannot be written in place, or one after which the document would not read as meant.
     pub fn edit(&self, edits: &[Edit]) -> Result<Vec<Patch>> {
         if self.converted {
-            return Err(self.error(self.base, "a document in UTF-16 cannot be edited: convert it to UTF-8"));
+            return Err(self.error(
+                self.base,
+                "a document in UTF-16, or with lines that end in CR CR LF, cannot be edited: write it in UTF-8 with LF",
+            ));
         }
         // A style that looks as if it could hold the text may turn out not to; quotes always can.
         self.edit_by(Way::Kept, edits).or_else(|_| self.edit_by(Way::Quoted, edits))

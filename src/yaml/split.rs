@@ -1,8 +1,10 @@
 //! Cuts a stream into documents as kubectl and Helm do: by lines that start with `---`, before anything is parsed.
 //!
 //! Every byte of the stream belongs to exactly one separator or document, so that a stream can be written back untouched.
-//! Mirrors `YAMLReader.Read` of k8s.io/apimachinery v0.34 (`pkg/util/yaml/decoder.go`), which looks at nothing but line starts:
-//! a `---` at the start of a line inside a quoted scalar cuts it in two, there as here.
+//! Mirrors `YAMLOrJSONDecoder`, `YAMLReader` and `LineReader` of k8s.io/apimachinery v0.37.0 (`pkg/util/yaml/decoder.go`), which look
+//! at nothing but line starts: a `---` at the start of a line inside a quoted scalar cuts it in two, there as here.
+
+use std::borrow::Cow;
 
 use memchr::memmem;
 
@@ -19,6 +21,8 @@ pub struct Section {
     pub document: Span,
     /// Line of the stream, from 1, on which the document starts.
     pub line: usize,
+    /// Whether it is one of a row of JSON values, which no line separates.
+    pub json: bool,
 }
 
 impl Section {
@@ -64,47 +68,189 @@ fn comment_only(line: &[u8]) -> bool {
 /// # Errors
 /// A line that starts with `---` and goes on with anything but blanks and a comment (`---apiVersion: v1`): kubectl and Helm 4 refuse it.
 pub fn split(stream: &[u8]) -> Result<Vec<Section>> {
-    let mut sections = Vec::new();
-    let body = if stream.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-    let first = stream[body..].starts_with(b"---").then_some(body);
-    let rest = memmem::find_iter(stream, b"\n---").map(|at| at + 1);
-    let mut open = Section { separator: Span::new(0, 0), document: Span::new(0, 0), line: 1 };
-    let mut opened = first.is_none();
-    for start in first.into_iter().chain(rest) {
-        let end = memchr::memchr(b'\n', &stream[start..]).map_or(stream.len(), |at| start + at + 1);
-        let close = if start == body { 0 } else { start };
-        open.document.end = close;
-        let glued = is_glued(&stream[start + 3..end], open.document.is_empty());
-        let lines = memchr::memchr_iter(b'\n', &stream[open.document.start..end]).count();
-        if glued {
-            let line = open.line + lines - usize::from(stream[start..end].ends_with(b"\n"));
+    let mut cut = Cut { stream, sections: Vec::new(), open: empty(0, 1), opened: false, held: false };
+    let from = json_values(stream, &mut cut.sections)?;
+    if let Some(last) = cut.sections.last() {
+        cut.open = empty(from, last.line + lines(&stream[last.document.start..from]));
+        if from == stream.len() {
+            return Ok(cut.sections);
+        }
+    }
+    let first = stream[from..].starts_with(b"---").then_some(from);
+    let marked = stream.starts_with(b"\xEF\xBB\xBF---").then_some(3);
+    let rest = memmem::find_iter(&stream[from..], b"\n---").map(|at| from + at + 1);
+    for start in first.or(marked).into_iter().chain(rest) {
+        cut.at(start)?;
+    }
+    cut.close(stream.len());
+    Ok(cut.sections)
+}
+
+/// Where a stream is while it is cut.
+struct Cut<'s> {
+    stream: &'s [u8],
+    sections: Vec<Section>,
+    /// The section that is not at its end yet.
+    open: Section,
+    /// Whether it was begun by a separator.
+    opened: bool,
+    /// Whether it began with a separator that Go keeps as the first line of its document.
+    held: bool,
+}
+
+impl Cut<'_> {
+    /// Looks at a line that starts with `---`.
+    fn at(&mut self, start: usize) -> Result<()> {
+        let end = memchr::memchr(b'\n', &self.stream[start..]).map_or(self.stream.len(), |at| start + at + 1);
+        let rest = self.stream[start + 3..end].strip_suffix(b"\n").unwrap_or(&self.stream[start + 3..end]);
+        // Behind a byte order mark the line is no separator to Go's line reader, only to the parser.
+        let marked = start == 3 && self.sections.is_empty() && !self.opened && self.stream.starts_with(b"\xEF\xBB\xBF");
+        let before = if marked { 0 } else { start };
+        if !marked && !matches!(first_word(rest), None | Some('#')) {
+            let line = self.open.line + lines(&self.stream[self.open.document.start..start]);
             let message = "invalid document separator: nothing but a comment may follow `---` on its line";
             return Err(Error { line, column: 4, message: message.to_owned() });
         }
-        if opened {
-            sections.push(open);
+        // The line ends a document that holds anything; else it is the first line of the next one, and the parser's to read.
+        let ends = self.held || before > self.open.document.start;
+        if !ends && !is_plain(rest) {
+            self.held = true;
+            return Ok(());
         }
-        let line = open.line + lines;
-        open = Section { separator: Span::new(close, end), document: Span::new(end, end), line };
-        opened = true;
+        let line = self.open.line + lines(&self.stream[self.open.document.start..end]);
+        if self.opened || ends {
+            self.close(before);
+        }
+        self.open = Section { separator: Span::new(before, end), ..empty(end, line) };
+        (self.opened, self.held) = (true, !ends);
+        Ok(())
     }
-    open.document.end = stream.len();
-    sections.push(open);
-    Ok(sections)
+
+    /// Ends the open section. A first line that Go kept for the parser is left there where it makes a difference.
+    fn close(&mut self, end: usize) {
+        let Section { separator, document, .. } = &mut self.open;
+        document.end = end;
+        let text = document.of(self.stream);
+        if self.held && !separator.is_empty() && needs_separator(text) {
+            document.start = separator.start;
+            *separator = Span::new(separator.start, separator.start);
+            self.open.line -= 1;
+        }
+        self.sections.push(self.open);
+    }
 }
 
-/// True when the text after `---` makes the line something else than a separator.
-fn is_glued(rest: &[u8], after_nothing: bool) -> bool {
-    let line = rest.strip_suffix(b"\n").map_or(rest, |line| line.strip_suffix(b"\r").unwrap_or(line));
-    if (0..line.len()).any(|at| break_len(line, at) > 0) {
-        // The parser may see several lines here: what follows the comment would be lost.
-        return true;
+/// Whether a document reads otherwise without the separator that Go kept as its first line: where it goes on with a marker of its
+/// own, or with a byte order mark, which is none behind it. So it may be where a line break is of a rare sort.
+fn needs_separator(text: &[u8]) -> bool {
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = &line[line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()..];
+        match line.first() {
+            None => {}
+            Some(b'#') if line.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) => {}
+            Some(b'#' | b'%' | b'.' | b'\r') => return true,
+            Some(first) => return !first.is_ascii() || line.starts_with(b"---"),
+        }
     }
-    let trimmed = std::str::from_utf8(rest).map_or(rest, |text| text.trim().as_bytes());
-    match trimmed.first() {
-        None => false,
-        // kubectl leaves the line to the parser where no document stands before it, and the parser wants a blank before a comment.
-        Some(b'#') => after_nothing && rest.first() == Some(&b'#'),
-        Some(_) => true,
+    false
+}
+
+/// A section that starts at a byte and holds nothing yet.
+fn empty(start: usize, line: usize) -> Section {
+    Section { separator: Span::new(start, start), document: Span::new(start, start), line, json: false }
+}
+
+/// Line feeds in a text.
+fn lines(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count()
+}
+
+/// The first character that is no white space, as Go's `strings.TrimSpace` leaves it; U+FFFD where that is not UTF-8.
+fn first_word(rest: &[u8]) -> Option<char> {
+    let mut chunks = rest.utf8_chunks();
+    chunks.find_map(|chunk| {
+        let word = chunk.valid().chars().find(|c| !c.is_whitespace());
+        word.or_else(|| (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER))
+    })
+}
+
+/// Whether what follows `---` is nothing to the parser either: blanks, and a comment that a blank sets off.
+fn is_plain(rest: &[u8]) -> bool {
+    let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
+    let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    match rest.get(blanks) {
+        None => true,
+        Some(b'#') => blanks > 0 && rest[blanks..].iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t')),
+        Some(_) => false,
     }
+}
+
+/// How far Go looks for a first brace.
+const PEEK: usize = 4096;
+
+/// The JSON values that a stream starts with, one after the other, and where what follows them begins. A stream is taken for
+/// JSON by its first brace, and for YAML again where that fails at the first or second value.
+fn json_values(stream: &[u8], sections: &mut Vec<Section>) -> Result<usize> {
+    let head = &stream[..stream.len().min(PEEK)];
+    if first_word(head) != Some('{') {
+        return Ok(0);
+    }
+    let mut values = serde_json::Deserializer::from_slice(stream).into_iter::<serde::de::IgnoredAny>();
+    let (mut from, mut line) = (0, 1);
+    loop {
+        let value = values.next();
+        let at = values.byte_offset();
+        match value {
+            Some(Ok(_)) => {
+                let document = Span::new(from, at);
+                sections.push(Section { document, json: true, ..empty(from, line) });
+                line += lines(document.of(stream));
+                from = at;
+            }
+            None => {
+                // White space behind the last value is part of it.
+                if let Some(last) = sections.last_mut() {
+                    last.document.end = stream.len();
+                }
+                return Ok(stream.len());
+            }
+            Some(Err(_)) if sections.len() > 1 => {
+                let message = "behind JSON values stands something that is none".to_owned();
+                return Err(Error { line, column: 1, message });
+            }
+            Some(Err(_)) => break,
+        }
+    }
+    // Blanks up to the end of the line are the value's own.
+    let rest = &stream[from..];
+    let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let blank = memchr::memchr(b'\n', &rest[..blank]).map_or(blank, |at| at + 1);
+    if let Some(only) = sections.last_mut() {
+        only.document.end = from + blank;
+        return Ok(from + blank);
+    }
+    Ok(0)
+}
+
+/// A document as Go's line reader hands it to the parser: every line ends in one line feed, also the last, and the carriage
+/// return before it is gone. The same bytes where that makes no difference to what is read. The second word says whether
+/// places in it are those of the stream still.
+pub(crate) fn as_lines(document: &[u8]) -> (Cow<'_, [u8]>, bool) {
+    let doubled = memmem::find(document, b"\r\r").is_some();
+    // kubectl makes UTF-16 plain before it looks at lines, and Helm refuses it.
+    let wide = document.starts_with(b"\xFF\xFE") || document.starts_with(b"\xFE\xFF");
+    if document.is_empty() || wide || document.ends_with(b"\n") && !doubled {
+        return (Cow::Borrowed(document), true);
+    }
+    if !doubled {
+        return (Cow::Owned([document, b"\n"].concat()), true);
+    }
+    let mut out = Vec::with_capacity(document.len() + 1);
+    for line in document.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
+        out.extend_from_slice(text);
+        out.push(b'\n');
+    }
+    (Cow::Owned(out), false)
 }

@@ -116,7 +116,8 @@ impl Tree<'_> {
         self.rest.map(|rest| self.base + rest)
     }
 
-    /// True when the document was converted from UTF-16, so that spans do not fit the stream and nothing can be spliced.
+    /// True when the document was converted from UTF-16, or line ends from CR CR LF, so that spans do not fit the stream and nothing can
+    /// be spliced.
     #[must_use]
     pub fn is_converted(&self) -> bool {
         self.converted

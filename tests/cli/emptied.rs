@@ -73,7 +73,7 @@ impl Cluster {
             held.list(&format!("/apis/{CAPI}/v1/namespaces/telco/{plural}"), kind, &of);
             held.list(&format!("/apis/{CAPI}/v1/{plural}"), kind, &of);
         }
-        held.release(last, applied);
+        held.release(last, applied, &[]);
         held
     }
 
@@ -93,11 +93,11 @@ impl Cluster {
         self.0.insert(path.to_owned(), list);
     }
 
-    fn release(&mut self, last: &[Value], applied: bool) {
+    fn release(&mut self, last: &[Value], applied: bool, hooks: &[Value]) {
         let manifest: String = last.iter().map(|object| format!("---\n{object}\n")).collect();
         let method = if applied { "ssa" } else { "" };
         let record = json!({"name": "demo", "namespace": "telco", "version": 1, "info": {"status": "deployed"},
-            "manifest": manifest, "apply_method": method});
+            "manifest": manifest, "apply_method": method, "hooks": hooks});
         let packed = BASE64_STANDARD.encode(BASE64_STANDARD.encode(record.to_string()));
         let name = "sh.helm.release.v1.demo.v1";
         let path = "/api/v1/namespaces/telco/secrets";
@@ -221,4 +221,97 @@ fn a_snapshot_says_nothing_of_what_it_was_not_asked_for() {
     let ran = program.run(&["plan", "-", "--policy", "none", "--live", "world.json"], stream.as_bytes());
     assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("Cluster telco/c and 1 more"), "{}", ran.stdout);
+}
+
+/// The same cluster with the ConfigMap that is left, as Helm wrote it.
+fn with_left() -> Cluster {
+    let mut cluster = Cluster::with(&capi(), false);
+    let left = live(object("v1", "ConfigMap", Some("telco"), "left", Value::Null));
+    cluster.0.insert("/api/v1/namespaces/telco/configmaps/left".to_owned(), left);
+    cluster
+}
+
+#[test]
+fn a_release_that_nobody_names_is_the_one_that_a_live_object_names() {
+    for command in [&["plan", "-"][..], &["post-render"]] {
+        let args = [command, &["--policy", "none", "--host", "helm3"]].concat();
+        let ran = with_left().run(&Program::new(), &args, CONFIG_MAP);
+        assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn a_release_that_nothing_names_is_doubt_unless_the_policy_says_otherwise() {
+    let cluster = Cluster::with(&capi(), false);
+    let program = Program::new();
+    let ran = cluster.run(&program, &["post-render", "--policy", "none"], CONFIG_MAP);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("unseen: {release: allow}"), "{}", ran.stderr);
+    for (word, said) in [("allow", false), ("warn", true)] {
+        let policy = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nunseen: {{release: {word}}}\n");
+        program.file("rollgate.yaml", &policy);
+        let ran = cluster.run(&program, &["post-render", "--policy", "rollgate.yaml"], CONFIG_MAP);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), CONFIG_MAP), "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains("which release is written"), said, "{}", ran.stderr);
+    }
+    // kubectl deletes nothing.
+    let ran = cluster.run(&program, &["plan", "-", "--policy", "none", "--host", "kubectl"], CONFIG_MAP);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_release_of_flux_that_changes_is_named() {
+    let release = |version: &str| {
+        format!(
+            "---\n# Source: a/b.yaml\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r, namespace: telco}}\n\
+             spec: {{interval: 1m, values: {{version: {version}}}}}\n"
+        )
+    };
+    let value: Value = json!({"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+        "metadata": {"name": "r", "namespace": "telco"}, "spec": {"interval": "1m", "values": {"version": "a"}}});
+    let cluster = Cluster::with(&[value], false);
+    let program = Program::new();
+    let (same, changed) = (release("a"), release("b"));
+    let ran = cluster.run(&program, &args(&["post-render"], &[]), &same);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), same.as_str()), "{}", ran.stderr);
+    for command in [&["post-render"][..], &["plan", "-"]] {
+        let ran = cluster.run(&program, &args(command, &[]), &changed);
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains("what HelmRelease telco/r carries"), "{}", ran.stderr);
+    }
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nunseen: {inside: warn}\n");
+    let told = ["post-render", "--policy", "rollgate.yaml", "--release", "demo", "--namespace", "telco"];
+    let ran = cluster.run(&program, &told, &changed);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("what HelmRelease telco/r carries"), "{}", ran.stderr);
+}
+
+#[test]
+fn items_make_a_list_of_anything() {
+    let program = Program::new();
+    let cluster = Cluster::with(&capi(), false);
+    let whole: String = capi().iter().map(|object| format!("---\n# Source: a/b.yaml\n{object}\n")).collect();
+    let ran = cluster.run(&program, &args(&["post-render"], &["--host", "helm3"]), &whole);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), whole.as_str()), "{}", ran.stderr);
+    // `items` makes the Cluster an empty list, and Helm deletes what was written last.
+    for items in ["\"items\":null,", "\"items\":[],", "\"it\\u0065ms\":[],"] {
+        let stream = whole.replacen('{', &format!("{{{items}"), 1);
+        let ran = cluster.run(&program, &args(&["post-render"], &["--host", "helm3"]), &stream);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{items}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_hook_of_the_record_deletes_what_helm_3_does_not_show() {
+    let [cluster, mut md] = capi();
+    md["metadata"]["annotations"] = json!({"helm.sh/hook": "pre-upgrade"});
+    let mut held = Cluster::with(std::slice::from_ref(&cluster), false);
+    held.release(std::slice::from_ref(&cluster), false, &[json!({"name": "md", "manifest": md.to_string()})]);
+    let (program, stream) = (Program::new(), format!("---\n# Source: a/b.yaml\n{cluster}\n"));
+    let ran = held.run(&program, &args(&["post-render"], &["--host", "helm3"]), &stream);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("MachineDeployment telco/md"), "{}", ran.stderr);
+    // Without its hooks Helm leaves it alone; a plan sees the hooks that are printed.
+    let plan = held.run(&program, &args(&["plan", "-"], &["--host", "helm3"]), &stream);
+    assert_eq!(plan.code, Some(0), "{}{}", plan.stdout, plan.stderr);
 }

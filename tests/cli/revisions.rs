@@ -99,6 +99,90 @@ fn a_base_that_renders_to_nothing_is_refused_unless_the_chart_is_new() {
 }
 
 #[test]
+fn a_pack_comes_from_the_base_however_it_is_named() {
+    let program = repository();
+    let pack = |effect: &str| {
+        format!(
+            "pack: ours\nprovider: cluster-api\nsource: us\nkinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n"
+        )
+    };
+    git(&program, &["checkout", "--quiet", "main"]);
+    program.file("pack.yaml", &pack("rollout"));
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "pack"]);
+    git(&program, &["checkout", "--quiet", "change"]);
+    git(&program, &["merge", "--quiet", "main"]);
+    program.file("pack.yaml", &pack("none"));
+    git(&program, &["commit", "--quiet", "--all", "--message", "loosened"]);
+    let absolute = program.home().join("pack.yaml").display().to_string();
+    for pack in ["pack.yaml", "./pack.yaml", &absolute] {
+        let ran = plan(&program, &["--base-ref", "main", "--render", RENDER, "--pack", pack]);
+        assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    }
+    let policy = program.home().join("rollgate.yaml").display().to_string();
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER, "--policy", &policy]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("policy main:rollgate.yaml"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_render_leaves_behind_ends_with_it() {
+    let program = repository();
+    let render = "sh -c 'echo $$ > /tmp/rollgate-left-$PPID; sleep 300' & sed s/v1.31.0/$(cat version)/ chart.yaml";
+    let render = render.replace("/tmp/rollgate-left-$PPID", &program.home().join("pid").display().to_string());
+    let before = std::time::Instant::now();
+    let ran = plan(&program, &["--base-ref", "main", "--render", &render]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(before.elapsed().as_secs() < 60);
+    let pid = std::fs::read_to_string(program.home().join("pid")).unwrap_or_default();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(pid.trim().is_empty() || state.is_empty() || state.contains(") Z "), "it still runs: {state}");
+}
+
+#[test]
+fn a_signal_takes_everything_away() {
+    let program = repository();
+    for signal in ["HUP", "TERM", "INT"] {
+        let temporary = program.home().join(format!("tmp-{signal}"));
+        std::fs::create_dir(&temporary).expect("a folder");
+        let pid = program.home().join(format!("pid-{signal}"));
+        let render = format!("sh -c 'echo $$ > {}; sleep 300; true'; cat chart.yaml", pid.display());
+        let mut command = program.command();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", &temporary);
+        command.args(["plan", "--base-ref", "main", "--render", &render]);
+        let mut child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        let wait = |until: &mut dyn FnMut() -> bool| {
+            (0..600).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                until()
+            })
+        };
+        let written = || std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'));
+        assert!(wait(&mut || written()), "the command of --render runs");
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        let mut status = None;
+        assert!(
+            wait(&mut || {
+                status = child.try_wait().expect("a child");
+                status.is_some()
+            }),
+            "it ends"
+        );
+        assert_eq!(status.and_then(|status| status.code()), Some(1), "{signal}");
+        let left = std::fs::read_to_string(&pid).expect("a process id");
+        assert!(
+            wait(&mut || std::fs::read_to_string(format!("/proc/{}/stat", left.trim()))
+                .map_or(true, |stat| stat.contains(") Z "))),
+            "what it started ends"
+        );
+        assert_eq!(std::fs::read_dir(&temporary).expect("a folder").count(), 0, "{signal}");
+        assert_eq!(worktrees(&program), 1, "{signal}");
+    }
+}
+
+#[test]
 fn a_render_that_fails_on_both_sides_or_in_a_pipe_is_no_plan() {
     let program = repository();
     for render in ["true", "false | cat", "cat gone.yaml | cat", "cat gone.yaml; true"] {

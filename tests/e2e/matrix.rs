@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Space, bench, say};
-use crate::cases::{Case, Objects, kubeadm, rke2, topology};
+use crate::cases::{Case, Objects, kubeadm, rke2, states, topology};
 use crate::helm::{Helm, Release, Run};
 use crate::observe::{Observation, Sight, observe, wait_for};
 
@@ -69,10 +69,11 @@ struct Play {
 }
 
 /// Plays that follow each other; each group has a thread for each Helm.
-const GROUPS: [&[&str]; 2] = [&["kubeadm"], &["topology", "rke2"]];
+const GROUPS: [&[&str]; 3] = [&["kubeadm"], &["topology", "rke2"], &["states"]];
 
-const PLAYS: [Play; 3] = [
+const PLAYS: [Play; 4] = [
     Play { name: "kubeadm", base: kubeadm::objects, cases: kubeadm::CASES, machines: 3, available: 3 },
+    Play { name: "states", base: kubeadm::objects, cases: states::CASES, machines: 3, available: 3 },
     Play { name: "rke2", base: rke2::objects, cases: rke2::CASES, machines: 1, available: 0 },
     Play { name: "topology", base: topology::objects, cases: topology::CASES, machines: 2, available: 2 },
 ];
@@ -130,6 +131,11 @@ impl<'a> Stage<'a> {
 
     /// Forecasts a change, makes it and looks.
     fn act(&self, case: &Case) -> Row {
+        if let Some(state) = case.state(&self.base) {
+            self.render(&state);
+            self.release.upgrade_ungated(&[]).succeeded();
+            std::thread::sleep(QUIET);
+        }
         let objects = case.apply(&self.base);
         self.render(&objects);
         let (_, report) = self.release.forecast(&[]);

@@ -289,7 +289,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         now: Timestamp::UNIX_EPOCH,
         source: LiveSource::new(LiveKind::Cluster, "bench"),
         live: side(&live),
-        base: Base { kind: BaseKind::Release, objects: side(last) },
+        base: Base { kind: BaseKind::Release, objects: side(last), ..Base::default() },
         release: Some(Release {
             name: "r".into(),
             namespace: namespace.into(),

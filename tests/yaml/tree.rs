@@ -90,7 +90,36 @@ fn sections_keep_their_lines() {
     let seen: Vec<_> = sections.iter().map(|section| (section.line, section.is_blank(stream))).collect();
     assert_eq!(seen, [(2, false), (4, true), (7, true)]);
     assert_eq!(yaml::debug::lines(stream).expect("readable"), "{\"a\":1}\nnull\nnull\n");
-    for glued in ["a: 1\n---b: 2\n", "---a\n", "---# c\na: 1\n", "--- a: 1\n", "----\n", "--- # c\ra: 1\n"] {
+    for glued in ["a: 1\n---b: 2\n", "---a\n", "--- a: 1\n", "----\n"] {
         assert!(yaml::split(glued.as_bytes()).is_err(), "{glued}");
+    }
+}
+
+#[test]
+fn lines_are_those_of_go() {
+    let read = |text: &str| yaml::debug::lines(text.as_bytes());
+    for (text, json) in [
+        // The first separator of a document is the parser's to read; a later one takes its whole line with it.
+        ("--- # c\ra: 1\n", "{\"a\":1}\n"),
+        ("a: 1\n--- # c\rb: 1\nc: 2\n", "{\"a\":1}\n{\"c\":2}\n"),
+        ("a: 1\n---\u{a0}\u{2003}\nb: 2\n", "{\"a\":1}\n{\"b\":2}\n"),
+        // A byte order mark is one at the start of what Go hands to the parser, which has the first separator.
+        ("a: 1\n---\n\u{feff}b: 1\n", "{\"a\":1}\n{\"b\":1}\n"),
+        ("---\n\u{feff}a: 1\n", "{\"\u{feff}a\":1}\n"),
+        ("---\n# c\n...\n---\na: 1\n", "null\n{\"a\":1}\n"),
+        // The last line has an end, and CR LF is LF.
+        ("a: |\n  b", "{\"a\":\"b\\n\"}\n"),
+        ("a: |-\n  b", "{\"a\":\"b\"}\n"),
+        ("a: |\n  b\r\r\n  c\r\n", "{\"a\":\"b\\nc\\n\"}\n"),
+        // JSON values in a row.
+        ("{\"a\": 1} {\"b\": 2}\n", "{\"a\":1}\n{\"b\":2}\n"),
+        ("{\"a\": 1}\nb: 2\n---\nc: 3\n", "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"),
+    ] {
+        assert_eq!(read(text).expect(text), json, "{text:?}");
+    }
+    // Go would drop all but the first, empty document.
+    assert!(rollgate::object::Stream::load(&std::sync::Arc::from(&b"---\n\r---\na: 1\n"[..])).is_err());
+    for refused in ["---# c\na: 1\n", "a: 1\n---\u{a0}x\n", "{\"a\": 1}{\"b\": 2}{"] {
+        assert!(read(refused).is_err(), "{refused:?}");
     }
 }

@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::args::Commit;
 use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop};
+use super::{Outside, Stop, bound};
 use crate::exit::Exit;
 use crate::late::template::{self, Rendered};
 use crate::late::{self, Settled};
@@ -123,6 +123,7 @@ fn render_all(
             texts.push(input.text.clone());
             continue;
         }
+        let _bound = bound::template(known.deadline());
         match template::render(&input.name, &input.text, policy, &context).map_err(Stop::usage)? {
             Rendered::Text(text) => texts.push(text),
             Rendered::Needs(names) => needs.extend(names),

@@ -181,6 +181,22 @@ fn by_schema(
     out
 }
 
+/// A template of control planes that is stored without a strategy and written as v1beta1: that version's schema fills one in
+/// (`controlplane.cluster.x-k8s.io_kubeadmcontrolplanetemplates.yaml` of Cluster API 1.11 and later), and the template cannot
+/// change. What the server holds shows that; a render does not.
+fn strategy_filled_in(pair: &Pair, versions: &Versions) -> Option<Refusal> {
+    let live = pair.live.as_ref().filter(|live| live.pointer("/metadata/uid").is_some())?;
+    let lacks = live.pointer("/spec/template/spec/rolloutStrategy").is_none_or(Value::is_null);
+    (pair.api_version.ends_with("v1beta1") && versions.capi(11) && lacks).then(|| Refusal {
+        rule: "template/content",
+        path: ["spec", "template", "spec", "rollout", "strategy"].into_iter().fold(Path::root(), |at, key| at.key(key)),
+        message:
+            "it is stored without a rollout strategy, written as v1beta1 it gets one, and a template cannot change; \
+                  write it as v1beta2"
+                .to_owned(),
+    })
+}
+
 /// What validating webhooks refuse.
 fn by_webhook(
     pair: &Pair,
@@ -202,7 +218,9 @@ fn by_webhook(
             let keys = ["spec", "template", "spec", "kubeadmConfigSpec"];
             let config = keys.into_iter().fold(Path::root(), |at, key| at.key(key));
             let spec = new.pointer("/spec/template/spec/kubeadmConfigSpec");
-            kubeadm::refusals(spec, &config, true, versions)
+            let mut out = kubeadm::refusals(spec, &config, true, versions);
+            out.extend(strategy_filled_in(pair, versions));
+            out
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfig") => {
             kubeadm::refusals(new.get("spec"), &Path::root().key("spec"), false, versions)

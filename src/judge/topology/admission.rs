@@ -2,6 +2,8 @@
 //! Read beside `core/webhooks/admission/{cluster,clusterclass}.go` of Cluster API 1.14 (`validateTopology`,
 //! `validateTopologyVersionUpdate`, `ValidateDelete`) and `internal/webhooks/cluster.go` of 1.6 to 1.13.
 
+use std::borrow::Cow;
+
 use semver::{BuildMetadata, Prerelease, Version};
 use serde_json::Value;
 
@@ -11,7 +13,8 @@ use crate::judge::admission::Refusal;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::values::list;
-use crate::kinds::machines::{annotation, label, target, text};
+use crate::judge::topology::variables;
+use crate::kinds::machines::{annotation, label, number, target, text};
 use crate::object::{Key, Path};
 
 /// What the webhooks refuse about an update of a Cluster or a class because of other objects and of its own versions.
@@ -27,6 +30,9 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     if key.kind == "Cluster" && class_of(key, old).is_some() {
         missing_class(stage, key, new, &mut out);
+        if let Some(class) = class_when_written(stage, key, new) {
+            variables::refusals(new, &class, &mut out);
+        }
         version(stage, key, old, new, &mut out);
     }
     out
@@ -46,8 +52,19 @@ pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
     out
 }
 
+/// The class of a Cluster as it stands when the Cluster is written: Helm writes Clusters before classes, by the alphabet.
+/// `None` where it is not there or its controller has not seen it yet, and the webhook looks at nothing.
+fn class_when_written<'s>(stage: &Stage<'s>, key: &Key, new: &Value) -> Option<Cow<'s, Value>> {
+    let class = class_of(key, new)?;
+    let by_alphabet =
+        matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
+    let found = if by_alphabet { stage.written_before(&class)? } else { stage.written_after(&class)? };
+    let is_behind = number(&found, "/metadata/generation").zip(number(&found, "/status/observedGeneration"));
+    is_behind.is_none_or(|(generation, seen)| generation == seen).then_some(found)
+}
+
 /// A refusal at a place that is written with slashes.
-fn refuse(out: &mut Vec<Refusal>, rule: &'static str, at: &str, message: String) {
+pub(super) fn refuse(out: &mut Vec<Refusal>, rule: &'static str, at: &str, message: String) {
     let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
     out.push(Refusal { rule, path, message: format!("the webhook refuses it: {message}") });
 }

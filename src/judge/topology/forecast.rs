@@ -150,8 +150,12 @@ fn opaque_difference<'o>(old: &'o Outcome, new: &'o Outcome) -> Option<&'o (Stri
 
 /// The spec of a template as the dry run compares it: in the superset form, with the defaults of old versions.
 fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
-    let kind = text(&part.reference, "/kind").unwrap_or_default();
-    let api_version = text(&part.reference, "/apiVersion").unwrap_or_default();
+    let word = |key: &str| text(&part.reference, key).unwrap_or_default();
+    normal_spec(stage, word("/kind"), word("/apiVersion"), spec)
+}
+
+/// The same for a kind and version.
+fn normal_spec(stage: &Stage<'_>, kind: &str, api_version: &str, spec: &Value) -> Value {
     let mut out = hub::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
     let mut spec = out["spec"].take();
     let config = match kind {
@@ -206,4 +210,37 @@ fn in_place(
         dropped: &[],
     };
     subject.worst()
+}
+
+/// The spec of a template that is in use, as the dry run compares it.
+#[must_use]
+pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
+    let word = |key: &str| text(template, key).unwrap_or_default();
+    let spec = template.get("spec").cloned().unwrap_or_default();
+    normal_spec(stage, word("/kind"), word("/apiVersion"), &spec)
+}
+
+/// The first place at which a template in use is not what the class makes of it now. What the class does not say is left
+/// to whoever wrote it, as in a server-side apply; names that only the controller knows are not compared.
+#[must_use]
+pub(crate) fn drift(stage: &Stage<'_>, part: &Part, made: &Value, have: &Value) -> Option<String> {
+    let wanted = normal(stage, part, made);
+    let places = diff::places(Some(have), Some(&wanted), &crate::object::Path::root());
+    let is_said = |place: &crate::object::Path| {
+        place
+            .get(&wanted)
+            .is_some_and(|value| !value.to_string().contains("builtin:") && !covers(place.get(have), value))
+    };
+    places.iter().find(|place| is_said(place)).map(ToString::to_string)
+}
+
+/// Whether a value holds everything that another one says.
+fn covers(have: Option<&Value>, said: &Value) -> bool {
+    match (have, said) {
+        (Some(Value::Object(have)), Value::Object(said)) => {
+            said.iter().all(|(key, value)| covers(have.get(key), value))
+        }
+        (Some(have), said) => have == said,
+        (None, _) => false,
+    }
 }

@@ -7,7 +7,9 @@ mod blueprint;
 mod clock;
 mod forecast;
 mod patches;
+pub(crate) mod pending;
 mod values;
+mod variables;
 mod weight;
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +18,7 @@ use serde_json::Value;
 
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
-use crate::judge::topology::blueprint::class_of;
+pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
@@ -34,6 +36,12 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         return Some(answer);
     }
     let keys: Vec<&str> = keys(path);
+    if let ["spec", "topology", "workers", list] = keys.as_slice()
+        && same_groups(old, new, list)
+    {
+        let because = "the groups stand in another order; each is known by its name, and nothing is replaced";
+        return Some(Answer::known(stage.rules, Effect::None, "topology/same").saying(because));
+    }
     let is_input = match keys.as_slice() {
         ["spec", "topology", "variables" | "classRef", ..] => true,
         ["spec", "topology", "controlPlane", "variables", ..] => true,
@@ -66,7 +74,7 @@ fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
     if key.kind == "ClusterClass" {
         return vec![key.clone()];
     }
-    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from.clone()).collect();
+    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from).collect();
     out.retain(|class| class.kind == "ClusterClass");
     out.dedup();
     out
@@ -158,6 +166,17 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         Side { cluster: old, class_key: &old_class, class: &before, after: false },
         Side { cluster: new, class_key: &new_class, class: &after, after: true },
     )
+}
+
+/// Whether a Cluster has the same groups of workers on both sides, in whatever order; what is in them is judged by itself.
+fn same_groups(old: &Value, new: &Value, list: &str) -> bool {
+    let names = |side: &Value| {
+        let groups = values::list(side, &format!("/spec/topology/workers/{list}"));
+        let mut names: Vec<String> = groups.map(|group| text(group, "/name").unwrap_or_default().to_owned()).collect();
+        names.sort();
+        names
+    };
+    names(old) == names(new)
 }
 
 /// The old Cluster with the variables and classes of the new one.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
+pub(crate) use crate::kinds::machines::list;
 use crate::kinds::machines::text;
 use crate::object::{Path, Segment};
 
@@ -73,11 +74,6 @@ pub(crate) fn look_up(values: &Values, path: &str) -> Result<Value, String> {
     Path::from(below.to_vec()).get(value).cloned().ok_or_else(missing)
 }
 
-/// Items of a list.
-pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
-}
-
 /// Puts named values in.
 fn set<'v>(out: &mut Values, items: impl Iterator<Item = &'v Value>) {
     for item in items {
@@ -88,7 +84,7 @@ fn set<'v>(out: &mut Values, items: impl Iterator<Item = &'v Value>) {
 }
 
 /// Fills in the defaults of a schema inside a value that is there, as the webhook of the Cluster does.
-fn defaults(schema: &Value, value: &mut Value) {
+pub(super) fn defaults(schema: &Value, value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (key, below) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {

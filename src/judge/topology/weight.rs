@@ -32,6 +32,7 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     } else {
         let every = new_groups.order.iter();
         every
+            .filter(|(word, name)| !super::pending::is_deferred(new, word, name))
             .map(|(word, name)| {
                 let at = (*word, *name, old_groups.get(word, name));
                 entry(stage, key, old, at, Effect::Rollout, "spec.topology.version")
@@ -115,7 +116,20 @@ fn of_fates(stage: &Stage<'_>, key: &Key, cluster: &Value, fates: &[Fate]) -> Ve
         .collect()
 }
 
-/// The entry of one group, which is known by its word and name, with what the topology says of it.
+/// The entry of one group of a Cluster.
+pub(crate) fn entry_of(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    (word, name): (&'static str, &str),
+    effect: Effect,
+    cause: &str,
+) -> Rollout {
+    let group = Groups::of(cluster).get(word, name);
+    entry(stage, key, cluster, (word, name, group), effect, cause)
+}
+
+/// The same with what the topology says of it.
 fn entry(
     stage: &Stage<'_>,
     key: &Key,

@@ -133,29 +133,29 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let live = scene.view;
-    let here = |object: &&Object, kind: &str| object.key.kind == kind && machines::is_in(object, namespace);
+    let own = scene.view.owned_by("MachineDeployment", &owner.name);
+    own.filter(|object| object.key.kind == "MachineSet" && machines::is_in(object, namespace))
+        .filter_map(|object| Some(set(scene, &object.key, machines::read(object, versions)?)))
+        .collect()
+}
+
+/// A live MachineSet with its Machines.
+#[must_use]
+pub fn set(scene: Scene<'_>, key: &Key, value: Value) -> Set {
+    let namespace = key.namespace.as_deref();
     let stays = |object: &&Object| {
         let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
         object.value().is_ok_and(|machine| stamp(&machine))
     };
-    let mut seen = None;
-    live.owned_by("MachineDeployment", &owner.name)
-        .filter(|object| here(object, "MachineSet"))
-        .filter_map(|object| Some((object.key.name.clone(), machines::read(object, versions)?)))
-        .map(|(name, value)| {
-            let own = live.owned_by("MachineSet", &name).filter(|object| here(object, "Machine")).filter(stays);
-            let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
-            // Where not one Machine was read, the status says how many there are.
-            let seen = !names.is_empty()
-                || *seen.get_or_insert_with(|| {
-                    machines::live(scene, "cluster.x-k8s.io", "Machine", namespace).any(|object| stays(&object))
-                });
-            let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
-            let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
-            Set { name, value, machines: names, count }
-        })
-        .collect()
+    let own = scene.view.owned_by("MachineSet", &key.name);
+    let own = own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, namespace)).filter(stays);
+    let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
+    // Where not one Machine was read, the status says how many there are.
+    let seen = !names.is_empty()
+        || machines::live(scene, "cluster.x-k8s.io", "Machine", namespace).any(|object| stays(&object));
+    let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
+    let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
+    Set { name: key.name.clone(), value, machines: names, count }
 }
 
 /// The MachineSet that the owner would have made.

@@ -89,6 +89,35 @@ pub(crate) fn group_kind_of(reference: &Value) -> String {
     }
 }
 
+/// Lists of arguments, which v1beta1 has as maps: what is written through it is stored in the order of the names
+/// (`api/bootstrap/kubeadm/v1beta1/conversion.go` of Cluster API 1.11 and later).
+const ARGUMENTS: [&str; 6] = [
+    "/clusterConfiguration/apiServer/extraArgs",
+    "/clusterConfiguration/controllerManager/extraArgs",
+    "/clusterConfiguration/scheduler/extraArgs",
+    "/clusterConfiguration/etcd/local/extraArgs",
+    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
+    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
+];
+
+/// The owner with its arguments in the order in which a Machine got them, where they are the same ones.
+#[must_use]
+pub fn in_order_of(member: &Member, owner: &Value) -> Value {
+    let mut out = owner.clone();
+    let Some(config) = member.config.as_ref().and_then(|config| config.get("spec")) else { return out };
+    for place in ARGUMENTS {
+        let Some(have) = config.pointer(place).and_then(Value::as_array) else { continue };
+        let Some(list) = out.pointer_mut(&format!("/spec/kubeadmConfigSpec{place}")).and_then(Value::as_array_mut)
+        else {
+            continue;
+        };
+        if list.len() == have.len() && have.iter().all(|item| list.contains(item)) {
+            list.clone_from(have);
+        }
+    }
+    out
+}
+
 /// The owner with what the webhook and the schema fill in (`kubeadmcontrolplane.go` Default).
 pub fn default(owner: &mut Value) {
     let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };

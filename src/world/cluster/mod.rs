@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
-use crate::host::{Detected, ServerAnswer, Write};
+use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
 
@@ -197,6 +197,9 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write +
     match way {
         Ok(way) => {
             outcome.world.source.name.clone_from(&way.name);
+            if let Some(told) = online.detected.told_over_context.as_ref().filter(|told| **told != way.namespace) {
+                outcome.world.unread.push(detect::wrong_namespace(told, &way.namespace));
+            }
             let caller = call::Caller::new(way.client.clone(), end);
             outcome.cluster = Some(Cluster { way });
             read::all(&caller, &online, &mut outcome, &mut progress).await;

@@ -230,7 +230,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
     if resource.namespaced && read.namespace.is_none() {
         return doubt(&Fault::Other("its namespace is not known".to_owned()), "give --namespace");
     }
-    let keep = Keep { managed_fields: read.used == Use::Referenced };
+    let keep = Keep { managed_fields: matches!(read.used, Use::Referenced | Use::Kin) };
     if let Use::Late(_, _, Some(selector)) = &read.used {
         let path = resource.path(read.namespace.as_deref());
         return match list::list(caller, &path, Some(selector), list::JSON, keep).await {
@@ -258,7 +258,7 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
             outcome.sources.push(SourceObject { value: value.clone(), place: *place, source: text, answer });
         }
         (Use::Pins, answer) => outcome.pins = Some(answer),
-        (Use::Referenced | Use::Pointed | Use::Application, Answer::Found(value)) => {
+        (Use::Referenced | Use::Pointed | Use::Application | Use::Kin, Answer::Found(value)) => {
             match Object::from_value(*value, 0) {
                 Ok(object) => outcome.world.live.push(object),
                 Err(_) => outcome.world.unread.push(Unread {
@@ -273,6 +273,8 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
             outcome.world.absent.push(Absent { what: text });
             outcome.world.coverage.note_absent(key(read));
         }
+        // Others may say the same, and that nobody says it is doubt of its own.
+        (Use::Kin, Answer::Unread(_)) => {}
         (_, Answer::Unread(unread)) => outcome.world.unread.push(unread),
     }
 }
@@ -287,7 +289,7 @@ async fn removed(
     progress: &mut Progress<'_>,
 ) {
     let home = outcome.world.host.namespace.clone();
-    let base = std::mem::take(&mut outcome.world.base.objects);
+    let base = std::mem::take(&mut outcome.world.base);
     let more = needs::removed(online.rendered, &base, online.policy, home.as_deref(), &outcome.plan);
     let namespaces = more.scope.namespaces().cloned().unwrap_or_default();
     let known = outcome.plan.scope.namespaces().cloned().unwrap_or_default();
@@ -305,7 +307,7 @@ async fn removed(
     lists(caller, online, catalogue, &more.kinds, outcome, progress).await;
     outcome.plan.kinds.extend(more.kinds);
     outcome.plan.providers |= !outcome.plan.kinds.is_empty();
-    outcome.world.base.objects = base;
+    outcome.world.base = base;
     not_served(outcome);
 }
 

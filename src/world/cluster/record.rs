@@ -7,8 +7,9 @@ use super::call::{Caller, Fault};
 use super::read::{refused, unread};
 use super::{Online, Outcome, list};
 use crate::host::detect::{in_live, is_flux, releases_of};
-use crate::host::{Driver, HostKind, ReleaseName};
+use crate::host::{Driver, HostKind, ReleaseName, kinds};
 use crate::object::Stream;
+use crate::policy::Doubt;
 use crate::world::plan::Keep;
 use crate::world::release::{self, Entry, Revision};
 use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod};
@@ -26,9 +27,29 @@ pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Out
         } else if let Some(name) = read.known.clone() {
             let namespace = read.storage_namespace.clone().unwrap_or_else(|| name.namespace.clone());
             of_release(caller, online, outcome, &name, &namespace, read.driver).await;
+        } else {
+            unknown(online, outcome);
         }
     }
     settle(outcome);
+}
+
+/// A stream that holds nothing of Cluster API, of a release that nothing names: what that release had and loses cannot be
+/// told.
+fn unknown(online: &Online<'_>, outcome: &mut Outcome) {
+    let compared = online.rendered.objects().iter().any(|object| kinds::is_compared(&object.key));
+    if compared || outcome.world.host.writes_nothing {
+        return;
+    }
+    let why = "the stream holds no Cluster API object, a release that loses its last ones deletes them, and neither Helm's \
+               command line nor an option nor a live object names the release";
+    match online.policy.unseen.release {
+        Doubt::Allow => {}
+        Doubt::Warn => outcome.warnings.push(format!("it is not known which release is written: {why}")),
+        Doubt::Undecided => {
+            doubt(outcome, why, "give --release and --namespace, or say `unseen: {release: allow}` in the policy");
+        }
+    }
 }
 
 /// Compares what the host said with what live objects say, and takes over what the host did not say.
@@ -126,13 +147,23 @@ async fn of_release(
         outcome.world.base.kind = BaseKind::FirstInstall;
         return;
     }
-    let bytes: Arc<[u8]> = Arc::from(base.manifest.into_bytes());
-    match Stream::load(&bytes) {
+    let load = |text: String| Stream::load(&Arc::from(text.into_bytes()));
+    match load(base.manifest) {
         Ok(stream) => {
             outcome.world.base.kind = BaseKind::Release;
             outcome.world.base.objects = stream.objects;
         }
         Err(_) => fail(outcome, &Fault::Other("its manifest is not what Kubernetes reads".to_owned())),
+    }
+    // The stream of a post-renderer of Helm 3 lacks the hooks; those of last time are most likely still there.
+    for hook in newest.hooks {
+        match load(hook) {
+            Ok(stream) => {
+                Vec::from(stream.objects).into_iter().for_each(|object| outcome.world.base.hooks.push(object));
+            }
+            Err(_) if !outcome.world.host.hides_hooks() => {}
+            Err(_) => fail(outcome, &Fault::Other("a hook of it is not what Kubernetes reads".to_owned())),
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn pointed(
             return;
         }
         let kinds = many(outcome, &found);
-        let asked = found.iter().map(|read| (read.kind.clone(), version_of(outcome, &read.kind.group))).collect();
+        let asked = found.iter().map(|read| (read.kind.clone(), version_for(outcome, &read.kind))).collect();
         catalogue.more(caller, &asked).await;
         let missing = lists(caller, online, catalogue, &kinds, outcome, progress).await;
         let mut names = found.clone();
@@ -45,7 +45,7 @@ pub(super) async fn pointed(
         // What a list has brought needs no line of its own in the plan.
         outcome.plan.objects.extend(names.iter().cloned());
         for read in &mut names {
-            read.version = version_of(outcome, &read.kind.group);
+            read.version = version_for(outcome, &read.kind);
         }
         let answers = objects_of(caller, catalogue, &names).await;
         for (read, answer) in names.iter().zip(answers) {
@@ -53,6 +53,12 @@ pub(super) async fn pointed(
         }
         outcome.plan.kinds.extend(kinds);
     }
+}
+
+/// The version in which a kind is read: as the chart has its group. The configs of Machines are read as they are stored,
+/// because an older version shows lists of arguments as maps, and in which order they stand decides.
+fn version_for(outcome: &Outcome, kind: &GroupKind) -> Option<String> {
+    (kind.kind != "KubeadmConfig").then(|| version_of(outcome, &kind.group)).flatten()
 }
 
 /// What is pointed at and was not asked for yet.
@@ -81,7 +87,7 @@ fn many(outcome: &Outcome, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead
     }
     counts.retain(|_, count| *count > BY_NAME);
     let read = |kind: &GroupKind| KindRead {
-        version: version_of(outcome, &kind.group),
+        version: version_for(outcome, kind),
         // What a Machine of a control plane points at carries its label; what does not is read by name afterwards.
         selector: follow::is_of_machine(kind).then_some(CONTROL_PLANE_LABEL),
         reasons: BTreeSet::from(["live objects point at it".to_owned()]),

@@ -3,6 +3,7 @@
 
 pub(crate) mod kubeadm;
 pub(crate) mod rke2;
+pub(crate) mod states;
 pub(crate) mod topology;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// Machines are replaced twice, by the change and when it is taken back, or it cannot be: not for every run.
     pub(crate) long: bool,
+    /// What brings the cluster into the state in which the change is made.
+    first: &'static [Edit],
     edits: &'static [Edit],
 }
 
@@ -37,14 +40,31 @@ enum Edit {
 use Edit::{Copy, Remove, Reverse, Set, Unset};
 
 impl Case {
-    /// The objects after the change.
+    /// The objects of the state in which the change is made; `None` where that is the base.
+    pub(crate) fn state(&self, base: &Objects) -> Option<Objects> {
+        (!self.first.is_empty()).then(|| edited(base, self.first))
+    }
+
+    /// The objects after the change. What the state took away and the change speaks of is there again.
     pub(crate) fn apply(&self, base: &Objects) -> Objects {
-        let mut objects = base.clone();
+        let mut objects = edited(base, self.first);
         for edit in self.edits {
+            if let Set(object, ..) = edit
+                && let Some(value) = base.get(object)
+            {
+                objects.entry(object).or_insert_with(|| value.clone());
+            }
             edit.apply(&mut objects);
         }
         objects
     }
+}
+
+/// Some objects after some steps.
+fn edited(base: &Objects, edits: &[Edit]) -> Objects {
+    let mut objects = base.clone();
+    edits.iter().for_each(|edit| edit.apply(&mut objects));
+    objects
 }
 
 impl Edit {
@@ -98,11 +118,15 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
 }
 
 const fn case(name: &'static str, edits: &'static [Edit]) -> Case {
-    Case { name, edits, long: false }
+    Case { name, first: &[], edits, long: false }
 }
 
 const fn long(name: &'static str, edits: &'static [Edit]) -> Case {
-    Case { name, edits, long: true }
+    Case { name, first: &[], edits, long: true }
+}
+
+const fn after(name: &'static str, first: &'static [Edit], edits: &'static [Edit]) -> Case {
+    Case { name, first, edits, long: false }
 }
 
 /// A machine template whose Machines start at once.

@@ -1,0 +1,152 @@
+//! What is refused about Secrets and ConfigMaps: data that is no text or not base64, a type that changes, an immutable one.
+//! Read beside `k8s.io/kubernetes` v1.36 `pkg/apis/core/validation/validation.go` (ValidateSecret, ValidateSecretUpdate,
+//! ValidateConfigMapUpdate).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::{Reach, Refusal, word};
+use crate::object::{Key, Path};
+
+/// Bytes of the data of one object.
+const SIZE: usize = 1024 * 1024;
+
+/// Types of Secrets and the keys that their data must have.
+const TYPES: [(&str, &[&str]); 4] = [
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+];
+
+/// What is refused about a Secret or a ConfigMap; `after` is the object as it would be stored.
+#[must_use]
+pub fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let is_secret = key.kind == "Secret";
+    if !key.group.is_empty() || !(is_secret || key.kind == "ConfigMap") {
+        return out;
+    }
+    for field in ["data", "stringData", "binaryData"] {
+        for (name, value) in map(after, field) {
+            out.extend(entry(field, name, value, is_secret));
+        }
+    }
+    if out.is_empty() {
+        out.extend(too_big(after));
+        if is_secret {
+            out.extend(of_type(after, live));
+        }
+    }
+    out
+}
+
+/// The entries of a map of an object.
+fn map<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    object.get(field).and_then(Value::as_object).into_iter().flatten()
+}
+
+/// What is refused about one entry. Its content is never told.
+fn entry(field: &str, name: &str, value: &Value, is_secret: bool) -> Option<Refusal> {
+    let at = |because: String| Some(Refusal::at(&[field, name], because));
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text,
+        other => return at(format!("it must be a text and is {}: put it in quotes", word(other))),
+    };
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_key) || matches!(name, "." | "..") {
+        return at("its key must be letters, digits, dashes, underscores and dots".to_owned());
+    }
+    let is_encoded = field == "binaryData" || (is_secret && field == "data");
+    // Go's decoder passes over line breaks.
+    let plain: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
+    (is_encoded && STANDARD.decode(plain).is_err())
+        .then(|| at("it is not base64; plain text belongs into stringData".to_owned()))
+        .flatten()
+}
+
+/// Data that is larger than an object may be.
+fn too_big(after: &Value) -> Option<Refusal> {
+    let length = |field: &str, of: fn(usize) -> usize| -> usize {
+        map(after, field).filter_map(|(_, value)| value.as_str()).map(|text| of(text.len())).sum()
+    };
+    let is_secret = after.get("kind").and_then(Value::as_str) == Some("Secret");
+    let decoded = |length: usize| length / 4 * 3;
+    let data = if is_secret { length("data", decoded) } else { length("data", |length| length) };
+    (data + length("stringData", |length| length) + length("binaryData", decoded) > SIZE)
+        .then(|| Refusal::at(&["data"], format!("it is longer than {SIZE} bytes")))
+}
+
+/// What is refused about the type of a Secret.
+fn of_type(after: &Value, live: Option<&Value>) -> Option<Refusal> {
+    let of = |object: &Value| {
+        let told = object.get("type").and_then(Value::as_str).filter(|text| !text.is_empty());
+        told.unwrap_or("Opaque").to_owned()
+    };
+    let wanted = of(after);
+    if let Some(have) = live.map(of).filter(|have| *have != wanted) {
+        return Some(Refusal::at(&["type"], format!("it is {have} and cannot become {wanted}")));
+    }
+    let (_, keys) = TYPES.iter().find(|(name, _)| *name == wanted)?;
+    let has = |key: &str| ["data", "stringData"].iter().any(|field| map(after, field).any(|(name, _)| name == key));
+    let missing = keys.iter().find(|key| !has(key))?;
+    Some(Refusal::at(&["data", missing], format!("a Secret of type {wanted} must have it")))
+}
+
+/// What is refused because the live object is immutable; `changed` are the places that the write changes.
+#[must_use]
+pub fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
+    if live.get("immutable") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    let fixed = ["immutable", "data", "binaryData", "stringData"];
+    let is_fixed = |path: &&Path| fixed.iter().any(|field| Path::root().key(*field).covers(path));
+    let path = changed.iter().find(is_fixed)?.clone();
+    let because = "the object is immutable: its data and that it is immutable cannot change".to_owned();
+    Some(Refusal { path, because, reach: Reach::Object })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(after: &Value, live: Option<&Value>) -> Vec<String> {
+        let kind = after["kind"].as_str().unwrap_or_default().to_owned();
+        let key = Key { group: String::new(), kind, namespace: None, name: "x".to_owned() };
+        refusals(&key, after, live).iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn data_is_base64_and_text() {
+        let secret = |data: Value| json!({"kind": "Secret", "data": data});
+        assert!(found(&secret(json!({"a": "aGk=", "b": "aG\nk=", "c": null})), None).is_empty());
+        assert_eq!(found(&secret(json!({"a": "hi there"})), None), ["data.a"]);
+        assert_eq!(found(&secret(json!({"a": 1, "b c": "aGk="})), None), ["data.a", "data[\"b c\"]"]);
+        assert!(found(&json!({"kind": "ConfigMap", "data": {"a": "hi there"}}), None).is_empty());
+        assert_eq!(found(&json!({"kind": "ConfigMap", "data": {"a": true}}), None), ["data.a"]);
+    }
+
+    #[test]
+    fn a_type_stays_and_has_its_keys() {
+        let live = json!({"kind": "Secret", "type": "Opaque"});
+        assert_eq!(found(&json!({"kind": "Secret", "type": "kubernetes.io/tls"}), Some(&live)), ["type"]);
+        assert!(found(&json!({"kind": "Secret"}), Some(&live)).is_empty());
+        let tls = json!({"kind": "Secret", "type": "kubernetes.io/tls", "stringData": {"tls.crt": "a"}});
+        assert_eq!(found(&tls, None), ["data[\"tls.key\"]"]);
+    }
+
+    #[test]
+    fn what_is_immutable_stays() {
+        let live = json!({"kind": "ConfigMap", "immutable": true, "data": {"a": "1"}});
+        let path = |text: &str| Path::parse(text).expect("a path");
+        assert!(of_immutable(&live, &[path("metadata.labels.a")]).is_none());
+        let found = of_immutable(&live, &[path("metadata.labels.a"), path("data.a")]).expect("a refusal");
+        assert_eq!(found.path, path("data.a"));
+        assert!(of_immutable(&live, &[path("immutable")]).is_some());
+        assert!(of_immutable(&json!({"kind": "ConfigMap"}), &[path("data.a")]).is_none());
+    }
+}

@@ -1,0 +1,237 @@
+//! What is refused about metadata: names, labels, annotations, owner references, and fields that only the server sets.
+//! Read beside `k8s.io/apimachinery` v0.36 `pkg/api/validation/objectmeta.go` and `pkg/util/validation/validation.go`,
+//! `k8s.io/apiserver` v0.36 `pkg/registry/rest/{create,update}.go` and `pkg/endpoints/handlers/fieldmanager`.
+
+use serde_json::Value;
+
+use super::{Reach, Refusal, Way, word};
+use crate::kinds::labels;
+use crate::object::{Key, Path};
+
+/// Longest name of an object.
+const NAME: usize = 253;
+/// Longest name that is one label, as of a Namespace or a Service.
+const LABEL: usize = 63;
+/// Bytes of all annotations together.
+const ANNOTATIONS: usize = 256 * 1024;
+
+/// What is refused about the metadata of a write. `last` is the object as the host wrote it last time.
+#[must_use]
+pub fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Option<&Value>, way: Way) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    let Some(metadata) = sent.get("metadata").and_then(Value::as_object) else { return out };
+    out.extend(name(key, metadata.get("name").and_then(Value::as_str).unwrap_or_default()));
+    for (what, is_label) in [("labels", true), ("annotations", false)] {
+        match metadata.get(what) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(map)) => {
+                out.extend(map.iter().filter_map(|(key, value)| entry(what, key, value, is_label)));
+            }
+            Some(other) => {
+                out.push(
+                    Refusal::at(&["metadata", what], format!("it must be a map and is {}", word(other))).of_release(),
+                );
+            }
+        }
+    }
+    let size = |map: &serde_json::Map<String, Value>| -> usize {
+        map.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
+    };
+    if metadata.get("annotations").and_then(Value::as_object).is_some_and(|map| size(map) > ANNOTATIONS) {
+        out.push(Refusal::at(
+            &["metadata", "annotations"],
+            format!("they are longer than {ANNOTATIONS} bytes together"),
+        ));
+    }
+    owners(metadata.get("ownerReferences"), &mut out);
+    by_server(metadata, live, last, way, &mut out);
+    out
+}
+
+/// What is refused about one label or annotation.
+fn entry(what: &str, key: &str, value: &Value, is_label: bool) -> Option<Refusal> {
+    let at = |because: String| Some(Refusal::at(&["metadata", what, key], because));
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text,
+        other => {
+            return at(format!("its value must be a text and is {}: put it in quotes", word(other)))
+                .map(Refusal::of_release);
+        }
+    };
+    // An annotation's key is looked at in lower case.
+    let is_key = if is_label { labels::is_key(key) } else { labels::is_key(&key.to_ascii_lowercase()) };
+    if !is_key {
+        return at("its key is not a qualified name".to_owned());
+    }
+    if is_label && !labels::is_value(text) {
+        let why =
+            if text.len() > LABEL { format!("longer than {LABEL} characters") } else { "not a label value".to_owned() };
+        return at(format!("its value is {why}"));
+    }
+    None
+}
+
+/// What is refused about a name.
+fn name(key: &Key, name: &str) -> Option<Refusal> {
+    if name.is_empty() {
+        return None;
+    }
+    let bad = |because: String| Some(Refusal::at(&["metadata", "name"], because));
+    let core = key.group.is_empty();
+    match (key.group.as_str(), key.kind.as_str()) {
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => {
+            let is_bad = matches!(name, "." | "..") || name.contains(['/', '%']);
+            return is_bad.then(|| bad("it must not be . or .., nor hold / or %".to_owned())).flatten();
+        }
+        (_, "Namespace" | "Service") if core => {
+            if name.len() > LABEL || !is_dns_label(name) {
+                return bad(format!("it must be at most {LABEL} small letters, digits and dashes"));
+            }
+        }
+        _ => {
+            if name.len() > NAME || !name.split('.').all(is_dns_label) {
+                return bad(format!(
+                    "it must be at most {NAME} small letters, digits, dashes and dots, with a letter or digit at both ends"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Whether a text is a label of a DNS name.
+fn is_dns_label(text: &str) -> bool {
+    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && ends(text.bytes().next())
+        && ends(text.bytes().last())
+}
+
+/// What is refused about owner references (`ValidateOwnerReferences`).
+fn owners(value: Option<&Value>, out: &mut Vec<Refusal>) {
+    let Some(list) = value.and_then(Value::as_array) else { return };
+    for (place, reference) in list.iter().enumerate() {
+        for key in ["apiVersion", "kind", "name", "uid"] {
+            if reference.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+                let path = Path::root().key("metadata").key("ownerReferences").index(place).key(key);
+                out.push(Refusal { path, because: "it must not be empty".to_owned(), reach: Reach::Object });
+            }
+        }
+    }
+    let controls = |reference: &&Value| reference.get("controller") == Some(&Value::Bool(true));
+    if list.iter().filter(controls).count() > 1 {
+        out.push(Refusal::at(&["metadata", "ownerReferences"], "only one of them may be the controller"));
+    }
+}
+
+/// Fields that the server sets: written as something else, they conflict with what it holds.
+fn by_server(
+    metadata: &serde_json::Map<String, Value>,
+    live: Option<&Value>,
+    last: Option<&Value>,
+    way: Way,
+    out: &mut Vec<Refusal>,
+) {
+    let of = |object: Option<&Value>, key: &str| object.and_then(|object| object.get("metadata")?.get(key)).cloned();
+    let is_said = |value: &&Value| !value.is_null() && value.as_str() != Some("");
+    for key in ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] {
+        let Some(told) = metadata.get(key).filter(is_said) else { continue };
+        // What the last manifest said already is in no merge patch.
+        if !way.whole && live.is_some() && of(last, key).as_ref() == Some(told) {
+            continue;
+        }
+        match live {
+            Some(live) if of(Some(live), key).as_ref() != Some(told) => {
+                out.push(Refusal::at(
+                    &["metadata", key],
+                    "it is not that of the object that is there, so the write conflicts",
+                ));
+            }
+            None if key == "resourceVersion" || (key == "uid" && way.applied) => {
+                out.push(Refusal::at(&["metadata", key], "it must not be said of an object that is new"));
+            }
+            _ => {}
+        }
+    }
+    let managed = metadata.get("managedFields").and_then(Value::as_array);
+    if way.applied && managed.is_some_and(|list| !list.is_empty()) {
+        out.push(Refusal::at(&["metadata", "managedFields"], "it must be empty in a server-side apply"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PATCH: Way = Way { applied: false, whole: false };
+    const APPLY: Way = Way { applied: true, whole: true };
+
+    fn found(metadata: &Value, live: Option<&Value>, way: Way) -> Vec<String> {
+        let key = Key { group: "x.io".to_owned(), kind: "X".to_owned(), namespace: None, name: "x".to_owned() };
+        let sent = json!({"metadata": metadata});
+        let all = refusals(&key, &sent, live, None, way);
+        all.iter().map(|refusal| format!("{:?} {}: {}", refusal.reach, refusal.path, refusal.because)).collect()
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_stops_the_release() {
+        let metadata =
+            json!({"name": "x", "labels": {"on": true, "off": "true", "none": null}, "annotations": {"n": 1}});
+        assert_eq!(
+            found(&metadata, None, PATCH),
+            [
+                "Release metadata.labels.on: its value must be a text and is a boolean: put it in quotes",
+                "Release metadata.annotations.n: its value must be a text and is a number: put it in quotes",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_keys_and_values_are_looked_at() {
+        let long = "a".repeat(64);
+        let metadata = json!({"name": "X_y", "labels": {"a": long, "b c": "d", "e": "-f"}, "annotations": {"Big/Key": "any thing", "": "x"}});
+        let paths: Vec<String> = found(&metadata, None, PATCH)
+            .iter()
+            .map(|text| text.split(':').next().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                "Object metadata.name",
+                "Object metadata.labels.a",
+                "Object metadata.labels[\"b c\"]",
+                "Object metadata.labels.e",
+                "Object metadata.annotations[\"\"]",
+            ]
+        );
+        assert!(found(&json!({"name": "a.b-c", "labels": {"a.b/c": "D_e.f", "empty": ""}}), None, PATCH).is_empty());
+    }
+
+    #[test]
+    fn owner_references_are_whole() {
+        let whole = json!({"apiVersion": "v1", "kind": "A", "name": "a", "uid": "1", "controller": true});
+        assert!(found(&json!({"name": "x", "ownerReferences": [whole]}), None, PATCH).is_empty());
+        let bare = json!({"apiVersion": "v1", "kind": "A", "name": "a"});
+        assert_eq!(
+            found(&json!({"name": "x", "ownerReferences": [bare]}), None, PATCH),
+            ["Object metadata.ownerReferences[0].uid: it must not be empty"]
+        );
+        assert_eq!(found(&json!({"name": "x", "ownerReferences": [whole, whole]}), None, PATCH).len(), 1);
+    }
+
+    #[test]
+    fn what_only_the_server_sets_conflicts() {
+        let live = json!({"metadata": {"uid": "1", "resourceVersion": "7"}});
+        assert!(found(&json!({"name": "x", "uid": "1", "resourceVersion": "7"}), Some(&live), PATCH).is_empty());
+        assert_eq!(found(&json!({"name": "x", "uid": "2"}), Some(&live), PATCH).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "resourceVersion": "6"}), Some(&live), APPLY).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "resourceVersion": "6"}), None, PATCH).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "uid": "2"}), None, PATCH).len(), 0);
+        assert_eq!(found(&json!({"name": "x", "uid": "2", "creationTimestamp": null}), None, APPLY).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "managedFields": [{}]}), None, APPLY).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "managedFields": [{}]}), None, PATCH).len(), 0);
+    }
+}

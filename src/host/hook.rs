@@ -1,0 +1,335 @@
+//! Hooks: which objects of a stream are no part of the release, and what the host does to a live object of the same name.
+//! Helm looks at one document as a whole (helm `pkg/releaseutil/manifest_sorter.go` v3.22.0, `pkg/release/v1/util` v4.3.1).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::stream::annotation;
+use super::{Host, HostKind};
+use crate::object::{LoadError, Object};
+use crate::world::{BaseKind, WriteMethod};
+
+/// Annotation that makes a document a hook (helm `pkg/release/v1/hook.go`).
+const HOOK: &str = "helm.sh/hook";
+/// Annotation that says when Helm deletes a hook.
+const POLICY: &str = "helm.sh/hook-delete-policy";
+/// The policy that deletes what is there before a hook is made, and the default.
+const BEFORE: &str = "before-hook-creation";
+/// The policy that deletes a hook that succeeded.
+const SUCCEEDED: &str = "hook-succeeded";
+/// Annotation that makes an object a hook of Argo CD, beside Helm's own (gitops-engine `pkg/sync/hook/hook.go`).
+const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
+/// Annotation that says when Argo CD deletes a hook.
+const ARGO_POLICY: &str = "argocd.argoproj.io/hook-delete-policy";
+
+/// What Helm knows of hooks' times; a document with any other word is left out altogether.
+const EVENTS: [&str; 10] = [
+    "pre-install",
+    "post-install",
+    "pre-delete",
+    "post-delete",
+    "pre-upgrade",
+    "post-upgrade",
+    "pre-rollback",
+    "post-rollback",
+    "test",
+    "test-success",
+];
+
+/// What an object of a stream is to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Part of the release.
+    Written,
+    /// A hook: made at its time, and no part of the release.
+    Hook,
+    /// Neither: a document whose hook has a time that Helm does not know is skipped.
+    Skipped,
+    /// A hook or part of the release, by whether a post-renderer of Helm 4 takes its list apart first.
+    Unclear,
+}
+
+/// What an object of the stream is to the host.
+///
+/// # Errors
+/// When its text may say that it is a hook, and is not what Kubernetes reads.
+pub fn role(object: &Object, host: &Host) -> Result<Role, LoadError> {
+    // Helm 3 hands its post-renderer what is no hook, and writes all of what comes back.
+    if host.kind == Some(HostKind::Kubectl) || host.hides_hooks() {
+        return Ok(Role::Written);
+    }
+    of_document(object, host.kind)
+}
+
+/// What an object of an earlier manifest was. A release record holds no hooks, so that all that stands in it was written.
+///
+/// # Errors
+/// As [`role`].
+pub(crate) fn role_before(object: &Object, host: &Host, base: BaseKind) -> Result<Role, LoadError> {
+    if host.kind == Some(HostKind::Kubectl) || base == BaseKind::Release {
+        return Ok(Role::Written);
+    }
+    of_document(object, host.kind)
+}
+
+/// Whether an object may be a hook of any host; where its text cannot be read it may be one.
+pub(crate) fn may_be_hook(object: &Object) -> bool {
+    [Some(HostKind::Argocd), Some(HostKind::Flux), None]
+        .into_iter()
+        .any(|host| of_document(object, host).map_or(true, |role| role != Role::Written))
+}
+
+/// The role of an object by its document, and by itself where the host takes lists apart first.
+fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadError> {
+    let alone = |object: &Object| -> Result<Role, LoadError> {
+        if ![HOOK, ARGO_HOOK].iter().any(|name| object.may_have_key(name)) {
+            return Ok(Role::Written);
+        }
+        Ok(of_value(&*object.value()?, host))
+    };
+    let Some(carrier) = &object.carrier else { return alone(object) };
+    let of_list = of_value(&carrier.value, host);
+    // kyaml takes only these apart, and only where Helm 4 runs a post-renderer, as Flux always does
+    // (helm `pkg/action/action.go`, `annotateAndMerge`; kyaml `kio/byteio_reader.go`).
+    let taken_apart = matches!(carrier.kind(), "List" | "ResourceList");
+    match host {
+        Some(HostKind::Argocd) => alone(object),
+        Some(HostKind::Flux) if taken_apart => alone(object),
+        Some(HostKind::Helm4) | None if taken_apart => {
+            let own = alone(object)?;
+            Ok(if own == of_list { own } else { Role::Unclear })
+        }
+        _ => Ok(of_list),
+    }
+}
+
+/// The role of one document.
+fn of_value(document: &Value, host: Option<HostKind>) -> Role {
+    if host == Some(HostKind::Argocd) {
+        let is_hook = [HOOK, ARGO_HOOK].iter().any(|name| annotation(document, name).is_some());
+        return if is_hook { Role::Hook } else { Role::Written };
+    }
+    match Hook::of(document) {
+        None => Role::Written,
+        Some(hook) if hook.events.iter().all(|event| EVENTS.contains(&event.as_str())) => Role::Hook,
+        Some(_) => Role::Skipped,
+    }
+}
+
+/// What Helm reads of a hook.
+struct Hook {
+    /// When it runs.
+    events: Vec<String>,
+    /// When it is deleted; `None` where nothing is said.
+    policies: Option<Vec<String>>,
+}
+
+impl Hook {
+    fn of(document: &Value) -> Option<Self> {
+        let annotations = annotations(document);
+        let words = |text: &str| text.split(',').map(|word| word.trim().to_lowercase()).collect();
+        let events = words(annotations.get(HOOK)?);
+        Some(Self { events, policies: annotations.get(POLICY).map(|text| words(text)) })
+    }
+
+    /// Whether it runs when the release is installed or upgraded, as far as it is known which of the two happens.
+    fn runs(&self, base: BaseKind) -> bool {
+        let installs = !matches!(base, BaseKind::Release);
+        let upgrades = base != BaseKind::FirstInstall;
+        self.events.iter().any(|event| match event.as_str() {
+            "pre-install" | "post-install" => installs,
+            "pre-upgrade" | "post-upgrade" => upgrades,
+            _ => false,
+        })
+    }
+
+    fn has(&self, policy: &str) -> bool {
+        self.policies.as_ref().map_or(policy == BEFORE, |all| all.iter().any(|one| one == policy))
+    }
+}
+
+/// The annotations of a document as Helm reads them (`SimpleHead`): names of fields in any case, as encoding/json takes
+/// them, one after the other by the order of their bytes, and scalars as text, as sigs.k8s.io/yaml makes them.
+fn annotations(document: &Value) -> BTreeMap<&str, Cow<'_, str>> {
+    let mut found: BTreeMap<&str, Cow<'_, str>> = BTreeMap::new();
+    let Some(document) = document.as_object() else { return found };
+    for metadata in fields(document, "metadata") {
+        let Value::Object(metadata) = metadata else {
+            found.clear();
+            continue;
+        };
+        for annotations in fields(metadata, "annotations") {
+            let Value::Object(annotations) = annotations else {
+                found.clear();
+                continue;
+            };
+            for (name, value) in annotations {
+                let text = match value {
+                    Value::String(text) => Cow::Borrowed(text.as_str()),
+                    Value::Null => Cow::Borrowed(""),
+                    Value::Bool(_) | Value::Number(_) => Cow::Owned(value.to_string()),
+                    // Helm stops here, before it writes anything.
+                    Value::Array(_) | Value::Object(_) => continue,
+                };
+                found.insert(name, text);
+            }
+        }
+    }
+    found
+}
+
+/// The values of all fields with this name in any case, in the order of their bytes.
+fn fields<'v>(map: &'v Map<String, Value>, name: &str) -> Vec<&'v Value> {
+    let mut found: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| folds_to(key, name)).collect();
+    found.sort_unstable_by_key(|(key, _)| *key);
+    found.into_iter().map(|(_, value)| value).collect()
+}
+
+/// Whether encoding/json takes a key for a field: without case, and two letters beyond ASCII fold to ASCII ones.
+fn folds_to(key: &str, name: &str) -> bool {
+    let fold = |c: char| match c {
+        'ſ' => 's',
+        '\u{212A}' => 'k',
+        c => c.to_ascii_lowercase(),
+    };
+    key.chars().map(fold).eq(name.chars())
+}
+
+/// What a hook does to a live object of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// Nothing, as it does not run now.
+    None,
+    /// It deletes the object before it makes its own.
+    Replaces,
+    /// It is applied over the object, and deleted when it succeeded.
+    Removes,
+    /// It is applied over the object.
+    Changes,
+    /// It cannot be made, and the release fails.
+    Fails,
+}
+
+/// What a hook does to a live object of the same name (helm `pkg/action/hooks.go`, `execHook`, `deleteHookByPolicy`).
+pub(super) fn meeting(
+    hook: &Object,
+    host: &Host,
+    base: BaseKind,
+    way: Option<WriteMethod>,
+) -> Result<Meeting, LoadError> {
+    let own = hook.value()?;
+    if host.kind == Some(HostKind::Argocd)
+        && let Some(events) = annotation(&own, ARGO_HOOK)
+    {
+        let policy = annotation(&own, ARGO_POLICY).filter(|text| !text.trim().is_empty());
+        let replaces = policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
+        return Ok(match events.split(',').any(|event| event.trim() == "Skip") {
+            true => Meeting::None,
+            false if replaces => Meeting::Replaces,
+            false => Meeting::Changes,
+        });
+    }
+    // The list of an item is the hook where it says so; else Helm has taken it apart.
+    let document = match &hook.carrier {
+        Some(carrier) if Hook::of(&carrier.value).is_some() => &carrier.value,
+        _ => &*own,
+    };
+    let Some(found) = Hook::of(document).filter(|hook| hook.runs(base) && !host.no_hooks) else {
+        return Ok(Meeting::None);
+    };
+    // Helm deletes no hook whose document is a definition: all objects of the kind would go with it.
+    let definition = document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
+    Ok(if found.has(BEFORE) && !definition {
+        Meeting::Replaces
+    } else if host.kind == Some(HostKind::Argocd) {
+        Meeting::Changes
+    } else if way != Some(WriteMethod::ServerSideApply) {
+        // Helm creates, and the API server has one of that name already.
+        Meeting::Fails
+    } else if found.has(SUCCEEDED) && !definition {
+        Meeting::Removes
+    } else {
+        Meeting::Changes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(document: &Value) -> Role {
+        of_value(document, Some(HostKind::Helm3))
+    }
+
+    #[test]
+    fn a_hook_is_known_as_helm_knows_it() {
+        let with = |annotations: Value| json!({"metadata": {"annotations": annotations}});
+        assert_eq!(of(&with(json!({"helm.sh/hook": "pre-upgrade"}))), Role::Hook);
+        assert_eq!(of(&with(json!({"helm.sh/hook": " Pre-Upgrade , TEST"}))), Role::Hook);
+        assert_eq!(of(&with(json!({"helm.sh/Hook": "pre-upgrade"}))), Role::Written);
+        assert_eq!(of(&with(json!({"helm.sh/hook-weight": "1"}))), Role::Written);
+        // Words that Helm does not know: the document is in neither heap.
+        for word in [json!("crd-install"), json!("pre-upgrade,"), json!(""), json!(null), json!(true), json!(1)] {
+            assert_eq!(of(&with(json!({"helm.sh/hook": word}))), Role::Skipped, "{word}");
+        }
+    }
+
+    #[test]
+    fn fields_are_found_in_any_case_as_go_finds_them() {
+        let hook = json!({"helm.sh/hook": "pre-upgrade"});
+        assert_eq!(of(&json!({"METADATA": {"Annotationſ": hook}})), Role::Hook);
+        assert_eq!(of(&json!({"metadata": {}, "Metadata": {"annotations": hook}})), Role::Hook);
+        // What comes last by its bytes wins: a null takes all away.
+        assert_eq!(of(&json!({"metadata": null, "Metadata": {"annotations": hook}})), Role::Written);
+        assert_eq!(of(&json!({"Metadata": null, "metadata": {"annotations": hook}})), Role::Hook);
+        assert_eq!(of(&json!({"spec": {"metadata": {"annotations": hook}}})), Role::Written);
+    }
+
+    #[test]
+    fn what_a_hook_does_to_a_live_object() {
+        let hook = |events: &str, policy: Option<&str>| {
+            let mut value = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+                "metadata": {"name": "a", "annotations": {"helm.sh/hook": events}}});
+            if let Some(policy) = policy {
+                value["metadata"]["annotations"]["helm.sh/hook-delete-policy"] = json!(policy);
+            }
+            Object::from_value(value, 1).expect("an object")
+        };
+        let (patch, apply) = (Some(WriteMethod::MergePatch), Some(WriteMethod::ServerSideApply));
+        let met = |events: &str, policy: Option<&str>, way| {
+            meeting(&hook(events, policy), &Host::default(), BaseKind::Release, way).expect("readable")
+        };
+        assert_eq!(met("post-upgrade", None, patch), Meeting::Replaces);
+        assert_eq!(met("pre-upgrade,test", Some("hook-failed, Before-Hook-Creation"), apply), Meeting::Replaces);
+        assert_eq!(met("pre-upgrade", Some(""), patch), Meeting::Fails);
+        assert_eq!(met("pre-upgrade", Some("hook-succeeded"), patch), Meeting::Fails);
+        assert_eq!(met("pre-upgrade", Some("hook-succeeded"), apply), Meeting::Removes);
+        assert_eq!(met("pre-upgrade", Some("hook-failed"), apply), Meeting::Changes);
+        for events in ["pre-install", "test", "pre-delete", "pre-rollback"] {
+            assert_eq!(met(events, None, patch), Meeting::None, "{events}");
+        }
+        let off = Host { no_hooks: true, ..Host::default() };
+        let met = meeting(&hook("pre-upgrade", None), &off, BaseKind::Release, patch).expect("readable");
+        assert_eq!(met, Meeting::None);
+    }
+
+    #[test]
+    fn argo_applies_a_hook_that_it_does_not_delete_first() {
+        let met = |annotations: Value| {
+            let value = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+                "metadata": {"name": "a", "annotations": annotations}});
+            let host = Host { kind: Some(HostKind::Argocd), ..Host::default() };
+            let hook = Object::from_value(value, 1).expect("an object");
+            meeting(&hook, &host, BaseKind::Unknown, Some(WriteMethod::LastApplied)).expect("readable")
+        };
+        assert_eq!(met(json!({ARGO_HOOK: "PreSync"})), Meeting::Replaces);
+        assert_eq!(met(json!({ARGO_HOOK: "PreSync", ARGO_POLICY: "HookSucceeded"})), Meeting::Changes);
+        assert_eq!(met(json!({ARGO_HOOK: "Skip"})), Meeting::None);
+        assert_eq!(met(json!({HOOK: "pre-upgrade"})), Meeting::Replaces);
+        assert_eq!(met(json!({HOOK: "pre-upgrade", POLICY: "hook-succeeded"})), Meeting::Changes);
+    }
+}

@@ -1,0 +1,240 @@
+//! What the webhook refuses about the variables of a Cluster: one that its class does not define, one that is missing, one
+//! of another type. Read beside `internal/topology/variables/cluster_variable_validation.go` of Cluster API 1.14. Rules in
+//! CEL are not computed.
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::admission::refuse;
+use super::values::list;
+use crate::judge::admission::Refusal;
+use crate::kinds::machines::text;
+
+/// The id of the refusal.
+const RULE: &str = "cluster/variable-refused";
+
+/// What is refused about the variables of a Cluster; `class` is the class as it stands when the Cluster is written.
+pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
+    let definitions = definitions(class);
+    let at = "/spec/topology/variables";
+    let has = |name: &str| list(cluster, at).any(|variable| text(variable, "/name") == Some(name));
+    for definition in &definitions {
+        // A default is filled in first.
+        if definition.is_required && definition.schema.get("default").is_none() && !has(definition.name) {
+            refuse(out, RULE, at, format!("the class requires the variable {}, which is not set", definition.name));
+        }
+    }
+    each(cluster, at, &definitions, out);
+    each(cluster, "/spec/topology/controlPlane/variables/overrides", &definitions, out);
+    for lists in ["machineDeployments", "machinePools"] {
+        let pointer = format!("/spec/topology/workers/{lists}");
+        for place in 0..list(cluster, &pointer).count() {
+            each(cluster, &format!("{pointer}/{place}/variables/overrides"), &definitions, out);
+        }
+    }
+}
+
+/// A variable of a class.
+struct Definition<'v> {
+    name: &'v str,
+    is_required: bool,
+    schema: &'v Value,
+}
+
+/// The variables that a class defines: as its controller says, which asked extensions too, else as it is written.
+fn definitions(class: &Value) -> Vec<Definition<'_>> {
+    let of = |name: &'_ Value, from: &'_ Value| -> Option<(String, bool)> {
+        Some((text(name, "/name")?.to_owned(), from.get("required") == Some(&Value::Bool(true))))
+    };
+    let mut out = Vec::new();
+    for told in list(class, "/status/variables") {
+        let Some(first) = told.pointer("/definitions/0") else { continue };
+        if let (Some((_, is_required)), Some(name)) = (of(told, first), text(told, "/name")) {
+            let schema = first.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
+            out.push(Definition { name, is_required, schema });
+        }
+    }
+    if !out.is_empty() {
+        return out;
+    }
+    for told in list(class, "/spec/variables") {
+        if let (Some((_, is_required)), Some(name)) = (of(told, told), text(told, "/name")) {
+            let schema = told.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
+            out.push(Definition { name, is_required, schema });
+        }
+    }
+    out
+}
+
+/// Looks at each variable of a list.
+fn each(cluster: &Value, at: &str, definitions: &[Definition<'_>], out: &mut Vec<Refusal>) {
+    for variable in list(cluster, at) {
+        let Some(name) = text(variable, "/name") else { continue };
+        let Some(definition) = definitions.iter().find(|definition| definition.name == name) else {
+            refuse(out, RULE, at, format!("the class of the cluster defines no variable {name}"));
+            continue;
+        };
+        let mut value = variable.get("value").cloned().unwrap_or(Value::Null);
+        super::values::defaults(definition.schema, &mut value);
+        if let Some(why) = fault(&value, definition.schema) {
+            refuse(out, RULE, at, format!("the variable {name}{why}"));
+        }
+    }
+}
+
+/// What is wrong with a value under a schema of OpenAPI v3, with the place below it.
+fn fault(value: &Value, schema: &Value) -> Option<String> {
+    let wanted = text(schema, "/type")?;
+    if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
+        return None;
+    }
+    if let Some(all) = schema.get("enum").and_then(Value::as_array)
+        && !all.contains(value)
+    {
+        return Some(" is none of the values that it may have".to_owned());
+    }
+    let is_type = match wanted {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => return None,
+    };
+    if !is_type {
+        return Some(format!(" must be of the type {wanted}"));
+    }
+    match value {
+        Value::String(text) => of_text(text, schema),
+        Value::Number(number) => of_number(number.as_f64()?, schema),
+        Value::Array(items) => of_list(items, schema),
+        Value::Object(map) => of_map(map, schema),
+        _ => None,
+    }
+}
+
+/// A limit of a schema.
+fn limit(schema: &Value, key: &str) -> Option<u64> {
+    schema.get(key).and_then(Value::as_u64)
+}
+
+fn of_text(value: &str, schema: &Value) -> Option<String> {
+    let length = value.chars().count() as u64;
+    if limit(schema, "minLength").is_some_and(|least| length < least) {
+        return Some(" is too short".to_owned());
+    }
+    if limit(schema, "maxLength").is_some_and(|most| length > most) {
+        return Some(" is too long".to_owned());
+    }
+    let pattern = text(schema, "/pattern").and_then(|pattern| Regex::new(pattern).ok())?;
+    (!pattern.is_match(value)).then(|| format!(" does not match the pattern {}", pattern.as_str()))
+}
+
+fn of_number(value: f64, schema: &Value) -> Option<String> {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let excludes = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    let is_low =
+        bound("minimum").is_some_and(|least| value < least || (value <= least && excludes("exclusiveMinimum")));
+    let is_high = bound("maximum").is_some_and(|most| value > most || (value >= most && excludes("exclusiveMaximum")));
+    if is_low { Some(" is too small".to_owned()) } else { is_high.then(|| " is too large".to_owned()) }
+}
+
+fn of_list(items: &[Value], schema: &Value) -> Option<String> {
+    let length = items.len() as u64;
+    if limit(schema, "minItems").is_some_and(|least| length < least) {
+        return Some(" has too few items".to_owned());
+    }
+    if limit(schema, "maxItems").is_some_and(|most| length > most) {
+        return Some(" has too many items".to_owned());
+    }
+    let of_item = schema.get("items")?;
+    items.iter().enumerate().find_map(|(place, item)| Some(format!("[{place}]{}", fault(item, of_item)?)))
+}
+
+fn of_map(map: &serde_json::Map<String, Value>, schema: &Value) -> Option<String> {
+    for name in list(schema, "/required").filter_map(Value::as_str) {
+        if !map.contains_key(name) {
+            return Some(format!(".{name} is missing"));
+        }
+    }
+    let count = map.len() as u64;
+    if limit(schema, "minProperties").is_some_and(|least| count < least)
+        || limit(schema, "maxProperties").is_some_and(|most| count > most)
+    {
+        return Some(" has too few or too many fields".to_owned());
+    }
+    let keeps = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
+    let others = schema.get("additionalProperties");
+    map.iter().find_map(|(name, value)| {
+        let own = schema.get("properties").and_then(|properties| properties.get(name));
+        match own.or_else(|| others.filter(|others| others.is_object())) {
+            Some(schema) => Some(format!(".{name}{}", fault(value, schema)?)),
+            None if keeps || others == Some(&Value::Bool(true)) => None,
+            None => Some(format!(".{name} is a field that its schema does not have")),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(schema: &Value, value: &Value) -> Vec<String> {
+        let class = json!({"spec": {"variables": [
+            {"name": "a", "required": true, "schema": {"openAPIV3Schema": schema}},
+        ]}});
+        let cluster = json!({"spec": {"topology": {"variables": [{"name": "a", "value": value}]}}});
+        let mut out = Vec::new();
+        refusals(&cluster, &class, &mut out);
+        out.into_iter()
+            .map(|refusal| refusal.message.trim_start_matches("the webhook refuses it: ").to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn values_keep_to_their_schema() {
+        let string = json!({"type": "string", "enum": ["x", "y"]});
+        assert!(found(&string, &json!("x")).is_empty());
+        assert_eq!(found(&string, &json!("z")), ["the variable a is none of the values that it may have"]);
+        assert_eq!(found(&json!({"type": "string"}), &json!(3)), ["the variable a must be of the type string"]);
+        assert_eq!(found(&json!({"type": "integer", "maximum": 3}), &json!(4)), ["the variable a is too large"]);
+        assert!(found(&json!({"type": "integer"}), &json!(4.0)).is_empty());
+        let map = json!({"type": "object", "required": ["b"], "properties": {"b": {"type": "array", "items": {"type": "boolean"}}}});
+        assert_eq!(found(&map, &json!({})), ["the variable a.b is missing"]);
+        assert_eq!(found(&map, &json!({"b": [true, 1]})), ["the variable a.b[1] must be of the type boolean"]);
+        assert_eq!(
+            found(&map, &json!({"b": [], "c": 1})),
+            ["the variable a.c is a field that its schema does not have"]
+        );
+        let open = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        assert!(found(&open, &json!({"any": "thing"})).is_empty());
+    }
+
+    #[test]
+    fn a_variable_is_defined_and_set() {
+        let class = json!({"spec": {"variables": [{"name": "a", "required": true, "schema": {"openAPIV3Schema": {"type": "string"}}}]}});
+        let cluster = json!({"spec": {"topology": {
+            "variables": [{"name": "b", "value": 1}],
+            "workers": {"machineDeployments": [{"name": "w", "variables": {"overrides": [{"name": "a", "value": 1}]}}]},
+        }}});
+        let mut out = Vec::new();
+        refusals(&cluster, &class, &mut out);
+        let paths: Vec<String> = out.iter().map(|refusal| refusal.path.to_string()).collect();
+        assert_eq!(paths[..2], ["spec.topology.variables", "spec.topology.variables"]);
+        assert!(out[2].message.contains("must be of the type string"));
+    }
+
+    #[test]
+    fn what_an_extension_defines_counts() {
+        let class = json!({"spec": {}, "status": {"variables": [
+            {"name": "a", "definitions": [{"from": "x", "required": false, "schema": {"openAPIV3Schema": {"type": "string"}}}]},
+        ]}});
+        let cluster = json!({"spec": {"topology": {"variables": [{"name": "a", "value": "v"}]}}});
+        let mut out = Vec::new();
+        refusals(&cluster, &class, &mut out);
+        assert!(out.is_empty());
+    }
+}

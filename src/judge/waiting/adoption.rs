@@ -1,0 +1,199 @@
+//! Adoption: what a new owner, or a label, takes over among MachineSets and Machines that nobody controls.
+//! Read beside `getAndAdoptMachineSetsForDeployment`, `getAndAdoptMachinesForMachineSet` and `adoptMachines` in
+//! `core/reconcilers/machine{deployment,set}` and `controlplane/kubeadm/reconcilers/kubeadmcontrolplane` of Cluster API 1.14.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::hold::{self, Act};
+use super::holds;
+use super::machines::{controller, has_labels, is_deleting, is_orphan};
+use super::side::Side;
+use crate::impact::Rollout;
+use crate::judge::owner::{Mirror, Unit, member_causes};
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::kinds::machines::{self, Member};
+use crate::model::Effect;
+use crate::object::Key;
+use crate::providers::core::machine_deployment::{self, Set};
+
+/// Group of the kinds asked about here.
+const CORE: &str = "cluster.x-k8s.io";
+
+/// What an owner takes over and does with it.
+pub(in crate::judge) struct Taken {
+    /// What happens to Machines.
+    pub(in crate::judge) effect: Effect,
+    /// One sentence.
+    pub(in crate::judge) because: String,
+    /// The weight, where Machines are replaced or deleted.
+    pub(in crate::judge) rollout: Option<Rollout>,
+}
+
+/// What a new owner takes over; `None` where nobody waits for it.
+#[must_use]
+pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Key, owner: &Value) -> Option<Taken> {
+    let side = Side::after(stage);
+    let cluster = stage.cluster_of(key, owner);
+    if key.group == CORE && key.kind == "MachineSet" {
+        let orphans = matching(side, key, owner);
+        return (!orphans.is_empty()).then(|| taken(stage, key, owner, None, Vec::new(), orphans));
+    }
+    let mirror = Mirror::of(key)?;
+    let mut owner = owner.clone();
+    mirror.default(&mut owner, &stage.versions);
+    let units = units(side, key, mirror, &owner, cluster.as_ref().map_or("", |cluster| cluster.name.as_str()));
+    if units.iter().all(|unit| unit.count == 0) {
+        return None;
+    }
+    let held = holds(side, key, mirror, &owner, cluster.as_ref());
+    let names = |units: &mut dyn Iterator<Item = &Unit>| units.flat_map(|unit| unit.names.clone()).collect::<Vec<_>>();
+    let outdated = names(&mut units.iter().filter(|unit| !unit.after.is_empty()));
+    let all = names(&mut units.iter());
+    let act = if outdated.is_empty() { Act::Fewer } else { Act::Replace };
+    Some(taken(stage, key, &owner, hold::of(&held, act), outdated, all))
+}
+
+/// The answer about an owner that takes over Machines, some of which are out of date.
+fn taken(
+    stage: &Stage<'_>,
+    key: &Key,
+    owner: &Value,
+    held: Option<&hold::Hold>,
+    outdated: Vec<String>,
+    all: Vec<String>,
+) -> Taken {
+    let wanted = replicas::wanted(owner, None);
+    let (count, old) = (all.len() as u64, outdated.len() as u64);
+    let surplus = count.saturating_sub(wanted);
+    let who = format!("it takes over {} that nobody owns ({})", counted(count), all.join(", "));
+    let (effect, what) = match (old, surplus) {
+        (0, 0) => (Effect::None, "none of them is out of date or too many".to_owned()),
+        (0, surplus) if wanted == 0 => (Effect::Delete, format!("deletes all {surplus}")),
+        (0, surplus) => (Effect::Scale, format!("deletes {} that {} too many", counted(surplus), are(surplus))),
+        (old, _) => (Effect::Rollout, format!("replaces {} that {} out of date", counted(old), are(old))),
+    };
+    if let Some(held) = held.filter(|_| effect != Effect::None) {
+        let because = format!("{who} and {what}; {}, so this is held back and lands when {}", held.says, held.over);
+        return Taken { effect: Effect::Latent, because, rollout: None };
+    }
+    let (machines, names) = if old > 0 { (old.max(surplus), outdated) } else { (surplus, Vec::new()) };
+    let rollout = (effect != Effect::None).then(|| Rollout {
+        owner: key.clone(),
+        cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default(),
+        effect,
+        replicas: Some(wanted),
+        machines: Some(machines),
+        machine_names: names,
+        max_surge: None,
+        max_unavailable: None,
+        steps: vec![format!("takes over {} that nobody owns", counted(count)), what.clone()],
+        causes: vec![format!("{key} is new")],
+    });
+    Taken { effect, because: format!("{who} and {what}"), rollout }
+}
+
+/// A number of Machines.
+fn counted(count: u64) -> String {
+    if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") }
+}
+
+/// The verb for so many.
+const fn are(count: u64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// The Machines that a new owner takes over, with what is out of date about them.
+fn units(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: &str) -> Vec<Unit> {
+    let stage = side.stage;
+    let (versions, now) = (&stage.versions, stage.scene.world.now);
+    if mirror == Mirror::Workers {
+        let sets = orphan_sets(side, key, owner);
+        let causes = machine_deployment::outdated(&sets, owner, versions, now);
+        return sets
+            .into_iter()
+            .zip(causes)
+            .map(|(set, after)| Unit { names: set.machines, count: set.count, before: Vec::new(), after })
+            .collect();
+    }
+    let members: Vec<Member> = machines::of_control_plane(stage.scene, key, cluster, versions);
+    let free = members.into_iter().filter(|member| controller(key, &member.machine).is_none() && !member.is_deleting());
+    free.map(|member| Unit {
+        names: vec![member.name.clone()],
+        count: 1,
+        before: Vec::new(),
+        after: member_causes(mirror, &member, owner, versions, now),
+    })
+    .collect()
+}
+
+/// The MachineSets without a controller that the selector of a MachineDeployment matches.
+pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) -> Vec<Set> {
+    let selector = owner.pointer("/spec/selector").unwrap_or(&Value::Null);
+    if is_empty(selector) {
+        return Vec::new();
+    }
+    let free = loose(side, key, owner, "MachineSet").into_iter().filter(|(_, set)| has_labels(selector, set));
+    free.map(|(key, set)| {
+        let machines = matching(side, &key, &set);
+        let own = machine_deployment::set(side.stage.scene, &key, set);
+        let mut names = own.machines.clone();
+        names.extend(machines.into_iter().filter(|name| !own.machines.contains(name)));
+        Set { count: own.count.max(names.len() as u64), machines: names, ..own }
+    })
+    .collect()
+}
+
+/// The objects of a kind that nobody controls, in the namespace of an owner. Most are controlled: only those are read that
+/// name no owner, or only their Cluster, or that are written.
+fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Value)> {
+    let stage = side.stage;
+    let live = stage.scene.view;
+    let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
+    let known = live.unowned().chain(live.owned_by("Cluster", &cluster)).map(|object| &object.key);
+    let written = stage.pairs_of_kind(kind).map(|pair| &pair.key);
+    let is_here = |other: &&Key| {
+        other.group == CORE && other.kind == kind && (other.namespace == key.namespace || other.namespace.is_none())
+    };
+    let keys: BTreeSet<&Key> = known.chain(written).filter(is_here).collect();
+    let found = keys.into_iter().filter_map(|key| Some((key.clone(), side.get(key)?)));
+    found.filter(|(key, object)| is_orphan(key, object)).collect()
+}
+
+/// Names of the Machines without a controller that the selector of a MachineSet matches.
+fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
+    let selector = set.pointer("/spec/selector").unwrap_or(&Value::Null);
+    if is_empty(selector) {
+        return Vec::new();
+    }
+    let free = loose(side, key, set, "Machine").into_iter().filter(|(_, machine)| has_labels(selector, machine));
+    free.map(|(key, _)| key.name).collect()
+}
+
+/// The Machines of a MachineSet that are too many, as it counts them on one side: its own and those that it takes over.
+#[must_use]
+pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
+    let selector = set.pointer("/spec/selector").unwrap_or(&Value::Null);
+    if is_empty(selector) || is_deleting(set) {
+        return 0;
+    }
+    let machines = side.all(CORE, "Machine", key.namespace.as_deref());
+    let is_counted = |(name, machine): &&(Key, Value)| {
+        has_labels(selector, machine)
+            && controller(name, machine).is_none_or(|owner| owner.kind == "MachineSet" && owner.name == key.name)
+    };
+    let count = machines.iter().filter(is_counted).count() as u64;
+    count.saturating_sub(replicas::wanted(set, None))
+}
+
+/// Whether a selector selects nothing in particular.
+fn is_empty(selector: &Value) -> bool {
+    let none = |key: &str| {
+        selector.get(key).is_none_or(|value| {
+            value.as_object().is_none_or(serde_json::Map::is_empty) && value.as_array().is_none_or(Vec::is_empty)
+        })
+    };
+    none("matchLabels") && none("matchExpressions")
+}

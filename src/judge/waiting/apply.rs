@@ -1,0 +1,138 @@
+//! Puts what a write lets go where people look for it: at the change that lets it go, and into the weight of its owner.
+
+use std::cmp::Ordering;
+
+use super::lifted::Lifted;
+use crate::impact::Rollout;
+use crate::judge::classify::Outcome;
+use crate::judge::scene::Classified;
+use crate::judge::stage::Stage;
+use crate::judge::subject::Subject;
+use crate::judge::verdict::Answer;
+use crate::kinds::{diff, hub};
+use crate::model::{Action, Change, Effect, Pair};
+use crate::object::{Key, Path};
+
+/// Writes what starts into the outcomes of the pairs, which stand in their order.
+pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
+    for lifted in lifted {
+        let answer = Answer::known(stage.rules, lifted.effect, lifted.rule).saying(said(&lifted));
+        let mut is_told = false;
+        for (key, path) in &lifted.places {
+            is_told |= tell(stage, key, path.as_ref(), &answer, outcomes);
+        }
+        if !is_told && lifted.effect > Effect::None {
+            tell_somewhere(stage, &lifted.owner, &answer, outcomes);
+        }
+        out.rollouts.extend(lifted.rollout);
+    }
+    for rollout in std::mem::take(&mut out.rollouts) {
+        add(&mut out.rollouts, rollout);
+    }
+}
+
+/// The sentence, with the owner in it.
+fn said(lifted: &Lifted) -> String {
+    format!("{}: {}", lifted.owner, lifted.because)
+}
+
+/// Tells an answer at a place; `false` where the write does not change it.
+fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Outcome]) -> bool {
+    let Some(place) = stage.place(key) else { return false };
+    let (Some(pair), Some(outcome)) = (stage.pairs.get(place), outcomes.get_mut(place)) else { return false };
+    match (pair.action, path) {
+        (Action::Create, _) => {
+            // What the API server refuses lets nothing go.
+            if outcome.effect == Effect::Rejected || pair.effect == Effect::Rejected {
+                return true;
+            }
+            raise(outcome, answer);
+            true
+        }
+        (Action::Update, Some(path)) => {
+            let touches = |change: &Change| {
+                let moved = hub::path(&pair.key.kind, &pair.api_version, &change.path, &stage.versions);
+                diff::touch(&moved, path)
+            };
+            let found: Vec<usize> = (0..pair.changes.len()).filter(|place| touches(&pair.changes[*place])).collect();
+            found.iter().for_each(|change| at_change(stage, pair, *change, answer, outcome));
+            !found.is_empty()
+        }
+        (Action::Update, None) if !pair.changes.is_empty() => {
+            at_change(stage, pair, 0, answer, outcome);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Tells an answer at one change, after the rules of the user were asked.
+fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outcome: &mut Outcome) {
+    let (Some(change), Some(known)) = (pair.changes.get(place), outcome.answers.get_mut(place)) else { return };
+    let is_refused = known.effect == Effect::Rejected;
+    if is_refused || known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
+        return;
+    }
+    let (old, new) = (stage.before(&pair.key).unwrap_or_default(), stage.after(&pair.key).unwrap_or_default());
+    let subject = Subject::of(stage, pair, (&old, &new), &[]);
+    let touches = known.touches;
+    *known = subject.heard(change, Answer { touches, ..answer.clone() });
+}
+
+/// Raises the outcome of a whole object.
+fn raise(outcome: &mut Outcome, answer: &Answer) {
+    if answer.effect > outcome.effect {
+        outcome.effect = answer.effect;
+        outcome.rule.clone_from(&answer.rule);
+        outcome.because.clone_from(&answer.because);
+        outcome
+            .answers
+            .iter_mut()
+            .filter(|known| known.effect < answer.effect)
+            .for_each(|known| *known = answer.clone());
+    }
+}
+
+/// Tells an answer that no change of the write explains: at its owner where that is written, else at the first object that is.
+fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Outcome]) {
+    let is_written =
+        |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
+    let own = stage.place(owner).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
+    let place = own.or_else(|| stage.pairs.iter().position(is_written));
+    if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {
+        raise(outcome, answer);
+    }
+}
+
+/// Adds a weight: one an owner, the worst that happens to it; a Machine under two causes is one Machine.
+fn add(rollouts: &mut Vec<Rollout>, rollout: Rollout) {
+    let Some(own) = rollouts.iter_mut().find(|own| own.owner == rollout.owner) else {
+        rollouts.push(rollout);
+        return;
+    };
+    match own.effect.cmp(&rollout.effect) {
+        Ordering::Greater => {}
+        Ordering::Less => *own = rollout,
+        Ordering::Equal => join(own, rollout),
+    }
+}
+
+/// Joins two weights of the same effect.
+fn join(own: &mut Rollout, other: Rollout) {
+    fn more(own: &mut Vec<String>, other: Vec<String>) {
+        for text in other {
+            if !own.contains(&text) {
+                own.push(text);
+            }
+        }
+    }
+    more(&mut own.machine_names, other.machine_names);
+    let named = own.machine_names.len() as u64;
+    own.machines = match (own.machines, other.machines) {
+        (Some(one), Some(other)) => Some(one.max(other).max(named)),
+        (known, None) | (None, known) => known,
+    };
+    own.replicas = own.replicas.or(other.replicas);
+    more(&mut own.steps, other.steps);
+    more(&mut own.causes, other.causes);
+}

@@ -1,0 +1,62 @@
+//! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster
+//! (`core/reconcilers/machine/machine_controller.go` Reconcile of Cluster API 1.14).
+
+use std::collections::BTreeMap;
+
+use super::lifted::Lifted;
+use super::machines::{self, Found};
+use super::pause::{self, annotation_path};
+use super::side::Side;
+use crate::impact::Rollout;
+use crate::judge::stage::Stage;
+use crate::model::Effect;
+use crate::object::{Key, Path};
+
+/// Machines of a cluster that were deleted already, and whose deletion goes on with this write.
+pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
+    let [before, after] = Side::both(stage).map(|side| going(side, cluster));
+    let mut owners: BTreeMap<Key, Vec<&Found>> = BTreeMap::new();
+    for found in after.iter().filter(|found| !before.iter().any(|was| was.name == found.name)) {
+        owners.entry(found.owner.clone().unwrap_or_else(|| key_of(cluster, found))).or_default().push(found);
+    }
+    owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found)).collect()
+}
+
+/// The Machines whose deletion nothing holds back.
+fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
+    let is_paused = side.cluster(cluster).is_some_and(|cluster| pause::is_paused_cluster(&cluster));
+    let mut found = machines::of_cluster(side, cluster);
+    found.retain(|found| !is_paused && found.is_deleting() && !pause::is_annotated(&found.value));
+    found
+}
+
+/// The key of a Machine.
+fn key_of(cluster: &Key, found: &Found) -> Key {
+    Key { kind: "Machine".to_owned(), name: found.name.clone(), ..cluster.clone() }
+}
+
+/// The deletions of one owner's Machines.
+fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
+    let names = machines::names(found);
+    let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
+    let annotations =
+        |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(pause::ANNOTATION);
+    let mut places = vec![
+        (cluster.clone(), Some(Path::root().key("spec").key("paused"))),
+        (owner.clone(), Some(annotations("template"))),
+        (owner.clone(), Some(annotations("machineTemplate"))),
+    ];
+    places.extend(found.iter().map(|found| (key_of(cluster, found), Some(annotation_path(pause::ANNOTATION)))));
+    Lifted {
+        effect: Effect::Rollout,
+        rule: "waiting/deletion",
+        because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
+        places,
+        rollout: Some(Rollout {
+            steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],
+            causes: vec!["metadata.deletionTimestamp".to_owned()],
+            ..Rollout::plain(&owner, &cluster.name, Effect::Rollout, names, count)
+        }),
+        owner,
+    }
+}

@@ -1,0 +1,208 @@
+//! Health checks: which Machines they have replaced after the write and not before it.
+//! A check acts on the state that it finds, within seconds; so it is asked about the Machines as they are now, on both sides.
+
+mod check;
+mod remedy;
+mod topology;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use self::check::Findings;
+use self::remedy::Remedy;
+use super::hold::{Hold, Places, Why};
+use super::lifted::Lifted;
+use super::machines::{self, Found};
+use super::pause::{self, annotation_path};
+use super::side::Side;
+use crate::impact::Rollout;
+use crate::judge::stage::Stage;
+use crate::model::{Action, Effect};
+use crate::object::{Key, Path};
+
+/// Group of the kinds asked about here.
+const CORE: &str = "cluster.x-k8s.io";
+
+/// A Machine that a check has replaced, or would have.
+#[derive(Debug, Clone)]
+pub(super) struct Sick {
+    /// The Machine.
+    pub(super) machine: String,
+    /// Who replaces it.
+    pub(super) owner: Key,
+    /// The check that finds it.
+    pub(super) check: Key,
+    /// Why, as a clause.
+    pub(super) says: String,
+    /// Whether that depends on what the Node says, which is not seen from here.
+    pub(super) depends: bool,
+    /// What keeps it from being replaced.
+    pub(super) holds: Vec<Hold>,
+}
+
+/// What the health checks of a cluster have replaced after the write and not before it.
+pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
+    let [before, after] = Side::both(stage).map(|side| sick(side, cluster));
+    let mut groups: BTreeMap<(Key, Key, bool), Vec<&Sick>> = BTreeMap::new();
+    for (name, sick) in &after {
+        let was = before.get(name);
+        let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends);
+        let waited = was.is_some() && !sick.holds.is_empty();
+        if !acted && !waited {
+            groups.entry((sick.owner.clone(), sick.check.clone(), sick.holds.is_empty())).or_default().push(sick);
+        }
+    }
+    groups.values().map(|sick| of_group(stage, cluster, sick)).collect()
+}
+
+/// The Machines of one owner that one check has replaced, or would have if nothing held it back.
+fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
+    let first = group[0];
+    let names: Vec<String> = group.iter().map(|sick| sick.machine.clone()).collect();
+    let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
+    let found = if first.depends { "may find" } else { "finds" };
+    let who = format!("{} {found} {count} {noun} unhealthy, which its owner deletes and replaces", first.check);
+    let each: Vec<String> = group.iter().map(|sick| format!("{}: {}", sick.machine, sick.says)).collect();
+    let again = group.iter().any(|sick| sick.says.contains(check::REMEDIATE));
+    let again = if again { "; new Machines get the annotation too, so they are replaced again and again" } else { "" };
+    let held = first.holds.first();
+    let tail = held
+        .map(|held| format!("; {}, so this is held back and lands when {}", held.says, held.over))
+        .unwrap_or_default();
+    let effect = if held.is_some() { Effect::Latent } else { Effect::Rollout };
+    Lifted {
+        owner: first.owner.clone(),
+        effect,
+        rule: "waiting/unhealthy",
+        because: format!("{who} ({}){again}{tail}", each.join("; ")),
+        places: places(stage, cluster, group),
+        rollout: held.is_none().then(|| Rollout {
+            steps: vec![format!("deletes {count} unhealthy {noun} and makes new ones in their place")],
+            causes: vec![first.check.to_string()],
+            ..Rollout::plain(&first.owner, &cluster.name, Effect::Rollout, names, count)
+        }),
+    }
+}
+
+/// What in the write makes a check act: the check itself, else what its Machines get from their owner, else their Cluster.
+fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
+    let first = group[0];
+    let is_written = |key: &Key| {
+        stage.pair(key).is_some_and(|pair| match pair.action {
+            Action::Create => true,
+            Action::Update => !pair.changes.is_empty(),
+            _ => false,
+        })
+    };
+    let below = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
+    if first.check != *cluster && is_written(&first.check) {
+        return vec![(first.check.clone(), None)];
+    }
+    let mut out = Vec::new();
+    for keys in [
+        &["spec", "template", "metadata"][..],
+        &["spec", "machineTemplate", "metadata"],
+        &["spec", "remediation"],
+        &["metadata", "annotations", pause::ANNOTATION],
+    ] {
+        out.push((first.owner.clone(), below(keys)));
+    }
+    out.push((cluster.clone(), below(&["spec", "paused"])));
+    out.push((cluster.clone(), below(&["spec", "topology"])));
+    for sick in group {
+        let machine = Key { kind: "Machine".to_owned(), name: sick.machine.clone(), ..cluster.clone() };
+        let names = [check::SKIP, check::REMEDIATE, pause::ANNOTATION];
+        out.extend(names.map(|name| (machine.clone(), Some(annotation_path(name)))));
+        out.push((machine, below(&["metadata", "labels"])));
+    }
+    out
+}
+
+/// The Machines of a cluster that health checks have replaced on one side, by name; each once.
+pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
+    let machines = machines::of_cluster(side, cluster);
+    let mut out: BTreeMap<String, Sick> = BTreeMap::new();
+    if machines.is_empty() {
+        return out;
+    }
+    let value = side.cluster(cluster);
+    let values: Vec<Value> = machines.iter().map(|found| found.value.clone()).collect();
+    for (key, check) in checks(side, cluster, value.as_ref()) {
+        let findings = check::findings(&check, &values, value.as_ref(), side.stage.scene.world.now);
+        let holds = holds(side, &key, &check, cluster, &findings);
+        for sick in of_check(side, &key, &findings, &machines, &holds) {
+            let known = out.get(&sick.machine);
+            // One check that acts is enough.
+            if known
+                .is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends))
+            {
+                out.insert(sick.machine.clone(), sick);
+            }
+        }
+    }
+    out
+}
+
+/// The checks of a cluster: those that are objects, and those that the topology controller makes.
+fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Value)> {
+    let namespace = cluster.namespace.as_deref();
+    let mut out = side.all(CORE, "MachineHealthCheck", namespace);
+    let of_topology = value.filter(|value| value.pointer("/spec/topology").is_some());
+    out.retain(|(_, check)| {
+        check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str())
+            // What the controller made is computed anew, as it would be after the write.
+            && (of_topology.is_none() || crate::kinds::machines::label(check, "topology.cluster.x-k8s.io/owned").is_none())
+    });
+    if let Some(value) = of_topology {
+        out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), check)));
+    }
+    out
+}
+
+/// What keeps a check from having anything replaced.
+fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Findings) -> Vec<Hold> {
+    let mut out = pause::of_object(side, key, check, Some(cluster));
+    if !check::is_allowed(check, findings) {
+        out.push(Hold {
+            why: Why::TooManySick,
+            places: vec![(key.clone(), Some(Path::root().key("spec").key("remediation").key("triggerIf")))],
+            says: format!(
+                "{} of {} Machines are unhealthy, which is not within its limit",
+                findings.ailing.len(),
+                findings.targets
+            ),
+            over: "they are within its limit".to_owned(),
+        });
+    }
+    out
+}
+
+/// The Machines that one check finds unhealthy, with who replaces them.
+fn of_check<'f>(
+    side: Side<'f>,
+    key: &'f Key,
+    findings: &'f Findings,
+    machines: &'f [Found],
+    holds: &'f [Hold],
+) -> impl Iterator<Item = Sick> + 'f {
+    let remedy = Remedy::of(side, machines);
+    findings.ailing.iter().filter_map(move |ailing| {
+        let found = machines.iter().find(|found| found.name == ailing.machine)?;
+        // A Machine that is deleted already is not deleted again.
+        if found.is_deleting() {
+            return None;
+        }
+        let owner = found.owner.clone()?;
+        let mut all = holds.to_vec();
+        all.extend(remedy.holds(found, &owner));
+        Some(Sick {
+            machine: ailing.machine.clone(),
+            owner,
+            check: key.clone(),
+            says: ailing.says.clone(),
+            depends: ailing.depends,
+            holds: all,
+        })
+    })
+}

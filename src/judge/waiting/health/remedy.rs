@@ -1,0 +1,87 @@
+//! Whether the owner of an unhealthy Machine replaces it: limits of MachineDeployments, the last Machine of a control plane.
+//! Read beside `core/reconcilers/machineset/machineset_controller.go` (reconcileUnhealthyMachines) and
+//! `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/remediation.go` of Cluster API 1.14, and
+//! `controlplane/internal/controllers/remediation.go` of cluster-api-provider-rke2 0.21.
+
+use serde_json::Value;
+
+use super::check::scaled;
+use crate::judge::replicas;
+use crate::judge::waiting::hold::{Hold, Why};
+use crate::judge::waiting::machines::Found;
+use crate::judge::waiting::pause;
+use crate::judge::waiting::side::Side;
+use crate::kinds::machines::{annotation, list, text};
+use crate::object::{Key, Path};
+
+/// The revision that a MachineDeployment and its newest MachineSet share.
+const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
+
+/// What the owners of some Machines do about unhealthy ones.
+pub(super) struct Remedy<'f> {
+    side: Side<'f>,
+    machines: &'f [Found],
+}
+
+impl<'f> Remedy<'f> {
+    /// The owners of the Machines of a cluster.
+    pub(super) const fn of(side: Side<'f>, machines: &'f [Found]) -> Self {
+        Self { side, machines }
+    }
+
+    /// What keeps an owner from replacing an unhealthy Machine.
+    pub(super) fn holds(&self, machine: &Found, owner: &Key) -> Vec<Hold> {
+        let Some(value) = self.side.get(owner) else { return Vec::new() };
+        let mut out = pause::of_object(self.side, owner, &value, None);
+        if owner.group == "controlplane.cluster.x-k8s.io" {
+            out.extend(self.last_one(owner));
+        } else {
+            out.extend(self.old_revision(machine, owner, &value));
+            out.extend(self.in_flight(owner, &value));
+        }
+        out
+    }
+
+    /// A control plane of one Machine is not replaced: it would lose its etcd.
+    fn last_one(&self, owner: &Key) -> Option<Hold> {
+        let count = self.machines.iter().filter(|found| found.owner.as_ref() == Some(owner)).count();
+        (count <= 1).then(|| Hold {
+            why: Why::LastOne,
+            places: vec![(owner.clone(), Some(Path::root().key("spec").key("replicas")))],
+            says: format!("{owner} has one Machine, and does not replace the last one"),
+            over: "it has more than one".to_owned(),
+        })
+    }
+
+    /// Machines of an old MachineSet are left to the rollout.
+    fn old_revision(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+        let set = machine.set.as_ref().and_then(|set| self.side.get(set))?;
+        let revision = |object: &Value| annotation(object, REVISION).map(str::to_owned);
+        (revision(&set).is_some() && revision(value).is_some() && revision(&set) != revision(value)).then(|| Hold {
+            why: Why::OldRevision,
+            places: vec![(owner.clone(), None)],
+            says: "it belongs to an old MachineSet, which the rollout replaces".to_owned(),
+            over: "the rollout goes on".to_owned(),
+        })
+    }
+
+    /// The limit of Machines that a MachineDeployment replaces at a time for their health.
+    fn in_flight(&self, owner: &Key, value: &Value) -> Option<Hold> {
+        let limit = value.pointer("/spec/remediation/maxInFlight").filter(|limit| !limit.is_null())?;
+        let limit = scaled(limit, replicas::wanted(value, None), true)?;
+        let is_flying = |found: &&Found| {
+            found.owner.as_ref() == Some(owner)
+                && found.is_deleting()
+                && list(&found.value, "/status/conditions").any(|condition| {
+                    text(condition, "/type") == Some("OwnerRemediated") && text(condition, "/status") == Some("False")
+                })
+        };
+        let flying = self.machines.iter().filter(is_flying).count() as u64;
+        (flying >= limit).then(|| Hold {
+            why: Why::InFlight,
+            places: vec![(owner.clone(), Some(Path::root().key("spec").key("remediation").key("maxInFlight")))],
+            says: format!("{owner} replaces at most {limit} unhealthy Machines at a time, and {flying} are under way"),
+            over: "one of them is done or the limit is raised".to_owned(),
+        })
+    }
+}

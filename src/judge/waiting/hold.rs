@@ -1,0 +1,95 @@
+//! What keeps a controller from acting on an owner of Machines, and what would let it go.
+
+use crate::object::{Key, Path};
+
+/// Objects and fields in them.
+pub(crate) type Places = Vec<(Key, Option<Path>)>;
+
+/// What a controller does to the Machines of an owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// Makes missing Machines.
+    Make,
+    /// Deletes Machines that are too many.
+    Fewer,
+    /// Replaces Machines that are out of date.
+    Replace,
+    /// Deletes all of them with their owner.
+    Delete,
+    /// Replaces Machines that are unhealthy.
+    Remedy,
+}
+
+/// Why a controller does not act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// `spec.paused` of the Cluster, or the annotation on the owner: its controllers do nothing at all.
+    Paused,
+    /// `spec.paused` of a MachineDeployment: nothing is replaced, but it is scaled and deleted.
+    RolloutPaused,
+    /// The strategy OnDelete.
+    OnDelete,
+    /// A control plane whose rollout strategy has no type: its controller does not know how to replace Machines.
+    NoStrategy,
+    /// An object that a control plane names is not there: its controller stops with an error.
+    Stopped,
+    /// An object that new Machines are made of is not there.
+    NothingToMakeOf,
+    /// The preflight checks of MachineSets let no new Machine be made.
+    Preflight,
+    /// More Machines are unhealthy than a health check allows.
+    TooManySick,
+    /// The only Machine of a control plane.
+    LastOne,
+    /// A MachineSet that the rollout empties anyway.
+    OldRevision,
+    /// As many unhealthy Machines are being replaced as the owner allows.
+    InFlight,
+}
+
+impl Why {
+    /// Whether it keeps the controller from an act.
+    #[must_use]
+    pub const fn stops(self, act: Act) -> bool {
+        match self {
+            Self::Paused => true,
+            Self::RolloutPaused | Self::OnDelete | Self::NoStrategy => matches!(act, Act::Replace),
+            Self::Stopped => !matches!(act, Act::Delete),
+            Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
+            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => matches!(act, Act::Remedy),
+        }
+    }
+
+    /// The rule under which what it held back is told when it is let go.
+    #[must_use]
+    pub const fn rule(self) -> &'static str {
+        match self {
+            Self::Paused => "waiting/unpaused",
+            Self::RolloutPaused => "md/unpaused",
+            Self::OnDelete => "md/leaving-on-delete",
+            Self::NoStrategy => "waiting/strategy",
+            Self::Stopped | Self::NothingToMakeOf => "waiting/arrived",
+            Self::Preflight => "waiting/preflight",
+            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => "waiting/unhealthy",
+        }
+    }
+}
+
+/// One thing that keeps a controller from acting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// What kind of thing.
+    pub why: Why,
+    /// Where it stands: objects, and fields in them; a change of any of them may let go what waits.
+    pub places: Places,
+    /// What holds, as a clause: `the Cluster demo is paused`.
+    pub says: String,
+    /// What it is when it is over, as a clause: `the Cluster demo is no longer paused`.
+    pub over: String,
+}
+
+/// What holds an act back, among all that holds an owner.
+#[must_use]
+pub(in crate::judge) fn of(holds: &[Hold], act: Act) -> Option<&Hold> {
+    holds.iter().find(|hold| hold.why.stops(act))
+}

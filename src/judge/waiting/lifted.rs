@@ -1,0 +1,160 @@
+//! What a write lets go among the Machines of one owner: work that was held back before it, and is not any more.
+
+use serde_json::Value;
+
+use super::hold::{self, Act, Hold, Places};
+use super::machines::is_deleting;
+use crate::impact::{self, Rollout};
+use crate::judge::owner::{Assessment, Unit};
+use crate::judge::replicas;
+use crate::model::{Basis, Effect};
+use crate::object::Key;
+
+/// Work on the Machines of one owner that starts with this write.
+#[derive(Debug, Clone)]
+pub(in crate::judge) struct Lifted {
+    /// Whose Machines.
+    pub(in crate::judge) owner: Key,
+    /// What happens to them.
+    pub(in crate::judge) effect: Effect,
+    /// The rule that it is told under.
+    pub(in crate::judge) rule: &'static str,
+    /// One sentence.
+    pub(in crate::judge) because: String,
+    /// Objects and fields whose change let it go.
+    pub(in crate::judge) places: Places,
+    /// The weight; `None` where nothing is replaced or deleted.
+    pub(in crate::judge) rollout: Option<Rollout>,
+}
+
+/// What starts among the Machines of an owner; `None` where nothing was held back that is not held back now.
+#[must_use]
+pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<Lifted> {
+    let acts = [Act::Delete, Act::Replace, Act::Fewer, Act::Make];
+    let lifted = |act: Act| -> Option<&Hold> {
+        hold::of(&assessment.held, act).is_none().then(|| hold::of(&assessment.was_held, act)).flatten()
+    };
+    let first = acts.into_iter().find_map(lifted)?;
+    let work = Work::of(assessment);
+    let found = acts.into_iter().find_map(|act| Some((lifted(act)?, work.by(act)?)));
+    let (hold, (effect, words)) = found.unwrap_or_else(|| (first, (Effect::None, "nothing waits for it".to_owned())));
+    let places = assessment
+        .was_held
+        .iter()
+        .filter(|was| !assessment.held.iter().any(|held| held.why == was.why && held.places == was.places))
+        .flat_map(|was| was.places.clone())
+        .collect();
+    Some(Lifted {
+        owner: key.clone(),
+        effect,
+        rule: hold.why.rule(),
+        because: format!("{}, and {words}", hold.over),
+        places,
+        rollout: work.rollout(key, assessment, effect),
+    })
+}
+
+/// What an owner's controller has to do on its Machines, as it was before the write.
+struct Work<'a> {
+    /// Whether its Machines could be read.
+    is_known: bool,
+    is_deleting: bool,
+    pending: Vec<&'a Unit>,
+    /// Machines that are there, and that are wanted.
+    count: u64,
+    wanted: u64,
+}
+
+impl<'a> Work<'a> {
+    fn of(assessment: &'a Assessment) -> Self {
+        Self {
+            is_known: assessment.basis == Basis::Machines || assessment.is_bare,
+            is_deleting: is_deleting(&assessment.old),
+            pending: assessment.pending().collect(),
+            count: if assessment.is_bare { 0 } else { assessment.count() },
+            wanted: replicas::wanted(&assessment.old, None),
+        }
+    }
+
+    fn pending(&self) -> u64 {
+        self.pending.iter().map(|unit| unit.count).sum()
+    }
+
+    /// What is to be done of an act, in words; `None` where nothing is.
+    fn by(&self, act: Act) -> Option<(Effect, String)> {
+        let counted = |count: u64| if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") };
+        let are = |count: u64| if count == 1 { "is" } else { "are" };
+        match act {
+            Act::Delete => self.is_deleting.then(|| {
+                (
+                    Effect::Delete,
+                    format!("its deletion goes on: {} {} deleted with it", counted(self.count), are(self.count)),
+                )
+            }),
+            _ if self.is_deleting => None,
+            Act::Replace if !self.is_known => Some((
+                Effect::Rollout,
+                "whether Machines are out of date depends on the Machines, which could not be read".to_owned(),
+            )),
+            Act::Replace => (self.pending() > 0).then(|| {
+                let count = self.pending();
+                (Effect::Rollout, format!("{} that {} out of date {} replaced", counted(count), are(count), are(count)))
+            }),
+            Act::Fewer => (self.is_known && self.count > self.wanted).then(|| {
+                let count = self.count - self.wanted;
+                let effect = if self.wanted == 0 { Effect::Delete } else { Effect::Scale };
+                (effect, format!("{} that {} too many {} deleted", counted(count), are(count), are(count)))
+            }),
+            Act::Make => (self.is_known && self.count < self.wanted).then(|| {
+                let count = self.wanted - self.count;
+                (Effect::Scale, format!("{} that {} missing {} made", counted(count), are(count), are(count)))
+            }),
+            Act::Remedy => None,
+        }
+    }
+
+    /// The weight of what starts.
+    fn rollout(&self, key: &Key, assessment: &Assessment, effect: Effect) -> Option<Rollout> {
+        let of = |units: &[&Unit]| -> Vec<String> { units.iter().flat_map(|unit| unit.names.clone()).collect() };
+        let all: Vec<&Unit> = assessment.units.iter().collect();
+        let (machines, names, step) = match effect {
+            Effect::Rollout if self.is_known => return impact::of(key, assessment),
+            Effect::Rollout => (None, Vec::new(), "replaces the Machines that waited for it".to_owned()),
+            Effect::Delete => {
+                (Some(self.count), of(&all), format!("deletes all {} Machines; none takes their place", self.count))
+            }
+            Effect::Scale if self.count > self.wanted => {
+                let count = self.count - self.wanted;
+                (Some(count), Vec::new(), format!("deletes {count} of {} Machines", self.count))
+            }
+            _ => return None,
+        };
+        Some(Rollout {
+            owner: key.clone(),
+            cluster: assessment.cluster.as_ref().map(|cluster| cluster.name.clone()).unwrap_or_default(),
+            effect,
+            replicas: Some(if effect == Effect::Delete { 0 } else { self.wanted }),
+            machines,
+            machine_names: names,
+            max_surge: None,
+            max_unavailable: None,
+            steps: vec![step],
+            causes: causes(&self.pending, &assessment.old),
+        })
+    }
+}
+
+/// Why the Machines wait, as paths.
+fn causes(pending: &[&Unit], old: &Value) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for cause in pending.iter().flat_map(|unit| &unit.after) {
+        let path = cause.path.to_string();
+        if !out.contains(&path) {
+            out.push(path);
+        }
+    }
+    if out.is_empty() {
+        out.push(if is_deleting(old) { "metadata.deletionTimestamp" } else { "spec.replicas" }.to_owned());
+    }
+    out
+}

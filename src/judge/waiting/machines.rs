@@ -1,0 +1,128 @@
+//! The Machines of a cluster on one side of a write: with their owners, and with the labels and annotations that a changed
+//! template gives to Machines that exist (`core/reconcilers/machineset/machineset_controller.go` syncMachines and
+//! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` of Cluster API 1.14).
+
+use serde_json::{Map, Value};
+
+use super::pause;
+use super::side::Side;
+use crate::kinds::machines::{self, is_in, read, text};
+use crate::object::{ApiVersion, Key};
+
+/// A Machine of a cluster.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    /// Its name.
+    pub(super) name: String,
+    /// The Machine in the superset form, as it is on the side that was asked.
+    pub(super) value: Value,
+    /// The control plane or MachineDeployment (or MachineSet that stands alone) that replaces it; `None` for an orphan.
+    pub(super) owner: Option<Key>,
+    /// The MachineSet between both.
+    pub(super) set: Option<Key>,
+}
+
+impl Found {
+    /// Whether it is being deleted.
+    #[must_use]
+    pub(super) fn is_deleting(&self) -> bool {
+        is_deleting(&self.value)
+    }
+}
+
+/// Whether an object is being deleted.
+#[must_use]
+pub(super) fn is_deleting(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
+}
+
+/// The Machines of a cluster.
+pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
+    let stage = side.stage;
+    let live = stage.scene.view.machines_of_cluster(&cluster.name);
+    live.filter(|object| object.key.kind == "Machine" && is_in(object, cluster.namespace.as_deref()))
+        .filter_map(|object| {
+            // Most Machines are in no stream: what was read is what there is.
+            let value =
+                if stage.pair(&object.key).is_some() { side.get(&object.key) } else { read(object, &stage.versions) };
+            let mut value = value?;
+            let (owner, set) = owner(side, &object.key, &value);
+            if let Some(owner) = owner.as_ref().filter(|_| side.is_after()) {
+                propagate(side, owner, &mut value);
+            }
+            Some(Found { name: object.key.name.clone(), value, owner, set })
+        })
+        .collect()
+}
+
+/// The owner that controls an object, by its owner references.
+#[must_use]
+pub(super) fn controller(key: &Key, object: &Value) -> Option<Key> {
+    let all = object.pointer("/metadata/ownerReferences").and_then(Value::as_array)?;
+    let reference = all.iter().find(|reference| reference.get("controller") == Some(&Value::Bool(true)))?;
+    Some(Key {
+        group: ApiVersion::parse(text(reference, "/apiVersion")?).group.to_owned(),
+        kind: text(reference, "/kind")?.to_owned(),
+        namespace: key.namespace.clone(),
+        name: text(reference, "/name")?.to_owned(),
+    })
+}
+
+/// Who replaces a Machine, and the MachineSet between.
+fn owner(side: Side<'_>, key: &Key, machine: &Value) -> (Option<Key>, Option<Key>) {
+    let Some(direct) = controller(key, machine) else { return (None, None) };
+    if direct.kind != "MachineSet" {
+        return (Some(direct), None);
+    }
+    let above = side.get(&direct).and_then(|set| controller(&direct, &set));
+    (above.or_else(|| Some(direct.clone())), Some(direct))
+}
+
+/// Gives a Machine the labels and annotations that the changed template of its owner carries.
+fn propagate(side: Side<'_>, owner: &Key, machine: &mut Value) {
+    if side.stage.pair(owner).is_none() {
+        return;
+    }
+    let (Some(before), Some(after)) = (side.stage.before(owner), side.stage.after(owner)) else { return };
+    let cluster = side.stage.cluster_of(owner, &after);
+    if !pause::of_object(side, owner, &after, cluster.as_ref()).is_empty() {
+        return;
+    }
+    let at =
+        if owner.group == "cluster.x-k8s.io" { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
+    for what in ["labels", "annotations"] {
+        let pointer = format!("{at}/{what}");
+        let of = |owner: &Value| owner.pointer(&pointer).and_then(Value::as_object).cloned().unwrap_or_default();
+        let (old, new) = (of(&before), of(&after));
+        if old == new {
+            continue;
+        }
+        let Some(map) = machine.pointer_mut("/metadata").and_then(Value::as_object_mut) else { return };
+        let place = map.entry(what).or_insert_with(|| Value::Object(Map::new()));
+        let Some(place) = place.as_object_mut() else { continue };
+        for gone in old.keys().filter(|key| !new.contains_key(*key)) {
+            place.shift_remove(gone);
+        }
+        place.extend(new);
+    }
+}
+
+/// Machines that are deleted and still there.
+#[must_use]
+pub(super) fn names(found: &[&Found]) -> Vec<String> {
+    let mut names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
+    names.sort();
+    names
+}
+
+/// Whether an object has no owner that controls it.
+#[must_use]
+pub(super) fn is_orphan(key: &Key, object: &Value) -> bool {
+    controller(key, object).is_none() && !is_deleting(object)
+}
+
+/// Labels of an object, as a selector asks for them.
+#[must_use]
+pub(super) fn has_labels(selector: &Value, object: &Value) -> bool {
+    crate::kinds::labels::selects(selector, |key| machines::label(object, key)) == Some(true)
+}

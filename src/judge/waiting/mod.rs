@@ -1,0 +1,55 @@
+//! Work that waits in the cluster, what holds it back, and what a write lets go: the cluster after the write is asked the same
+//! questions as the cluster before it, and what would now be replaced, deleted or made is the effect of the write.
+
+pub(super) mod adoption;
+mod apply;
+mod endpoint;
+mod hanging;
+mod health;
+pub(super) mod hold;
+mod lifted;
+mod machines;
+pub(super) mod pause;
+mod preflight;
+mod references;
+pub(super) mod side;
+mod touched;
+
+pub(super) use apply::apply;
+pub(super) use lifted::{Lifted, by_owner};
+
+use serde_json::Value;
+
+use self::hold::Hold;
+use self::side::Side;
+use super::owner::Mirror;
+use super::stage::Stage;
+use super::topology;
+use crate::object::Key;
+
+/// Everything that keeps the controllers of an owner from acting on its Machines.
+#[must_use]
+pub(super) fn holds(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: Option<&Key>) -> Vec<Hold> {
+    let mut out = pause::of_object(side, key, owner, cluster);
+    out.extend(pause::of_strategy(key, mirror, owner));
+    out.extend(references::missing(side, key, mirror, owner));
+    if mirror == Mirror::Workers {
+        out.extend(preflight::of_workers(side, key, owner, cluster));
+    }
+    out
+}
+
+/// What this write lets go beside what the owners in it do themselves.
+#[must_use]
+pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
+    let mut out = touched::owners(stage);
+    let clusters = touched::clusters(stage);
+    for cluster in &clusters {
+        out.extend(hanging::lifted(stage, cluster));
+        out.extend(topology::pending::lifted(stage, cluster));
+        out.extend(health::lifted(stage, cluster));
+    }
+    out.extend(touched::sets(stage));
+    out.extend(endpoint::lost(stage));
+    out
+}

@@ -1,0 +1,76 @@
+//! The preflight checks of MachineSets: no Machine is made whose version does not fit that of the control plane.
+//! Read beside `core/reconcilers/machineset/machineset_preflight.go` of Cluster API 1.14 (feature gate
+//! MachineSetPreflightChecks, on unless told since 1.9). A control plane that is still being upgraded only delays.
+
+use serde_json::Value;
+
+use super::hold::{Hold, Why};
+use super::pause::annotation_path;
+use super::side::Side;
+use crate::kinds::machines::{annotation, target, text};
+use crate::object::{Key, Path};
+
+/// The feature gate.
+const GATE: &str = "MachineSetPreflightChecks";
+/// The annotation that names the checks to skip.
+pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
+/// Minor versions that workers may be behind their control plane.
+const SKEW: u64 = 3;
+
+/// What the checks hold against new Machines of a MachineDeployment.
+pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
+    let stage = side.stage;
+    if !stage.told_gate(GATE).unwrap_or_else(|| stage.versions.capi(9)) {
+        return None;
+    }
+    // With room below the wanted number old Machines go first, whether or not new ones can be made.
+    let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
+    if room.is_some_and(|room| {
+        !matches!(room.as_str().map_or_else(|| room.as_u64(), |text| text.trim_end_matches('%').parse().ok()), Some(0))
+    }) {
+        return None;
+    }
+    let cluster = side.cluster(cluster?)?;
+    let namespace = key.namespace.as_deref();
+    let plane_key = target(cluster.pointer("/spec/controlPlaneRef")?, namespace)?;
+    let plane = side.get(&plane_key)?;
+    let (have, want) = (text(&plane, "/spec/version")?, text(owner, "/spec/template/spec/version")?);
+    let config = owner.pointer("/spec/template/spec/bootstrap/configRef").and_then(|config| target(config, namespace));
+    let skipped = skipped(side, owner, config.as_ref());
+    let is_skipped = |check: &str| skipped.iter().any(|told| told == "All" || told == check);
+    let (plane_minor, minor) = (minor(have)?, minor(want)?);
+    let is_kubeadm = config.as_ref().is_some_and(|config| config.kind == "KubeadmConfigTemplate");
+    let says = if !is_skipped("KubernetesVersionSkew") && minor > plane_minor {
+        format!("its version {want} is ahead of the control plane's {have}")
+    } else if !is_skipped("KubernetesVersionSkew") && minor + SKEW < plane_minor {
+        format!("its version {want} is more than {SKEW} minor versions behind the control plane's {have}")
+    } else if is_kubeadm && !is_skipped("KubeadmVersionSkew") && minor != plane_minor {
+        format!("kubeadm of {want} does not join a control plane of {have}")
+    } else {
+        return None;
+    };
+    let mut places = vec![
+        (key.clone(), Some(annotation_path(SKIP))),
+        (key.clone(), Some(Path::root().key("spec").key("template").key("spec").key("version"))),
+        (plane_key, Some(Path::root().key("spec").key("version"))),
+    ];
+    places.extend(config.map(|config| (config, Some(annotation_path(SKIP)))));
+    Some(Hold {
+        why: Why::Preflight,
+        places,
+        says: format!("the preflight check of MachineSets fails: {says}"),
+        over: "the versions fit or the check is skipped".to_owned(),
+    })
+}
+
+/// The checks that are skipped: the annotation of the workers, else that of their bootstrap template.
+fn skipped(side: Side<'_>, owner: &Value, config: Option<&Key>) -> Vec<String> {
+    let of = |object: &Value| annotation(object, SKIP).filter(|text| !text.is_empty()).map(str::to_owned);
+    let told = of(owner).or_else(|| config.and_then(|config| side.get(config)).as_ref().and_then(of));
+    told.unwrap_or_default().split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The minor version of a Kubernetes version.
+fn minor(version: &str) -> Option<u64> {
+    version.trim_start_matches('v').split('.').nth(1)?.parse().ok()
+}

@@ -1,0 +1,74 @@
+//! Objects that an owner of Machines names and that are not there: templates, bootstrap configs, Secrets, ConfigMaps.
+//! Read beside `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/helpers.go` (reconcileExternalReference),
+//! `core/reconcilers/machinedeployment/machinedeployment_{controller,rollout_planner}.go` (getTemplatesAndSetOwner, init) and
+//! `bootstrap/kubeadm/internal/controllers/kubeadmconfig_controller.go` (resolveFiles) of Cluster API 1.14.
+
+use serde_json::Value;
+
+use super::hold::{Hold, Why};
+use super::side::Side;
+use crate::judge::owner::Mirror;
+use crate::kinds::machines::target;
+use crate::object::Key;
+use crate::object::references_in;
+
+/// Where the superset form of an owner names its templates.
+const TEMPLATES: [&str; 4] = [
+    "/spec/machineTemplate/spec/infrastructureRef",
+    "/spec/machineTemplate/infrastructureRef",
+    "/spec/template/spec/infrastructureRef",
+    "/spec/template/spec/bootstrap/configRef",
+];
+
+/// What an owner names and does not find.
+pub(super) fn missing(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value) -> Vec<Hold> {
+    let namespace = key.namespace.as_deref();
+    let templates: Vec<Key> = TEMPLATES.iter().filter_map(|place| target(owner.pointer(place)?, namespace)).collect();
+    let why = if mirror == Mirror::Workers { Why::NothingToMakeOf } else { Why::Stopped };
+    let mut out: Vec<Hold> =
+        templates.iter().filter(|template| side.is_missing(template)).map(|template| hold(why, template)).collect();
+    // Data that a new Machine boots with: of a control plane it stands in its own spec, of workers in the bootstrap template.
+    let config = match mirror {
+        Mirror::Workers => templates.iter().find(|template| template.group == "bootstrap.cluster.x-k8s.io"),
+        _ => None,
+    };
+    let config =
+        config.and_then(|config| side.get(config)).or_else(|| (mirror != Mirror::Workers).then(|| owner.clone()));
+    if let Some(spec) = config.as_ref().and_then(|config| config.get("spec")) {
+        out.extend(
+            data(spec, namespace)
+                .iter()
+                .filter(|data| side.is_missing(data))
+                .map(|data| hold(Why::NothingToMakeOf, data)),
+        );
+    }
+    out
+}
+
+/// The Secrets and ConfigMaps that a spec names.
+fn data(spec: &Value, namespace: Option<&str>) -> Vec<Key> {
+    let mut out = Vec::new();
+    references_in(spec, &mut |kind, name| {
+        if matches!(kind, "Secret" | "ConfigMap") {
+            out.push(Key {
+                group: String::new(),
+                kind: kind.to_owned(),
+                namespace: namespace.map(str::to_owned),
+                name: name.to_owned(),
+            });
+        }
+    });
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The hold of one object that is not there.
+fn hold(why: Why, missing: &Key) -> Hold {
+    Hold {
+        why,
+        places: vec![(missing.clone(), None)],
+        says: format!("{missing} is not there"),
+        over: format!("{missing} is there"),
+    }
+}

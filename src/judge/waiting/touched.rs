@@ -1,0 +1,186 @@
+//! Which owners, clusters and MachineSets a write reaches without standing in it: through their Cluster, through what they
+//! name, through the labels that they select.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::lifted::{Lifted, by_owner};
+use super::side::Side;
+use super::{adoption, machines, pause, preflight};
+use crate::impact::Rollout;
+use crate::judge::admission::Sides;
+use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::replicas;
+use crate::judge::stage::Stage;
+use crate::kinds::machines::annotation;
+use crate::model::{Action, Effect, Pair};
+use crate::object::{Key, Path};
+
+/// What starts among the Machines of owners that do not stand in the write.
+pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
+    let mut keys: BTreeSet<Key> = BTreeSet::new();
+    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
+        reached(stage, pair, &mut |key| keys.extend([key.clone()]));
+    }
+    keys.retain(|key| stage.pair(key).is_none());
+    let assess = |key: &Key| {
+        let mirror = Mirror::of(key)?;
+        let sides = Sides { old: stage.before(key)?, new: stage.after(key)? };
+        by_owner(key, &Assessment::of(stage, key, mirror, sides))
+    };
+    keys.iter().filter_map(assess).collect()
+}
+
+/// Hands on the owners that an object of the write may let go.
+fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
+    let key = &pair.key;
+    match key.kind.as_str() {
+        "Cluster" if changes_pause(pair) => stage.owners_of(key).iter().for_each(add),
+        _ if key.group == "controlplane.cluster.x-k8s.io" => {
+            let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
+            let all = cluster.map(|cluster| stage.owners_of(&cluster));
+            all.unwrap_or_default().iter().filter(|key| key.kind == "MachineDeployment").for_each(add);
+        }
+        kind if kind.ends_with("Template") || matches!(kind, "Secret" | "ConfigMap") => {
+            let is_said = |value: &Option<Value>| {
+                value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
+            };
+            if pair.action == Action::Update && is_said(&pair.live) == is_said(&pair.predicted) {
+                return;
+            }
+            for reference in stage.referrers(key) {
+                add(&reference.from);
+                if reference.from.kind.ends_with("ConfigTemplate") {
+                    stage.referrers(&reference.from).into_iter().for_each(|above| add(&above.from));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a pair changes a pause of its object.
+fn changes_pause(pair: &Pair) -> bool {
+    let is_paused = |value: &Option<Value>| {
+        value.as_ref().is_some_and(|value| pause::is_paused_cluster(value) || pause::is_annotated(value))
+    };
+    is_paused(&pair.live) != is_paused(&pair.predicted)
+}
+
+/// The clusters whose Machines may be judged otherwise: by a health check, a pause, or what a template gives to them.
+pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
+    let mut out = BTreeSet::new();
+    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
+        let key = &pair.key;
+        match key.kind.as_str() {
+            "MachineHealthCheck" => {
+                let name =
+                    pair.predicted.as_ref().and_then(|check| crate::kinds::machines::text(check, "/spec/clusterName"));
+                let kind = "Cluster".to_owned();
+                out.extend(name.map(|name| Key { kind, name: name.to_owned(), ..key.clone() }));
+            }
+            "Cluster" if pair.action == Action::Update => {
+                // Whatever is written to a Cluster with a class makes the topology controller look.
+                let has_class = pair.predicted.as_ref().is_some_and(|value| value.pointer("/spec/topology").is_some());
+                if has_class || changes_pause(pair) {
+                    out.insert(key.clone());
+                }
+            }
+            "ClusterClass" => out.extend(stage.clusters_of_class(key)),
+            kind if kind.ends_with("Template") && pair.action == Action::Create => {
+                let classes =
+                    stage.referrers(key).into_iter().filter(|reference| reference.from.kind == "ClusterClass");
+                classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
+            }
+            "Machine" if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
+            _ if Mirror::of(key).is_some() && pair.action == Action::Update => {
+                let places = [
+                    "/metadata/annotations",
+                    "/spec/paused",
+                    "/spec/template/metadata",
+                    "/spec/machineTemplate/metadata",
+                    "/spec/remediation",
+                    "/spec/strategy",
+                    "/spec/replicas",
+                ];
+                if places.iter().any(|place| differs(pair, place)) {
+                    out.extend(cluster_of(stage, pair));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Whether both sides of a pair differ at a place.
+fn differs(pair: &Pair, place: &str) -> bool {
+    let at = |value: &Option<Value>| value.as_ref().and_then(|value| value.pointer(place)).cloned();
+    at(&pair.live) != at(&pair.predicted)
+}
+
+/// The Cluster of a pair.
+fn cluster_of(stage: &Stage<'_>, pair: &Pair) -> Option<Key> {
+    stage.cluster_of(&pair.key, &stage.after(&pair.key)?)
+}
+
+/// What MachineSets delete because a label or a selector gives them Machines that are too many for them.
+pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
+    let moves = |pair: &&Pair| match (pair.key.group.as_str(), pair.key.kind.as_str(), pair.action) {
+        ("cluster.x-k8s.io", "Machine", Action::Update) => {
+            differs(pair, "/metadata/labels") || differs(pair, "/metadata/ownerReferences")
+        }
+        ("cluster.x-k8s.io", "Machine", Action::Create) => true,
+        ("cluster.x-k8s.io", "MachineSet", Action::Update) => differs(pair, "/spec/selector"),
+        _ => false,
+    };
+    let namespaces: BTreeSet<Option<String>> =
+        stage.pairs.iter().filter(moves).map(|pair| pair.key.namespace.clone()).collect();
+    let mut out = Vec::new();
+    for namespace in namespaces {
+        let [before, after] = Side::both(stage);
+        for (key, set) in after.all("cluster.x-k8s.io", "MachineSet", namespace.as_deref()) {
+            let was = before.get(&key).map_or(0, |set| adoption::surplus(before, &key, &set));
+            let now = adoption::surplus(after, &key, &set);
+            let cluster = stage.cluster_of(&key, &set);
+            let held = pause::of_object(after, &key, &set, cluster.as_ref());
+            if now > was && held.is_empty() {
+                out.push(too_many(stage, &key, &set, now - was));
+            }
+        }
+    }
+    out
+}
+
+/// The Machines that a MachineSet deletes because they are too many.
+fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
+    let noun = if count == 1 { "Machine" } else { "Machines" };
+    let wanted = replicas::wanted(set, None);
+    let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
+    let labels = Path::root().key("metadata").key("labels");
+    let machines = stage.pairs.iter().filter(|pair| pair.key.kind == "Machine" && pair.key.namespace == key.namespace);
+    let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
+    places.push((key.clone(), Some(Path::root().key("spec").key("selector"))));
+    Lifted {
+        owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
+        effect,
+        rule: "waiting/adopted",
+        because: format!(
+            "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
+        ),
+        places,
+        rollout: Some(Rollout {
+            replicas: Some(wanted),
+            steps: vec![format!("takes over Machines that nobody owns, and deletes {count} {noun} that are too many")],
+            causes: vec!["metadata.labels".to_owned()],
+            ..Rollout::plain(
+                key,
+                &stage.cluster_of(key, set).map_or_else(String::new, |cluster| cluster.name),
+                effect,
+                Vec::new(),
+                count,
+            )
+        }),
+    }
+}
