@@ -353,7 +353,9 @@ fn write(
     moved: Moved<'_>,
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
-    let (name, time, secret) = (&late.name, known.now(), late.is_secret());
+    let (name, time) = (&late.name, known.now());
+    // A value that was sealed once, since it goes into a Secret, stays so.
+    let secret = late.is_secret() || known.pins()?.get(name).is_some_and(|pin| pin.secret);
     let stored = |text: String, salt: &str| match secret {
         true => seal(&text, &format!("{name}|{salt}|{time}")),
         false => text,

@@ -255,3 +255,15 @@ fn a_killed_run_leaves_no_lock_and_no_half_of_a_file() {
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(kills > 0, "no run was under way when it was killed");
 }
+
+#[test]
+fn a_value_that_was_sealed_once_stays_sealed() {
+    let program = program();
+    program.file(
+        "pins/rollgate.pins.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Pins\npins:\n  - {name: vip, value: \"sealed:1:AA:AA\", secret: true, source: x, time: \"2026-11-21T10:00:00Z\"}\n",
+    );
+    let ran = pin(&program, &["set", "vip", "10.0.3.7", "--reason", "moved"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "vip: (secret) to (secret)\n"), "{}", ran.stderr);
+    assert!(!file(&program).contains("10.0.3.7"), "{}", file(&program));
+}
