@@ -1,6 +1,5 @@
 //! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
 
-use std::sync::Arc;
 
 use anyhow::anyhow;
 

@@ -1,7 +1,7 @@
 //! What goes away: objects that the last manifest has and the stream lacks, and those that a hook of the same name
 //! takes the place of. What could go away unseen is doubt.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
