@@ -1,6 +1,5 @@
 //! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
 
-
 use anyhow::anyhow;
 
 use super::args::{Colour, Commit, PostRenderArgs};

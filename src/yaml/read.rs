@@ -61,9 +61,9 @@ pub(crate) fn read_lines(document: &[u8], base: usize, line: usize) -> Result<Tr
     match as_lines(document) {
         (Cow::Borrowed(text), _) => read_first(text, base, line),
         (Cow::Owned(text), in_place) => {
-            let Tree { source, arena, base, line, rest, converted } = read_first(&text, base, line)?;
+            let Tree { source, arena, base, line, rest, converted, flow } = read_first(&text, base, line)?;
             let source = Cow::Owned(source.into_owned());
-            Ok(Tree { source, arena, base, line, rest, converted: converted || !in_place })
+            Ok(Tree { source, arena, base, line, rest, converted: converted || !in_place, flow })
         }
     }
 }
