@@ -213,6 +213,9 @@ mod tests {
         assert_eq!(names(objects.named("f")), ["f"]);
     }
 
+    /// What happens to an inventory.
+    type Step = Box<dyn Fn(&mut Inventory)>;
+
     /// Everything that an inventory answers, as text.
     fn answers(objects: &Inventory) -> Vec<String> {
         let sorted = |found: Vec<&str>| {
@@ -250,11 +253,12 @@ mod tests {
 
     #[test]
     fn an_inventory_that_lives_on_answers_as_one_that_is_made_anew() {
-        let owner = |name: &str| json!([{"kind": "MachineSet", "name": name}]);
+        fn owner(name: &str) -> serde_json::Value {
+            json!([{"kind": "MachineSet", "name": name}])
+        }
         let mut kept = Inventory::default().keeping_links();
         // Every index is made while nothing is there.
         answers(&kept);
-        type Step = Box<dyn Fn(&mut Inventory)>;
         let steps: [Step; 12] = [
             Box::new(|all| drop(all.insert(machine("a", "c", owner("s"))))),
             Box::new(|all| drop(all.insert(machine("b", "c", json!(null))))),
