@@ -47,23 +47,24 @@ fn map<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v String, 
     object.get(field).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// What is refused about one entry. Its content is never told.
+/// What is refused about one entry. Its content is never told, nor is a key of a Secret, which may hold what belongs into it.
 fn entry(field: &str, name: &str, value: &Value, is_secret: bool) -> Option<Refusal> {
-    let at = |because: String| Some(Refusal::at(&[field, name], because));
+    let place: &[&str] = if is_secret { &[field] } else { &[field, name] };
+    let at = |because: String| Some(Refusal::at(place, because));
     let text = match value {
         Value::Null => return None,
         Value::String(text) => text,
-        other => return at(format!("it must be a text and is {}: put it in quotes", word(other))),
+        other => return at(format!("a value must be a text and is {}: put it in quotes", word(other))),
     };
     let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if name.is_empty() || name.len() > 253 || !name.bytes().all(is_key) || matches!(name, "." | "..") {
-        return at("its key must be letters, digits, dashes, underscores and dots".to_owned());
+        return at("a key must be letters, digits, dashes, underscores and dots".to_owned());
     }
     let is_encoded = field == "binaryData" || (is_secret && field == "data");
     // Go's decoder passes over line breaks.
     let plain: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
     (is_encoded && STANDARD.decode(plain).is_err())
-        .then(|| at("it is not base64; plain text belongs into stringData".to_owned()))
+        .then(|| at("a value is not base64; plain text belongs into stringData".to_owned()))
         .flatten()
 }
 
@@ -103,7 +104,8 @@ pub fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
     }
     let fixed = ["immutable", "data", "binaryData", "stringData"];
     let is_fixed = |path: &&Path| fixed.iter().any(|field| Path::root().key(*field).covers(path));
-    let path = changed.iter().find(is_fixed)?.clone();
+    let found = changed.iter().find(is_fixed)?;
+    let path = Path::from(found.segments()[..1].to_vec());
     let because = "the object is immutable: its data and that it is immutable cannot change".to_owned();
     Some(Refusal { path, because, reach: Reach::Object })
 }
@@ -124,8 +126,8 @@ mod tests {
     fn data_is_base64_and_text() {
         let secret = |data: Value| json!({"kind": "Secret", "data": data});
         assert!(found(&secret(json!({"a": "aGk=", "b": "aG\nk=", "c": null})), None).is_empty());
-        assert_eq!(found(&secret(json!({"a": "hi there"})), None), ["data.a"]);
-        assert_eq!(found(&secret(json!({"a": 1, "b c": "aGk="})), None), ["data.a", "data[\"b c\"]"]);
+        assert_eq!(found(&secret(json!({"a": "hi there"})), None), ["data"]);
+        assert_eq!(found(&secret(json!({"a": 1, "b c": "aGk="})), None), ["data", "data"]);
         assert!(found(&json!({"kind": "ConfigMap", "data": {"a": "hi there"}}), None).is_empty());
         assert_eq!(found(&json!({"kind": "ConfigMap", "data": {"a": true}}), None), ["data.a"]);
     }
@@ -145,7 +147,7 @@ mod tests {
         let path = |text: &str| Path::parse(text).expect("a path");
         assert!(of_immutable(&live, &[path("metadata.labels.a")]).is_none());
         let found = of_immutable(&live, &[path("metadata.labels.a"), path("data.a")]).expect("a refusal");
-        assert_eq!(found.path, path("data.a"));
+        assert_eq!(found.path, path("data"));
         assert!(of_immutable(&live, &[path("immutable")]).is_some());
         assert!(of_immutable(&json!({"kind": "ConfigMap"}), &[path("data.a")]).is_none());
     }

@@ -40,6 +40,7 @@ const DEADLINE: Duration = Duration::from_secs(4);
 fn decision(world: &World) -> Decision {
     let question = Question {
         stream: Arc::from(STREAM.as_bytes()),
+        files: rollgate::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },
         reach: Reach::Cluster,

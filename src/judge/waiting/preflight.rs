@@ -20,7 +20,9 @@ const SKEW: u64 = 3;
 /// What the checks hold against new Machines of a MachineDeployment.
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let stage = side.stage;
-    if !stage.told_gate(GATE).unwrap_or_else(|| stage.versions.capi(9)) {
+    // Where nobody told the version the checks may be off: then the workers are replaced.
+    let is_on = || stage.versions.is_known("cluster-api") && stage.versions.capi(9);
+    if !stage.told_gate(GATE).unwrap_or_else(is_on) {
         return None;
     }
     // With room below the wanted number old Machines go first, whether or not new ones can be made.
