@@ -142,6 +142,7 @@ fn key() -> MarkKey {
 pub(crate) fn question(stream: Vec<u8>) -> Question {
     Question {
         stream: Arc::from(stream),
+        files: rollgate::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport::default(),
         reach: Reach::Cluster,
