@@ -133,7 +133,8 @@ struct Filled<'a> {
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
     for object in before.objects.objects() {
-        if let Some(why) = object::bad_name(&object.key) {
+        // What can be shown as it stands is judged, and refused by name.
+        if let Some(why) = object::bad_name(&object.key).filter(|_| !object::is_plain_name(&object.key)) {
             return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
         }
     }

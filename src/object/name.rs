@@ -29,6 +29,14 @@ pub fn bad_name(key: &Key) -> Option<&'static str> {
     }
 }
 
+/// Whether the names in a key can be shown as they stand, so that a report can say that the API server refuses them.
+#[must_use]
+pub fn is_plain_name(key: &Key) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    let mut names = std::iter::once(&key.name).chain(&key.namespace);
+    names.all(|name| name.len() <= LONGEST && name.chars().all(is_plain))
+}
+
 fn is_subdomain(name: &str) -> bool {
     name.len() <= LONGEST && name.split('.').all(is_part)
 }
@@ -68,5 +76,7 @@ mod tests {
         ] {
             assert!(bad_name(&bad).is_some(), "{bad}");
         }
+        assert!(is_plain_name(&key("v1", "ConfigMap", "ns", "My_Notes")));
+        assert!(!is_plain_name(&key("v1", "ConfigMap", "ns", "a\u{202e}b")));
     }
 }
