@@ -217,7 +217,7 @@ mod tests {
         let template = Some("demo/templates/b.yaml".to_owned());
         let at = |line, column| Location { file: Some("a.yaml".to_owned()), line, column, template: template.clone() };
         assert_eq!(located(TWO, 1, "spec.version"), at(13, 3));
-        assert_eq!(located(TWO, 1, "spec.list[1].é[1]"), at(17, 9));
+        assert_eq!(located(TWO, 1, "spec.list[1].é[1]"), at(17, 12));
         assert_eq!(located(TWO, 1, "metadata.name"), at(10, 12));
     }
 

@@ -93,11 +93,9 @@ impl View for InMemory<'_> {
         if let Some(object) = self.world.live.get(key) {
             return Presence::There(object);
         }
-        let is_absent = match &self.world.coverage {
-            Coverage::Asked(_) => self.world.coverage.shows(key),
-            // Files say nothing of what they lack, unless a snapshot of an earlier version noted it.
-            Coverage::Whole => self.absences.get_or_init(|| Absences::of(self.world)).has(key),
-        };
+        let asked = matches!(self.world.coverage, Coverage::Asked(_)) && self.world.coverage.shows(key);
+        // Files say nothing of what they lack, unless somebody noted it.
+        let is_absent = asked || self.absences.get_or_init(|| Absences::of(self.world)).has(key);
         if is_absent { Presence::Absent } else { Presence::Unread }
     }
 
@@ -159,7 +157,9 @@ impl Absences {
     fn of(world: &World) -> Self {
         let kind_of = |text: &str| text.split(['.', ' ']).next().unwrap_or_default().to_owned();
         let mut out = Self::default();
-        out.kinds.extend(world.source.resource_versions.keys().map(|listed| kind_of(listed)));
+        if matches!(world.coverage, Coverage::Whole) {
+            out.kinds.extend(world.source.resource_versions.keys().map(|listed| kind_of(listed)));
+        }
         for absent in &world.absent {
             match absent.what.strip_prefix("kind ") {
                 Some(kind) => {
