@@ -250,7 +250,11 @@ fn instructions(folder: &Path, probe: &Probe, size: usize) -> u64 {
         .expect("valgrind runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", probe.name);
-    let count = said.lines().find_map(|line| line.split_once("I refs:")).expect("a count").1;
+    let count = said
+        .lines()
+        .find(|line| line.contains(" I ") && line.contains("refs:"))
+        .and_then(|line| line.split_once("refs:"));
+    let count = count.unwrap_or_else(|| panic!("{}: no count in {said}", probe.name)).1;
     count.replace(',', "").trim().parse().expect("a number")
 }
 
