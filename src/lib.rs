@@ -23,6 +23,7 @@ pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;
+pub mod session;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

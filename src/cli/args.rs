@@ -130,6 +130,16 @@ pub enum Commit {
     Never,
 }
 
+impl From<Commit> for crate::session::Commit {
+    fn from(commit: Commit) -> Self {
+        match commit {
+            Commit::Auto => Self::Auto,
+            Commit::Always => Self::Always,
+            Commit::Never => Self::Never,
+        }
+    }
+}
+
 /// Options that every judging command has.
 #[derive(Debug, Args)]
 pub struct CommonArgs {

@@ -1,24 +1,31 @@
 //! `rollgate explain`: a rule, a field, or the last report.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 
 use super::args::{Colour, ExplainArgs};
-use super::{Outside, Stop, packs, run};
+use super::{Outside, Stop, run};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline;
 use crate::report::{Report, human};
 use crate::rules;
+use crate::session::{InForce, Untold, environment, in_force, packs};
 
 pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if let Some(file) = &args.check_pack {
-        return packs::check(file, outside);
+        let count = packs::check(file)?;
+        writeln!(outside.out, "{}: {count} rules, nothing is wrong with them", file.display())
+            .context("cannot write to standard output")
+            .map_err(Stop::internal)?;
+        return Ok(Exit::Allow);
     }
     let what = args.what.as_deref().unwrap_or_default();
     if what == "last" {
         return last(colour, outside);
     }
-    let (mut policy, mut report, _) = run::policy(args.policy.as_deref(), run::Untold::Look)?;
+    let InForce { mut policy, mut report, .. } = in_force(args.policy.as_deref(), Untold::Look(Path::new(".")))?;
     packs::add(&args.pack, &mut policy, &mut report)?;
     let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
     let text = rules::explain(&rules, what).ok_or_else(|| {
@@ -32,7 +39,7 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
 
 /// Shows the report of the last run that `post-render` wrote.
 fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let env = run::environment();
+    let env = environment();
     let path = say::report_path(&env)
         .context("there is no place for reports; set ROLLGATE_REPORT, XDG_STATE_HOME or HOME")
         .map_err(Stop::usage)?;

@@ -1,24 +1,11 @@
-//! Late values for commands that read nothing else: sources and pins are read, what is missing is waited for, and what was
-//! used is pinned. The cluster is asked only where an object or the pin store is in it.
+//! Options that say where late values are known from, for commands that read nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use anyhow::{Context as _, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
-use super::args::Commit;
-use super::{Outside, Stop, run};
-use crate::host::{self, Detected, Signs, Told, parent};
-use crate::late::wait::{self, Pace, Screen};
-use crate::late::{self, Evidence, Reach, Settled, Wanted};
-use crate::pin::{Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
-use crate::policy::{self, Loaded, Policy};
-use crate::world::cluster::{self, Answer, Cluster};
-use crate::world::plan::{GroupKind, ObjectRead, Use};
-use crate::world::{LiveKind, SourceReading, World, files};
+use super::{Stop, run};
+use crate::host::Told;
+use crate::session::{Live, Options};
 
 /// Options that say where late values are known from.
 #[derive(Debug, Clone, Args)]
@@ -46,288 +33,22 @@ pub struct KnownArgs {
     pub deadline: String,
 }
 
-/// Everything that late values are known from.
-pub(super) struct Known<'a> {
-    policy: &'a Policy,
-    folder: &'a Path,
-    env: BTreeMap<String, String>,
-    detected: Detected,
-    now: Timestamp,
-    deadline: Duration,
-    wait: Option<Duration>,
-    /// The files of `--live PATH`.
-    files: Option<World>,
-    cluster: Option<Cluster>,
-    runtime: &'static tokio::runtime::Runtime,
-}
-
-impl<'a> Known<'a> {
-    /// Reads the options; nothing is asked of a cluster yet.
-    pub(super) fn new(args: &KnownArgs, policy: &'a Policy, folder: &'a Path) -> Result<Self, Stop> {
-        let env = run::environment();
-        let told = Told {
-            kind: None,
-            release: args.release.clone(),
-            namespace: args.namespace.clone(),
-            context: args.kube_context.clone(),
-            method: None,
-        };
-        let parents = parent::chain(Path::new("/proc"), std::process::id());
-        let detected = host::detect(&Signs { stdin: None, env: &env, parents: &parents, told: &told });
-        let now = args.now.unwrap_or_else(Timestamp::now);
-        let files = match args.live.as_str() {
-            "cluster" => None,
-            "none" => Some(files::nothing(&detected.host, now)),
-            path => Some(files::load(Path::new(path), &detected.host, now).map_err(Stop::usage)?),
-        };
-        Ok(Self {
-            env,
-            now,
-            deadline: duration(&args.deadline, "--deadline")?,
-            wait: Some(Duration::ZERO),
-            files,
-            cluster: None,
-            runtime: run::runtime()?,
-            detected,
-            policy,
-            folder,
+impl KnownArgs {
+    /// What they say.
+    pub(super) fn options(&self) -> Result<Options, Stop> {
+        Ok(Options {
+            policy: self.policy.clone(),
+            live: Live::of(&self.live),
+            told: Told {
+                kind: None,
+                release: self.release.clone(),
+                namespace: self.namespace.clone(),
+                context: self.kube_context.clone(),
+                method: None,
+            },
+            now: self.now,
+            deadline: run::duration(&self.deadline, "--deadline")?,
+            ..Options::default()
         })
-    }
-
-    /// The clock.
-    pub(super) const fn now(&self) -> Timestamp {
-        self.now
-    }
-
-    /// Waits for missing values as long as was told, else as the policy says. Without this call nothing is waited for.
-    pub(super) fn wait_for(&mut self, told: Option<&str>) -> Result<(), Stop> {
-        self.wait = told.map(|text| duration(text, "--wait")).transpose()?;
-        Ok(())
-    }
-
-    /// What a template may name beside late values.
-    pub(super) fn variables(&self) -> BTreeMap<&'static str, String> {
-        let host = &self.detected.host;
-        let known = [("namespace", &host.namespace), ("release", &host.release), ("context", &host.context)];
-        known.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect()
-    }
-
-    /// Settles the late values with these names, waiting for them where the policy or `--wait` says so.
-    pub(super) fn settle(&mut self, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Vec<Settled>, Stop> {
-        let policy = self.policy;
-        self.connect(!late::wanted(policy, names, None).is_empty())?;
-        let pins = self.book()?.pins().to_vec();
-        let namespace = self.detected.host.namespace.clone();
-        let offline = self.files.as_ref().is_some_and(|world| world.source.kind != LiveKind::Cluster);
-        let reach = if offline { Reach::Files } else { Reach::Cluster };
-        let evidence = |readings: &[SourceReading]| -> Vec<Settled> {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
-            let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
-            asked.map(|value| late::settle(policy, value, evidence)).collect()
-        };
-        let missing = |readings: &[SourceReading]| {
-            let evidence = Evidence { readings, pins: &pins, namespace: namespace.as_deref(), now: self.now, reach };
-            wait::missing(policy, names, evidence, self.wait)
-        };
-        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
-        let readings = self.runtime.block_on(async {
-            let first = self.read(names).await;
-            wait::until_known(first, missing, async || self.read(names).await, &mut screen, Pace::default()).await
-        });
-        Ok(evidence(&readings))
-    }
-
-    /// Connects to the cluster where objects or pins are in it.
-    fn connect(&mut self, objects: bool) -> Result<(), Stop> {
-        let needed = objects || self.policy.pins.store.is_some();
-        if !needed || self.files.is_some() || self.cluster.is_some() {
-            return Ok(());
-        }
-        let connected = self.runtime.block_on(cluster::connect(&self.detected, &self.env, self.deadline));
-        let cluster = connected
-            .map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))?;
-        if self.detected.host.namespace.is_none() {
-            self.detected.host.namespace = Some(cluster.namespace().to_owned());
-        }
-        self.cluster = Some(cluster);
-        Ok(())
-    }
-
-    /// What every source of these values gives now.
-    async fn read(&self, names: &BTreeSet<String>) -> Vec<SourceReading> {
-        let (policy, namespace) = (self.policy, self.detected.host.namespace.as_deref());
-        let mut readings = late::local(policy, names, self.folder, &self.env);
-        match (&self.files, &self.cluster) {
-            (Some(world), _) => readings.extend(late::within(policy, names, namespace, &world.live)),
-            (None, Some(cluster)) => {
-                readings.extend(objects(cluster, policy, names, namespace, self.deadline).await);
-            }
-            (None, None) => {}
-        }
-        readings
-    }
-
-    /// The pins as they stand, from wherever the policy keeps them.
-    pub(super) fn pins(&mut self) -> Result<Book, Stop> {
-        self.connect(false)?;
-        self.book()
-    }
-
-    fn book(&self) -> Result<Book, Stop> {
-        match (self.pin_file(), self.pin_configmap()?) {
-            (Some(file), _) => file.read().map_err(Stop::undecided),
-            (None, Some(store)) => self.runtime.block_on(store.read()).map_err(Stop::undecided),
-            (None, None) => self.pins_among_files(),
-        }
-    }
-
-    /// Changes the pins where the policy keeps them; `None` where it names no place, or that place is in a cluster that is not asked.
-    pub(super) fn update<T>(&mut self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
-        self.connect(false)?;
-        self.write(change)
-    }
-
-    fn write<T>(&self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
-        match (self.pin_file(), self.pin_configmap()?) {
-            (Some(file), _) => file.update(change).map(Some).map_err(Stop::undecided),
-            (None, Some(store)) => self.runtime.block_on(store.update(change)).map(Some).map_err(Stop::undecided),
-            (None, None) => Ok(None),
-        }
-    }
-
-    fn pin_file(&self) -> Option<FileStore> {
-        Some(FileStore::new(self.folder.join(self.policy.pins.file.as_ref()?)))
-    }
-
-    /// The ConfigMap with the pins, where the policy names one and there is a cluster.
-    fn pin_configmap(&self) -> Result<Option<ConfigMapStore>, Stop> {
-        let (Some(name), Some(cluster)) = (self.configmap_name(), &self.cluster) else { return Ok(None) };
-        let namespace = self.detected.host.namespace.as_deref();
-        let namespace =
-            namespace.ok_or_else(|| Stop::usage(anyhow!("no namespace is known for the pins; give --namespace")))?;
-        Ok(Some(ConfigMapStore::new(cluster.client().clone(), namespace, name)))
-    }
-
-    fn configmap_name(&self) -> Option<&str> {
-        self.policy.pins.store.as_deref()?.strip_prefix("configmap/")
-    }
-
-    /// The pins in a ConfigMap that lies among the files of `--live`.
-    fn pins_among_files(&self) -> Result<Book, Stop> {
-        let (Some(name), Some(world)) = (self.configmap_name(), &self.files) else { return Ok(Book::default()) };
-        let namespace = self.detected.host.namespace.as_deref();
-        let found = world.live.objects().iter().find(|object| {
-            let key = &object.key;
-            let here = key.namespace.is_none() || namespace.is_none() || key.namespace.as_deref() == namespace;
-            key.group.is_empty() && key.kind == "ConfigMap" && key.name == name && here
-        });
-        let Some(object) = found else { return Ok(Book::default()) };
-        let value = object.value().map_err(Stop::usage)?;
-        configmap::from_object(&value).map_err(Stop::undecided)
-    }
-
-    /// Records the pins of values that are used.
-    pub(super) fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
-        let pins: Vec<Pin> = settled.filter_map(|one| one.pin.clone()).collect();
-        let writes = match wish {
-            Commit::Always => true,
-            Commit::Never => false,
-            Commit::Auto => !self.detected.host.writes_nothing,
-        };
-        if writes && !pins.is_empty() {
-            let _: Option<bool> = self.write(|book| book.record(&pins))?;
-        }
-        Ok(())
-    }
-}
-
-/// The policy that was told, else the nearest one above `near` or the working directory; `None` where there is none.
-pub(super) fn policy(args: &KnownArgs, near: Option<&Path>) -> Result<Option<Loaded>, Stop> {
-    let file = match args.policy.as_deref() {
-        Some("none") => None,
-        Some(file) => Some(PathBuf::from(file)),
-        None => policy::find(near.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))),
-    };
-    file.map(|file| Loaded::from_file(&file)).transpose().map_err(Stop::usage)
-}
-
-/// A length of time that an option names.
-fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
-    policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
-}
-
-/// What the objects of a cluster give for these late values now.
-async fn objects(
-    cluster: &Cluster,
-    policy: &Policy,
-    names: &BTreeSet<String>,
-    namespace: Option<&str>,
-    deadline: Duration,
-) -> Vec<SourceReading> {
-    let wanted = late::wanted(policy, names, namespace);
-    let reads: Vec<ObjectRead> = wanted.iter().map(object_read).collect();
-    let answers = cluster.objects(&reads, deadline).await;
-    let readings = wanted.iter().zip(answers).map(|(wanted, answer)| match answer {
-        Answer::Found(value) => late::reading(wanted, Ok(Some(&value))),
-        Answer::Absent => late::reading(wanted, Ok(None)),
-        Answer::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
-    });
-    readings.collect()
-}
-
-/// What a wait of a judging command is about.
-pub(super) struct Pending<'a> {
-    /// The policy.
-    pub(super) policy: &'a Policy,
-    /// The folder that its files start from.
-    pub(super) folder: &'a Path,
-    /// The environment.
-    pub(super) env: &'a BTreeMap<String, String>,
-    /// The late values that the stream needs.
-    pub(super) names: &'a BTreeSet<String>,
-    /// What was read.
-    pub(super) world: &'a World,
-    /// The cluster that is asked again.
-    pub(super) cluster: &'a Cluster,
-    /// Longest time for one read.
-    pub(super) deadline: Duration,
-    /// How long is waited for each value; the policy says it where nothing was told.
-    pub(super) told: Option<Duration>,
-}
-
-impl Pending<'_> {
-    /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
-    pub(super) fn wait(&self, outside: &mut Outside<'_>) -> Result<bool, Stop> {
-        let namespace = self.world.host.namespace.as_deref();
-        let missing = |readings: &[SourceReading]| {
-            let (pins, now) = (&self.world.pins, self.world.now);
-            let evidence = Evidence { readings, pins, namespace, now, reach: Reach::Cluster };
-            wait::missing(self.policy, self.names, evidence, self.told)
-        };
-        let first = &self.world.readings;
-        if missing(first).iter().map(|one| one.limit).min().is_none_or(|limit| limit.is_zero()) {
-            return Ok(false);
-        }
-        let read = async || {
-            let mut readings = late::local(self.policy, self.names, self.folder, self.env);
-            readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
-            readings
-        };
-        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
-        let waiting = wait::until_known(first.clone(), missing, read, &mut screen, Pace::default());
-        drop(run::runtime()?.block_on(waiting));
-        Ok(true)
-    }
-}
-
-/// The read of one source.
-fn object_read(wanted: &Wanted<'_>) -> ObjectRead {
-    let api = crate::object::ApiVersion::parse(&wanted.source.api_version);
-    ObjectRead {
-        kind: GroupKind::new(api.group, &wanted.source.kind),
-        version: Some(api.version.to_owned()),
-        namespace: wanted.namespace.clone(),
-        name: wanted.source.name.clone(),
-        used: Use::Late(wanted.value.name.clone(), wanted.place),
     }
 }

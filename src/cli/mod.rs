@@ -4,10 +4,8 @@ mod args;
 mod debug;
 mod explain;
 mod helm;
-mod input;
 mod known;
 mod output;
-mod packs;
 mod pin;
 mod plan;
 mod post_render;
@@ -25,6 +23,8 @@ use clap::Parser as _;
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
+pub use crate::session::Stop;
+use crate::session::Screen;
 
 /// Everything that a command may touch of the outside world, besides files and the cluster.
 pub struct Outside<'a> {
@@ -36,6 +36,13 @@ pub struct Outside<'a> {
     pub out_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
+}
+
+impl Outside<'_> {
+    /// Where is said what is waited for.
+    fn screen(&mut self) -> Screen<'_> {
+        Screen { out: self.err, terminal: self.err_is_terminal }
+    }
 }
 
 /// Runs the program: reads the arguments, runs one command, and says what went wrong in one line.
@@ -85,46 +92,4 @@ fn usage(error: &clap::Error, outside: &mut Outside<'_>) -> Exit {
         (write!(outside.out, "{text}"), Exit::Allow)
     };
     if written.is_ok() { exit } else { Exit::Internal }
-}
-
-/// An error that ends a command, with the exit code that it stands for.
-#[derive(Debug)]
-pub struct Stop {
-    /// The code.
-    pub exit: Exit,
-    /// What went wrong.
-    pub error: anyhow::Error,
-}
-
-impl Stop {
-    /// A wrong command line, policy or stream.
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Usage, error: error.into() }
-    }
-
-    /// Something that is needed and cannot be read.
-    pub fn undecided(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Undecided, error: error.into() }
-    }
-
-    /// The same with the file that it is about in front, where the message starts with a line of the stream.
-    #[must_use]
-    fn about(self, input: &input::Input) -> Self {
-        let message = self.error.to_string();
-        let (line, rest) = message.strip_prefix("line ").unwrap_or(&message).split_once(':').unwrap_or_default();
-        match line.parse() {
-            Ok(line) => Self { exit: self.exit, error: anyhow::anyhow!("{}:{rest}", input.place(line)) },
-            Err(_) => self,
-        }
-    }
-
-    /// The same with names in its message replaced.
-    fn respelt(self, name: impl Fn(&str) -> String) -> Self {
-        Self { exit: self.exit, error: anyhow::anyhow!("{}", name(&format!("{:#}", self.error))) }
-    }
-
-    /// A defect, or an output that cannot be written.
-    pub fn internal(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Internal, error: error.into() }
-    }
 }

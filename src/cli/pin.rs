@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Read as _;
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::known::{self, Known, KnownArgs};
+use super::known::KnownArgs;
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::late;
 use crate::model::effect::Decision;
 use crate::pin::{Event, Pin, seal};
-use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
+use crate::policy::{self, LateValue, PinMode, Policy};
 use crate::report::LateState;
+use crate::session::{InForce, LateValues, Untold, in_force};
 use crate::verdict;
 
 /// Options of `pin`.
@@ -91,10 +93,9 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
         | PinCommand::Unset { known, .. }
         | PinCommand::Verify { known, .. } => known,
     };
-    let loaded = loaded(options)?;
-    let folder = loaded.folder().to_owned();
-    let policy = &loaded.policy;
-    let mut known = Known::new(options, policy, &folder)?;
+    let InForce { policy, folder, .. } = loaded(options)?;
+    let policy = &policy;
+    let mut known = LateValues::new(&options.options()?, policy, &folder)?;
     match &args.command {
         PinCommand::List { json, .. } => list(&mut known, *json, outside),
         PinCommand::Show { name, json, .. } => show(&mut known, name, *json, outside),
@@ -105,19 +106,21 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
 }
 
 /// The policy that says where pins are; there is no good default for that.
-fn loaded(options: &KnownArgs) -> Result<Loaded, Stop> {
-    let loaded = known::policy(options, None)?.ok_or_else(|| {
+fn loaded(options: &KnownArgs) -> Result<InForce, Stop> {
+    let found = in_force(options.policy.as_deref(), Untold::Look(Path::new(".")))?;
+    let Some(file) = found.file() else {
         let name = policy::FILE_NAME;
-        Stop::usage(anyhow!("no policy says where pins are; give --policy FILE, or run below a folder with {name}"))
-    })?;
-    if loaded.policy.pins.store.is_none() && loaded.policy.pins.file.is_none() {
-        let file = loaded.file.display();
+        return Err(Stop::usage(anyhow!(
+            "no policy says where pins are; give --policy FILE, or run below a folder with {name}"
+        )));
+    };
+    if found.policy.pins.store.is_none() && found.policy.pins.file.is_none() {
         return Err(Stop::usage(anyhow!("{file}: pins: is missing; write pins: {{file: rollgate.pins.yaml}}")));
     }
-    Ok(loaded)
+    Ok(found)
 }
 
-fn list(known: &mut Known<'_>, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn list(known: &mut LateValues<'_>, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let book = known.pins()?;
     if as_json {
         let pins: Vec<Value> = book.pins().iter().map(told).collect();
@@ -135,7 +138,7 @@ fn list(known: &mut Known<'_>, as_json: bool, outside: &mut Outside<'_>) -> Resu
     }
 }
 
-fn show(known: &mut Known<'_>, name: &str, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn show(known: &mut LateValues<'_>, name: &str, as_json: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let book = known.pins()?;
     let pin = book.get(name);
     let events: Vec<&Event> = book.history().iter().filter(|event| event.name == name).collect();
@@ -175,7 +178,7 @@ fn show(known: &mut Known<'_>, name: &str, as_json: bool, outside: &mut Outside<
 }
 
 fn set(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     [name, value, reason]: [&String; 3],
     outside: &mut Outside<'_>,
@@ -224,7 +227,7 @@ fn set(
     print(outside, &format!("{name}: {before} to {}\n", shown(&pin)))
 }
 
-fn unset(known: &mut Known<'_>, name: &str, reason: &str, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn unset(known: &mut LateValues<'_>, name: &str, reason: &str, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     said(reason)?;
     let time = known.now();
     // A pin that is not there is the user's mistake, not a doubt.
@@ -235,7 +238,7 @@ fn unset(known: &mut Known<'_>, name: &str, reason: &str, outside: &mut Outside<
     print(outside, &format!("{name}: {} to nothing\n", shown(&pin)))
 }
 
-fn verify(known: &mut Known<'_>, policy: &Policy, names: &[String], outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn verify(known: &mut LateValues<'_>, policy: &Policy, names: &[String], outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let all = || policy.late_values.iter().map(|late| late.name.clone()).collect::<BTreeSet<_>>();
     if let Some(name) = names.iter().find(|name| !policy.late_values.iter().any(|late| late.name == **name)) {
         return Err(Stop::usage(anyhow!("the policy has no late value {name}")));
@@ -243,7 +246,7 @@ fn verify(known: &mut Known<'_>, policy: &Policy, names: &[String], outside: &mu
     let asked = if names.is_empty() { all() } else { names.iter().cloned().collect() };
     let pinned: BTreeSet<String> = known.pins()?.pins().iter().map(|pin| pin.name.clone()).collect();
     let mut worst = Decision::Allow;
-    for one in known.settle(&asked, outside)? {
+    for one in known.settle(&asked, &mut outside.screen())? {
         let name = &one.name;
         let (decision, text) = match one.state {
             _ if !pinned.contains(name) => (Decision::Allow, "is not pinned".to_owned()),

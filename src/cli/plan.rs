@@ -1,17 +1,17 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Colour, PlanArgs};
-use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
-use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop};
+use super::{Outside, Stop, run};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
+use crate::session::{Input, Look, Session, Untold};
 use crate::verdict;
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -39,15 +39,16 @@ fn judge(
             "--dry-run-server asks the API server; leave --live out, or say --live cluster"
         )));
     }
-    let mut setup = Setup::new(&args.common, Untold::Look)?;
+    let mut outputs = run::outputs(&args.common)?;
+    let mut session = Session::open(run::options(&args.common)?, Untold::Look(Path::new(".")))?;
     if let Some(revisions) = revisions {
-        setup.policy_report.source = revisions.named(&setup.policy_report.source);
+        session.policy_report.source = revisions.named(&session.policy_report.source);
     }
-    if setup.outputs.is_empty() {
-        setup.outputs.push(Output::HUMAN);
+    if outputs.is_empty() {
+        outputs.push(Output::HUMAN);
     }
-    let look = Look { setup: &setup, args: &args.common, input, piped: false };
-    let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
+    let look = Look { session: &session, input, piped: false };
+    let mut seen = look.read(&mut outside.screen()).map_err(|stop| stop.about(input))?;
     if let Some(revisions) = revisions {
         seen.world.source.name = revisions.named(&seen.world.source.name);
         seen.warnings.extend(revisions.warnings.iter().cloned());
@@ -59,11 +60,11 @@ fn judge(
     }
     if args.dry_run_server {
         let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
-        seen.ask(writes, &setup)?;
+        seen.ask(writes, &session)?;
     }
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
     judgement.report.warnings.extend(seen.warnings);
-    for output in &setup.outputs {
+    for output in &outputs {
         let paint = run::paint(colour, outside.out_is_terminal);
         output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
     }

@@ -2,29 +2,29 @@
 
 use anyhow::anyhow;
 
-use super::args::{Colour, Commit, PostRenderArgs};
-use super::input::{self, Input};
+use super::args::{Colour, PostRenderArgs};
 use super::output::Output;
-use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, plan};
+use super::{Outside, Stop, plan, run};
 use crate::exit::Exit;
 use crate::host::say;
-use crate::pipeline::{self, Judgement};
+use crate::pipeline;
 use crate::report::{Report, human};
+use crate::session::{Input, Look, Seen, Session, Untold};
 use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let setup = Setup::new(&args.common, Untold::Refuse)?;
+    let outputs = run::outputs(&args.common)?;
+    let session = Session::open(run::options(&args.common)?, Untold::Refuse)?;
     let input = Input::of_stdin()?;
-    refuse_empty(&input.bytes)?;
-    let look = Look { setup: &setup, args: &args.common, input: &input, piped: true };
-    let seen = look.read(outside)?;
+    refuse_empty(&input)?;
+    let look = Look { session: &session, input: &input, piped: true };
+    let seen = look.read(&mut outside.screen())?;
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
-    say(&setup, &judgement.report, &seen, colour, outside)?;
+    say(&outputs, &session, &judgement.report, &seen, colour, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
-        commit(args.commit, &setup, &seen, &judgement)?;
+        seen.commit(&session, args.commit.into(), &judgement.pins)?;
         outside
             .out
             .write_all(&judgement.stream)
@@ -35,8 +35,8 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
 }
 
 /// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one.
-fn refuse_empty(stream: &[u8]) -> Result<(), Stop> {
-    if !input::is_empty(stream) {
+fn refuse_empty(input: &Input) -> Result<(), Stop> {
+    if !input.is_empty() {
         return Ok(());
     }
     Err(Stop::usage(anyhow!(
@@ -47,12 +47,19 @@ fn refuse_empty(stream: &[u8]) -> Result<(), Stop> {
 
 /// Puts the report where the host's user can read it: standard error, the files that were asked for, the well-known
 /// place, and past a host that throws standard error away.
-fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mut Outside<'_>) -> Result<(), Stop> {
-    let outputs: &[Output] = if setup.outputs.is_empty() { &[Output::HUMAN] } else { &setup.outputs };
+fn say(
+    outputs: &[Output],
+    session: &Session,
+    report: &Report,
+    seen: &Seen,
+    colour: Colour,
+    outside: &mut Outside<'_>,
+) -> Result<(), Stop> {
+    let outputs: &[Output] = if outputs.is_empty() { &[Output::HUMAN] } else { outputs };
     let paint = run::paint(colour, outside.err_is_terminal);
     let mut text = Vec::new();
     human::write(report, human::Paint(false), &mut text).map_err(Stop::internal)?;
-    if let Some(path) = say::report_path(&setup.env) {
+    if let Some(path) = say::report_path(&session.env) {
         let bytes = serde_json::to_vec_pretty(report).map_err(Stop::internal)?;
         if let Err(error) = say::write_report(&path, &bytes) {
             // The well-known place is a service; that it is out of reach changes no decision.
@@ -66,32 +73,6 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mu
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };
         // Wherever it went, standard error and the report file have it too.
         let _: say::Spoken = say::past_host(&String::from_utf8_lossy(&text), seen.world.host.kind, &places);
-    }
-    Ok(())
-}
-
-/// Records the pins of an allowed run, before anything goes out: a value that is used is a value that is kept.
-fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Result<(), Stop> {
-    let writes = match wish {
-        Commit::Always => true,
-        Commit::Never => false,
-        Commit::Auto => !seen.world.host.writes_nothing,
-    };
-    if !writes || judgement.pins.is_empty() {
-        return Ok(());
-    }
-    if let Some(store) = setup.pin_file() {
-        store.update(|book| book.record(&judgement.pins)).map_err(Stop::undecided)?;
-    } else if let Some(store) = &setup.policy.pins.store {
-        let name = store.strip_prefix("configmap/").unwrap_or(store);
-        let cluster = seen.cluster.as_ref().ok_or_else(|| {
-            Stop::undecided(anyhow!(
-                "pins cannot be recorded in {store} without a cluster; use pins.file, or --live cluster"
-            ))
-        })?;
-        let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
-        let store = crate::pin::ConfigMapStore::new(cluster.client().clone(), namespace, name);
-        run::runtime()?.block_on(store.update(|book| book.record(&judgement.pins))).map_err(Stop::undecided)?;
     }
     Ok(())
 }

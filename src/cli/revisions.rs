@@ -12,8 +12,9 @@ use clap::Args;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Stop, input, run};
+use super::Stop;
 use crate::policy;
+use crate::session::{self, is_empty};
 
 /// Name of the file that the base is rendered to.
 const BASE: &str = "base.yaml";
@@ -101,7 +102,7 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
         true => output(command, &old_folder, base)?.into(),
         false => Arc::from([]),
     };
-    let live = if !input::is_empty(&bytes) {
+    let live = if !is_empty(&bytes) {
         let live = worktrees.folder.path().join(BASE);
         std::fs::write(&live, &bytes).with_context(|| format!("cannot write {}", live.display()))?;
         live
@@ -112,7 +113,7 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
         bail!("the command of --render prints no object in {base}; where the chart is new, say --new-chart");
     };
     let stream: Arc<[u8]> = output(command, &head_folder, head)?.into();
-    if input::is_empty(&stream) {
+    if is_empty(&stream) {
         bail!(
             "the command of --render prints no object in {head}; to ask what removing it all would do, plan a stream of its own"
         );
@@ -180,7 +181,7 @@ fn output(command: &str, folder: &Path, revision: &str) -> anyhow::Result<Vec<u8
     }
     let mut child = shell(command);
     child.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
-    let runtime = run::runtime().map_err(|stop| stop.error)?;
+    let runtime = session::runtime().map_err(|stop| stop.error)?;
     let output = runtime.block_on(async {
         let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {

@@ -1,33 +1,16 @@
-//! What every judging command does before and after the judgement: options, policy, the one read, the reports.
+//! From the words of a command line to the options of a session, and to where reports go.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, ensure};
-use jiff::Timestamp;
+use anyhow::Context as _;
 
+use super::Stop;
 use super::args::{Colour, CommonArgs};
-use super::input::Input;
-use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop, packs};
-use crate::host::{self, Detected, Signs, Told, parent};
-use crate::late::{self, Reach};
-use crate::object::Stream;
-use crate::pin::{FileStore, Pin};
-use crate::pipeline::Question;
-use crate::policy::{self, Loaded, Policy};
-use crate::report::{PolicyReport, human};
-use crate::rules;
-use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
-use crate::world::{Base, BaseKind, LiveKind, Provider, SourceReading, Unread, World, files, snapshot};
-
-/// The environment as text; a variable that is not text is not there.
-pub(super) fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?))).collect()
-}
+use crate::host::Told;
+use crate::policy;
+use crate::report::human;
+use crate::session::{BaseFrom, Live, Options};
 
 /// Whether a stream is painted.
 pub(super) fn paint(colour: Colour, terminal: bool) -> human::Paint {
@@ -38,401 +21,37 @@ pub(super) fn paint(colour: Colour, terminal: bool) -> human::Paint {
     })
 }
 
-/// Which policy is in force where none is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Untold {
-    /// Look upward for rollgate.yaml, else the safe defaults.
-    Look,
-    /// Refuse: a post-renderer must not change its mind with the folder that it is run from.
-    Refuse,
-}
-
-/// Options, read and checked.
-#[derive(Debug)]
-pub(super) struct Setup {
-    pub(super) outputs: Vec<Output>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) policy: Policy,
-    pub(super) policy_report: PolicyReport,
-    policy_folder: PathBuf,
-    providers: BTreeMap<String, Provider>,
-    feature_gates: BTreeMap<String, bool>,
-    now: Timestamp,
-    deadline: Duration,
-    max_age: Duration,
-    pub(super) wait: Option<Duration>,
-}
-
-impl Setup {
-    /// Reads the options and the policy.
-    pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
-        let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
-        packs::add(&args.pack, &mut policy, &mut policy_report)?;
-        let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
-        let duration = |text: &str, option: &str| {
-            policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
-        };
-        Ok(Self {
-            outputs: outputs.map_err(Stop::usage)?,
-            env: environment(),
-            policy,
-            policy_report,
-            policy_folder,
-            providers: providers(&args.provider).map_err(Stop::usage)?,
-            feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
-            now: args.now.unwrap_or_else(Timestamp::now),
-            deadline: duration(&args.deadline, "--deadline")?,
-            max_age: duration(&args.max_age, "--max-age")?,
-            wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
-        })
-    }
-
-    /// The store of the pins, where the policy names a file.
-    pub(super) fn pin_file(&self) -> Option<FileStore> {
-        Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
-    }
-
-    fn question(&self, input: &Input, reach: Reach) -> Question {
-        let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
-        Question { stream, files, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
-    }
-}
-
-/// The policy in force, how the report calls it, and the folder that its files start from.
-pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
-    let here = PathBuf::from(".");
-    let built_in = || {
-        let report = PolicyReport { source: "built-in".to_owned(), digest: policy::digest(b"") };
-        (Policy::default(), report, here.clone())
-    };
-    let file = match (told, untold) {
-        (Some("none"), _) => return Ok(built_in()),
-        (Some(file), _) => PathBuf::from(file),
-        (None, Untold::Look) => match policy::find(&here) {
-            Some(file) => file,
-            None => return Ok(built_in()),
-        },
-        (None, Untold::Refuse) => {
-            return Err(Stop::usage(anyhow!(
-                "no policy was told; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
-            )));
-        }
-    };
-    let loaded = Loaded::from_file(&file).map_err(Stop::usage)?;
-    let report = PolicyReport { source: file.display().to_string(), digest: loaded.digest.clone() };
-    let folder = loaded.folder().to_owned();
-    Ok((loaded.policy, report, folder))
-}
-
-fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
-    told.iter()
-        .map(|text| {
-            let (name, version) =
-                text.split_once('=').with_context(|| format!("--provider {text}: write NAME=VERSION"))?;
-            let names = || rules::NEWEST.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-            ensure!(rules::is_known(name), "--provider {text}: nothing is known about {name}; known are {}", names());
-            semver::Version::parse(version.trim_start_matches('v'))
-                .with_context(|| format!("--provider {text}: {version} is no version such as v1.11.3"))?;
-            Ok((name.to_owned(), Provider { version: version.to_owned(), evidence: "told".to_owned() }))
-        })
-        .collect()
-}
-
-fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
-    told.iter()
-        .map(|text| {
-            let (name, on) = text.split_once('=').with_context(|| format!("--feature-gate {text}: write NAME=true"))?;
-            let on = on.parse().with_context(|| format!("--feature-gate {text}: {on} is neither true nor false"))?;
-            Ok((name.to_owned(), on))
-        })
-        .collect()
-}
-
-/// What one read gave, ready to be judged.
-pub(super) struct Seen {
-    pub(super) question: Question,
-    pub(super) world: World,
-    pub(super) detected: Detected,
-    /// The cluster, where it answered.
-    pub(super) cluster: Option<cluster::Cluster>,
-    /// What a person should know.
-    pub(super) warnings: Vec<String>,
-    /// Kinds and requests, for `--explain-reads`.
-    pub(super) reads: Vec<String>,
-    /// Whether readings and pins were recorded with the World.
-    recorded: bool,
-}
-
-impl Seen {
-    /// Asks the API server about the writes of the host, and puts its answers into the World.
-    pub(super) fn ask(&mut self, writes: Vec<host::Write>, setup: &Setup) -> Result<(), Stop> {
-        // A cluster that was not reached is a doubt already.
-        let Some(cluster) = &self.cluster else { return Ok(()) };
-        let (answers, unread) = runtime()?.block_on(cluster.dry_run(writes, setup.deadline));
-        self.world.answers = Some(answers);
-        self.world.unread.extend(unread);
-        Ok(())
-    }
-}
-
-/// Everything that one look needs.
-pub(super) struct Look<'a> {
-    pub(super) setup: &'a Setup,
-    pub(super) args: &'a CommonArgs,
-    /// The stream.
-    pub(super) input: &'a Input,
-    /// Whether the stream came on the standard input of a post-renderer.
-    pub(super) piped: bool,
-}
-
-impl Look<'_> {
-    /// Who writes.
-    fn detect(&self) -> Detected {
-        let args = self.args;
-        let told = Told {
+/// What the common options say.
+pub(super) fn options(args: &CommonArgs) -> Result<Options, Stop> {
+    Ok(Options {
+        policy: args.policy.clone(),
+        packs: args.pack.clone(),
+        live: Live::of(&args.live),
+        base: BaseFrom::of(args.base.as_deref()),
+        told: Told {
             kind: args.host,
             release: args.release.clone(),
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
             method: args.method,
-        };
-        let parents = parent::chain(Path::new("/proc"), std::process::id());
-        host::detect(&Signs {
-            stdin: self.piped.then_some(&*self.input.bytes),
-            env: &self.setup.env,
-            parents: &parents,
-            told: &told,
-        })
-    }
-
-    /// Reads everything that the judgement needs, once the late values are there or their time is up.
-    pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-        let names = late::needed(&self.input.bytes, &self.setup.policy);
-        let asked = self.asked(&names)?;
-        let seen = self.look(&asked, outside)?;
-        let waited = match &seen.cluster {
-            Some(cluster) => self.pending(&names, &seen.world, cluster).wait(outside)?,
-            None => false,
-        };
-        // What was read before the wait may be minutes old.
-        if waited { self.look(&asked, outside) } else { Ok(seen) }
-    }
-
-    /// The late values whose sources are read: beside those that the stream needs all others, where it holds objects that are
-    /// compared. Whether their values stand in it shows whether their placeholders are still the chart's.
-    fn asked(&self, needed: &BTreeSet<String>) -> Result<BTreeSet<String>, Stop> {
-        let all = &self.setup.policy.late_values;
-        if all.iter().all(|value| needed.contains(&value.name) || value.placeholders.is_empty()) {
-            return Ok(needed.clone());
-        }
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        let compared = rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key));
-        let names =
-            all.iter().filter(|value| needed.contains(&value.name) || compared && !value.placeholders.is_empty());
-        Ok(names.map(|value| value.name.clone()).collect())
-    }
-
-    /// What there is to wait for. Only a post-renderer waits as the policy says; a person who plans says so.
-    fn pending<'p>(
-        &'p self,
-        names: &'p BTreeSet<String>,
-        world: &'p World,
-        cluster: &'p cluster::Cluster,
-    ) -> Pending<'p> {
-        let setup = self.setup;
-        Pending {
-            policy: &setup.policy,
-            folder: &setup.policy_folder,
-            env: &setup.env,
-            names,
-            world,
-            cluster,
-            deadline: setup.deadline,
-            told: setup.wait.or_else(|| (!self.piped).then_some(Duration::ZERO)),
-        }
-    }
-
-    /// Reads once.
-    fn look(&self, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-        let setup = self.setup;
-        let detected = self.detect();
-        let mut seen = match self.args.live.as_str() {
-            "cluster" if self.needs_nothing(&detected, names)? => self.offline(detected, names, None)?,
-            "cluster" => self.online(detected, names, outside)?,
-            "none" => self.offline(detected, names, None)?,
-            path => self.offline(detected, names, Some(Path::new(path)))?,
-        };
-        if !seen.recorded {
-            self.local(names, &mut seen.world)?;
-        }
-        seen.world.providers.extend(setup.providers.clone());
-        seen.world.feature_gates.extend(setup.feature_gates.clone());
-        Ok(seen)
-    }
-
-    /// What this machine knows of late values and pins.
-    fn local(&self, names: &BTreeSet<String>, world: &mut World) -> Result<(), Stop> {
-        let setup = self.setup;
-        world.readings.extend(late::local(&setup.policy, names, &setup.policy_folder, &setup.env));
-        world.readings.sort_by_key(|reading| reading.place);
-        if let Some(store) = setup.pin_file() {
-            let book = store.read().map_err(Stop::undecided)?;
-            world.pins.extend_from_slice(book.pins());
-        }
-        Ok(())
-    }
-
-    /// Whether there is nothing to ask a cluster for: no object that is compared, no late value, and no release whose
-    /// last manifest may hold objects that this stream lacks.
-    fn needs_nothing(&self, detected: &Detected, names: &BTreeSet<String>) -> Result<bool, Stop> {
-        if !names.is_empty() || detected.host.release.is_some() || self.args.base.is_some() {
-            return Ok(false);
-        }
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        Ok(!rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key)))
-    }
-
-    /// The base that was told; `None` where it is to be found out.
-    fn base(&self, detected: &Detected) -> Result<Option<Base>, Stop> {
-        match self.args.base.as_deref() {
-            None | Some("release") => Ok(None),
-            Some("none") => Ok(Some(Base { kind: BaseKind::Unknown, ..Base::default() })),
-            Some(path) => {
-                let world = files::load(Path::new(path), &detected.host, self.setup.now).map_err(Stop::usage)?;
-                Ok(Some(Base { kind: BaseKind::File, objects: world.live }))
-            }
-        }
-    }
-
-    fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
-        let setup = self.setup;
-        let (mut world, key, redact) = match path {
-            Some(path) => {
-                let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key, opened.redact)
-            }
-            None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
-        };
-        let mut warnings = detected.warnings.clone();
-        if let Some(key) = &key {
-            let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
-            warnings.extend(files::stale(&world, setup.now, setup.max_age));
-        }
-        if setup.now != world.now && self.args.now.is_some() {
-            world.now = setup.now;
-        }
-        if let Some(base) = self.base(&detected)? {
-            world.base = base;
-        }
-        if key.is_none() {
-            let namespace = detected.host.namespace.as_deref();
-            world.readings = late::within(&setup.policy, names, namespace, &world.live);
-        }
-        let reach = match world.source.kind {
-            LiveKind::Cluster => Reach::Cluster,
-            // What a post-renderer prints is written: nothing in it may be a mere symbol.
-            _ if self.piped => Reach::Files,
-            _ => Reach::Plan,
-        };
-        let question = setup.question(self.input, reach);
-        let (reads, recorded) = (Vec::new(), key.is_some());
-        Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
-    }
-
-    fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-        let setup = self.setup;
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        let online = Online {
-            rendered: &rendered.objects,
-            policy: &setup.policy,
-            late: names,
-            base: self.base(&detected)?,
-            detected: detected.clone(),
-            env: &setup.env,
-            storage_namespace: self.args.storage_namespace.as_deref(),
-            deadline: setup.deadline,
-            now: setup.now,
-        };
-        let runtime = runtime()?;
-        let mut progress = std::io::stderr();
-        let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
-        let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
-        world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
-        world.pins = pins_of(pins, &mut world.unread);
-        let question = setup.question(self.input, Reach::Cluster);
-        let mut all = detected.warnings.clone();
-        all.extend(warnings);
-        let mut reads = plan.lines();
-        reads.push(format!("read in {requests} requests and {bytes} bytes: {} objects", world.live.len()));
-        let (warnings, recorded) = (all, false);
-        Ok(Seen { question, world, detected, cluster, warnings, reads, recorded })
-    }
-
-    /// A stream that Kubernetes would refuse.
-    pub(super) fn unreadable(&self, error: &dyn std::fmt::Display) -> Stop {
-        Stop::usage(anyhow!("{error}"))
-    }
-}
-
-/// The answers of the cluster as readings.
-fn readings(
-    policy: &Policy,
-    names: &BTreeSet<String>,
-    namespace: Option<&str>,
-    sources: &[SourceObject],
-) -> Vec<SourceReading> {
-    late::wanted(policy, names, namespace)
-        .iter()
-        .map(|wanted| {
-            let source = sources.iter().find(|one| one.value == wanted.value.name && one.place == wanted.place);
-            match source.map(|source| &source.answer) {
-                Some(Answer::Found(value)) => late::reading(wanted, Ok(Some(value))),
-                Some(Answer::Absent) => late::reading(wanted, Ok(None)),
-                Some(Answer::Unread(unread)) => {
-                    late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy)))
-                }
-                None => late::reading(wanted, Err("it was not read".to_owned())),
-            }
-        })
-        .collect()
-}
-
-/// The pins of a ConfigMap store; one that could not be read is a doubt.
-fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
-    match answer {
-        None | Some(Answer::Absent) => Vec::new(),
-        Some(Answer::Unread(why)) => {
-            unread.push(why);
-            Vec::new()
-        }
-        Some(Answer::Found(map)) => match crate::pin::configmap::from_object(&map) {
-            Ok(book) => book.pins().to_vec(),
-            Err(error) => {
-                unread.push(Unread {
-                    what: "the pins".to_owned(),
-                    why: error.to_string(),
-                    remedy: "mend the ConfigMap, or take the broken key out".to_owned(),
-                    keys: Vec::new(),
-                });
-                Vec::new()
-            }
         },
-    }
+        storage_namespace: args.storage_namespace.clone(),
+        providers: args.provider.clone(),
+        feature_gates: args.feature_gate.clone(),
+        now: args.now,
+        deadline: duration(&args.deadline, "--deadline")?,
+        max_age: duration(&args.max_age, "--max-age")?,
+        wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
+    })
 }
 
-/// The one runtime of the process: a client dies with the runtime that it was made on, and both ends use the same client.
-pub(super) fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
-    static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
-    if let Some(runtime) = RUNTIME.get() {
-        return Ok(runtime);
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .map_err(Stop::internal)?;
-    Ok(RUNTIME.get_or_init(|| runtime))
+/// Where the reports go.
+pub(super) fn outputs(args: &CommonArgs) -> Result<Vec<Output>, Stop> {
+    let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
+    outputs.map_err(Stop::usage)
+}
+
+/// A length of time that an option names.
+pub(super) fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
+    policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
 }

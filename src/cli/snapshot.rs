@@ -6,11 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 
 use super::args::SnapshotArgs;
-use super::input::Input;
-use super::run::{Look, Setup, Untold};
-use super::{Outside, Stop};
+use super::{Outside, Stop, run};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::session::{Input, Look, Session, Untold};
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -19,12 +18,12 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [file] => Some(file.clone()),
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
-    let setup = Setup::new(&args.common, Untold::Look)?;
+    let session = Session::open(run::options(&args.common)?, Untold::Look(Path::new(".")))?;
     let input = Input::read(&args.files)?;
-    let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
+    let look = Look { session: &session, input: &input, piped: false };
+    let seen = look.read(&mut outside.screen()).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
-    let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
+    let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &session.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
         serde_json::to_writer(&mut out, &saved)?;

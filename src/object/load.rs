@@ -146,17 +146,17 @@ impl Inventory {
     }
 
     /// The objects of a kind, of whatever group.
-    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> {
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.of_kind(&self.objects, kind))
     }
 
     /// The objects with a name, of whatever kind.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> {
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.named(&self.objects, name))
     }
 
     /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
-    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> {
+    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.owned_by(&self.objects, kind, name))
     }
 
@@ -166,7 +166,7 @@ impl Inventory {
     }
 
     /// The Machines with the label of a cluster, in whatever namespace.
-    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> {
+    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.of_cluster(&self.objects, cluster))
     }
 
@@ -226,8 +226,11 @@ impl Inventory {
     }
 
     /// The objects that the account gives; none where none is kept.
-    pub fn linked<'o>(&'o self, of: impl FnOnce(&'o Links) -> &'o [usize]) -> impl Iterator<Item = &'o Object> {
-        self.at(self.links.as_ref().map(of).unwrap_or_default())
+    pub fn linked<'o>(
+        &'o self,
+        of: impl FnOnce(&'o Links) -> &'o [usize],
+    ) -> Box<dyn Iterator<Item = &'o Object> + 'o> {
+        Box::new(self.at(self.links.as_ref().map(of).unwrap_or_default()))
     }
 
     fn note(&mut self, object: &Object, event: Event) {

@@ -132,19 +132,19 @@ impl View for InMemory<'_> {
 
 impl Links for Inventory {
     fn referrers(&self, kind: &str, name: &str) -> Objects<'_> {
-        Box::new(self.linked(|links| links.referrers(kind, name)))
+        self.linked(|links| links.referrers(kind, name))
     }
 
     fn clusters_naming(&self, kind: &str, name: &str) -> Objects<'_> {
-        Box::new(self.linked(|links| links.clusters_naming(kind, name)))
+        self.linked(|links| links.clusters_naming(kind, name))
     }
 
     fn owners_of(&self, cluster: &str) -> Objects<'_> {
-        Box::new(self.linked(|links| links.owners_of(cluster)))
+        self.linked(|links| links.owners_of(cluster))
     }
 
     fn members_of(&self, class: &str) -> Objects<'_> {
-        Box::new(self.linked(|links| links.members_of(class)))
+        self.linked(|links| links.members_of(class))
     }
 }
 

@@ -5,18 +5,19 @@ mod input;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::args::Commit;
-use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop};
+use super::known::KnownArgs;
+use super::{Outside, Stop, run};
 use crate::exit::Exit;
 use crate::late::template::{self, Rendered};
 use crate::late::{self, Settled};
 use crate::policy::{self, Policy};
+use crate::session::{LateValues, Untold, in_force};
 use crate::verdict;
 use input::{Call, Input};
 
@@ -67,14 +68,14 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
     let needs_policy = inputs.iter().any(|input| input.template);
     let (policy, folder) = policy(&args, needs_policy)?;
-    let mut known = Known::new(&args.known, &policy, &folder)?;
-    known.wait_for(args.wait.as_deref())?;
+    let mut known = LateValues::new(&args.known.options()?, &policy, &folder)?;
+    known.wait_for(args.wait.as_deref().map(|text| run::duration(text, "--wait")).transpose()?);
     let mut settled = BTreeMap::new();
     let texts = loop {
         match render_all(&inputs, &policy, &known, &settled)? {
             Ok(texts) => break texts,
             Err(names) => {
-                let found = known.settle(&names, outside)?;
+                let found = known.settle(&names, &mut outside.screen())?;
                 let reasons: Vec<_> = found.iter().filter_map(|one| one.reason.clone()).collect();
                 let exit = verdict::exit(verdict::decide(&reasons));
                 say(&found, outside);
@@ -91,7 +92,7 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     };
     refuse_placeholders(&text, &policy)?;
     // What is used is kept: the pins are durable before anybody can read the values.
-    known.commit(args.commit, settled.values())?;
+    known.commit(args.commit.into(), settled.values())?;
     let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
     written.context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
@@ -111,7 +112,7 @@ fn refuse_placeholders(text: &str, policy: &Policy) -> Result<(), Stop> {
 fn render_all(
     inputs: &[Input],
     policy: &Policy,
-    known: &Known<'_>,
+    known: &LateValues<'_>,
     settled: &BTreeMap<String, Settled>,
 ) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
     let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
@@ -149,16 +150,15 @@ fn say(found: &[Settled], outside: &mut Outside<'_>) {
 fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, PathBuf), Stop> {
     // A getter runs wherever Helm was started: the policy stands by the values.
     let near = if args.getter { args.files.first().and_then(|file| file.parent()) } else { None };
-    match known::policy(&args.known, near)? {
-        Some(loaded) => {
-            let folder = loaded.folder().to_owned();
-            Ok((loaded.policy, folder))
-        }
-        None if needed => Err(Stop::usage(anyhow!(
+    let near = near.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let found = in_force(args.known.policy.as_deref(), Untold::Look(near))?;
+    match found.file().is_some() {
+        true => Ok((found.policy, found.folder)),
+        false if needed => Err(Stop::usage(anyhow!(
             "a values template asks for late values, and no policy says where they come from; \
              give --policy FILE, or write a {} above the values",
             policy::FILE_NAME
         ))),
-        None => Ok((Policy::default(), PathBuf::from("."))),
+        false => Ok((found.policy, found.folder)),
     }
 }
