@@ -47,6 +47,7 @@ fn judge(
     if outputs.is_empty() {
         outputs.push(Output::HUMAN);
     }
+    input.refuse_empty()?;
     let look = Look { session: &session, input, piped: false };
     let mut seen = look.read(&mut outside.screen()).map_err(|stop| stop.about(input))?;
     if let Some(revisions) = revisions {

@@ -20,6 +20,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     };
     let session = Session::open(run::options(&args.common)?, Untold::Look(Path::new(".")))?;
     let input = Input::read(&args.files)?;
+    input.refuse_empty()?;
     let look = Look { session: &session, input: &input, piped: false };
     let seen = look.read(&mut outside.screen()).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();

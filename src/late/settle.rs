@@ -122,7 +122,7 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
     };
     let mut settled = match pin {
         Some(pin) => against_pin(policy, value, pin, &found, evidence),
-        None => from_source(value, &found, evidence),
+        None => from_source(policy, value, &found, evidence),
     };
     settled.secrets = evidence
         .readings
@@ -153,8 +153,7 @@ pub(super) fn with_live(
         let places =
             if held.places == 1 { "its place".to_owned() } else { format!("all {} places of it", held.places) };
         reason.message = format!("{}; live holds {text} in {places}", reason.message);
-        reason.next =
-            Some(format!("wait for it (--wait 10m), or rollgate pin set {} {text} --reason TEXT", value.name));
+        reason.next = Some(or_pin("wait for it (--wait 10m)", policy, value, text));
     }
     settled
 }
@@ -233,7 +232,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>,
         && !pin.secret
     {
         let message = format!("late value {}: the pinned value {:?} {why}", value.name, pin.value);
-        let next = format!("correct its type in the policy, or rollgate pin set {} VALUE --reason TEXT", value.name);
+        let next = or_pin("correct its type in the policy", policy, value, "VALUE");
         let reason = reason(LATE, Decision::Undecided, message, Some(next));
         return Settled { reason: Some(reason), ..blank(value, LateState::Invalid, "pin") };
     }
@@ -246,7 +245,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found<'_>,
             ..blank(value, LateState::Pinned, &reading.source)
         },
         Found::Value(reading, text) => differs(value, pin, reading, text),
-        _ if pinned.is_none() => Settled { secret: true, ..from_source(value, found, evidence) },
+        _ if pinned.is_none() => Settled { secret: true, ..from_source(policy, value, found, evidence) },
         Found::Nothing(lacks) => Settled {
             value: pinned,
             warning: (!evidence.reach.is_offline())
@@ -293,7 +292,7 @@ fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str) ->
 }
 
 /// A value without a pin is what its source says.
-fn from_source(value: &LateValue, found: &Found<'_>, evidence: Evidence<'_>) -> Settled {
+fn from_source(policy: &Policy, value: &LateValue, found: &Found<'_>, evidence: Evidence<'_>) -> Settled {
     let name = &value.name;
     let first = value.from.first().map(|from| describe(from, evidence.namespace).0).unwrap_or_default();
     match found {
@@ -308,7 +307,7 @@ fn from_source(value: &LateValue, found: &Found<'_>, evidence: Evidence<'_>) -> 
         }
         Found::Nothing(lacks) => {
             let message = format!("late value {name} is not known yet: {}", lacks.join("; "));
-            let next = format!("wait for it (--wait 10m), or rollgate pin set {name} VALUE --reason TEXT");
+            let next = or_pin("wait for it (--wait 10m)", policy, value, "VALUE");
             let reason = reason(LATE, Decision::Undecided, message, Some(next));
             Settled { reason: Some(reason), ..blank(value, LateState::Missing, &first) }
         }
@@ -329,6 +328,15 @@ fn from_source(value: &LateValue, found: &Found<'_>, evidence: Evidence<'_>) -> 
                 ..blank(value, LateState::Invalid, &reading.source)
             }
         }
+    }
+}
+
+/// What to do, with the command that pins a value by hand where that is kept and used.
+fn or_pin(first: &str, policy: &Policy, value: &LateValue, text: &str) -> String {
+    let kept = policy.pins.file.is_some() || policy.pins.store.is_some();
+    match kept && value.pin == PinMode::Once {
+        true => format!("{first}, or rollgate pin set {} {text} --reason TEXT", value.name),
+        false => first.to_owned(),
     }
 }
 

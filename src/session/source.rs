@@ -31,13 +31,12 @@ impl Input {
         Self { bytes, name: name.into(), files: Files::default() }
     }
 
-    /// Reads some files as one stream; standard input for `-`, and where none is named. A stream without an object is a render
-    /// that failed.
+    /// Reads some files as one stream; standard input for `-`, and where none is named.
     ///
     /// # Errors
-    /// When one cannot be read, or all of them hold nothing.
+    /// When one cannot be read.
     pub fn read(files: &[PathBuf]) -> Result<Self, Stop> {
-        let input = match files {
+        Ok(match files {
             [] | [_] => Self::one(files.first().map(PathBuf::as_path))?,
             _ => {
                 let part = |file: &PathBuf| match file.as_os_str() == "-" {
@@ -47,11 +46,18 @@ impl Input {
                 let (files, bytes) = Files::joined(files.iter().map(part).collect::<Result<_, Stop>>()?);
                 Self { files, ..Self::unnamed("", bytes) }
             }
-        };
-        if is_empty(&input.bytes) {
+        })
+    }
+
+    /// A stream without an object is a render that failed, and nothing could go wrong in it.
+    ///
+    /// # Errors
+    /// Where nothing stands in it.
+    pub fn refuse_empty(&self) -> Result<(), Stop> {
+        if is_empty(&self.bytes) {
             return Err(Stop::usage(anyhow!("the stream holds no object; did the command that renders it fail?")));
         }
-        Ok(input)
+        Ok(())
     }
 
     /// Reads a file, or standard input for `-` and nothing, whatever stands in it.

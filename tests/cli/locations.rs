@@ -43,8 +43,8 @@ fn several_files_keep_their_names_and_lines() {
     assert_eq!(
         locations(&report),
         [
-            ("md".to_owned(), at("a.yaml", 11, "demo/templates/workers.yaml")),
-            ("other".to_owned(), at("b.yaml", 13, "demo/templates/other.yaml")),
+            ("md".to_owned(), at("a.yaml", 12, "demo/templates/workers.yaml")),
+            ("other".to_owned(), at("b.yaml", 14, "demo/templates/other.yaml")),
         ]
     );
     let objects: Vec<&Value> =
@@ -57,7 +57,7 @@ fn a_stream_from_a_pipe_has_lines_and_templates_and_no_file() {
     let program = program();
     let stdin = std::fs::read_to_string(program.home().join("a.yaml")).expect("a.yaml");
     let report = report(&program, &["-"], &stdin);
-    assert_eq!(locations(&report)[0].1, json!({"line": 11, "column": 7, "template": "demo/templates/workers.yaml"}));
+    assert_eq!(locations(&report)[0].1, json!({"line": 12, "column": 7, "template": "demo/templates/workers.yaml"}));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn people_read_file_and_line() {
     let program = program();
     let ran = program.run(&["plan", "a.yaml", "b.yaml", "--live", "old.yaml"], b"");
     assert!(ran.stdout.contains("other  rollout, b.yaml:5, from demo/templates/other.yaml"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("spec.template.spec.version  rollout, line 13"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("spec.template.spec.version  rollout, line 14"), "{}", ran.stdout);
 }
 
 #[test]
