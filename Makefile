@@ -2,6 +2,7 @@
 # make e2e     build them, then run the tests against a real management cluster on this machine
 # make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
 #              (20 minutes; make e2e does the quick ones of the first)
+# make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
@@ -10,7 +11,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts oracle
+.PHONY: help bench e2e forecasts hunt oracle
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -23,6 +24,10 @@ e2e: bench
 
 forecasts: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --features forecasts --test e2e -- --nocapture forecasts what_a_host_writes
+
+hunt: bench
+	ROLLGATE_HUNT_MINUTES="$(or $(MINUTES),30)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" ROLLGATE_HUNT_LANES="$(or $(LANES),8)" \
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture
 
 oracle:
 	tests/oracle/record.sh $(ORACLE)

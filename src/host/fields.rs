@@ -75,7 +75,7 @@ impl Step {
 }
 
 /// A value as JSON with sorted keys, so that equal values are equal texts.
-pub(super) fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let sorted: BTreeMap<&String, String> = map.iter().map(|(key, value)| (key, canonical(value))).collect();

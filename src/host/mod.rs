@@ -41,5 +41,6 @@ mod tests;
 pub use answered::{Agreement, Answered};
 pub use ask::{Request, Said, ServerAnswer, Verb, Write};
 pub use detect::{Detected, Driver, Reach, ReleaseName, Signs, Told, detect};
+pub(crate) use fields::canonical;
 pub use model::{Host, HostKind};
 pub use predict::{Prediction, predict, writes};

@@ -147,7 +147,7 @@ impl Run<'_> {
         let keys: Vec<Key> = self.sorted.doubles.iter().map(|key| (*key).clone()).collect();
         for key in keys {
             let all: Vec<&Object> = self.rendered.objects().iter().filter(|object| object.key == key).collect();
-            let same = all.windows(2).all(|two| stream::same_text(two[0], two[1]));
+            let same = all.windows(2).all(|two| stream::same_content(two[0], two[1]));
             if same || self.was_repeated_before(&key, &all) {
                 self.out.warnings.push(format!("{key} stands in the stream more than once; the last one wins"));
                 continue;
@@ -161,7 +161,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the last manifest repeats a key with the very same texts, so that a patch between the two is empty but for
+    /// Whether the last manifest repeats a key with the very same content, so that a patch between the two is empty but for
     /// what the first and the last of them differ in already.
     fn was_repeated_before(&self, key: &Key, all: &[&Object]) -> bool {
         let last = match self.way {
@@ -170,6 +170,6 @@ impl Run<'_> {
             Some(_) => return false,
         };
         let before: Vec<&Object> = last.objects().iter().filter(|object| object.key == *key).collect();
-        before.len() == all.len() && before.iter().zip(all).all(|(before, now)| stream::same_text(before, now))
+        before.len() == all.len() && before.iter().zip(all).all(|(before, now)| stream::same_content(before, now))
     }
 }

@@ -168,6 +168,11 @@ pub(super) fn recreates(hook: &Value, host: Option<HostKind>) -> bool {
     runs && deletes
 }
 
+/// Whether two objects say the same, however it is spelled.
+pub(super) fn same_content(one: &Object, other: &Object) -> bool {
+    same_text(one, other) || one.value().ok().zip(other.value().ok()).is_some_and(|(one, other)| one == other)
+}
+
 /// Whether two objects are texts with the same bytes; white space around them does not count.
 pub(super) fn same_text(one: &Object, other: &Object) -> bool {
     match (&one.body, &other.body) {

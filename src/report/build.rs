@@ -6,6 +6,7 @@ use super::{
     ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
 };
 use crate::compare::{Action, Change, Pair};
+use crate::host::canonical;
 use crate::judge::Classified;
 use crate::model::effect::Effect;
 use crate::verdict;
@@ -117,7 +118,8 @@ pub fn digest(pairs: &[Pair]) -> String {
             lines.push(format!("{}\tdelete", pair.key));
         }
         for change in pair.changes.iter().filter(|change| change.effect > Effect::None) {
-            let side = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
+            // The order of keys says nothing, and hosts and charts print it as they like.
+            let side = |value: &Option<serde_json::Value>| value.as_ref().map(canonical).unwrap_or_default();
             lines.push(format!("{}\t{}\t{}\t{}", pair.key, change.path, side(&change.before), side(&change.after)));
         }
     }

@@ -102,7 +102,8 @@ impl Api {
         lists
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Result<Value, kube::Error> {
+    /// Sends a request; the server's refusal is an error.
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Result<Value, kube::Error> {
         let mut request = http::Request::builder().method(method).uri(path);
         let mut bytes = Vec::new();
         if let Some((content_type, object)) = body {

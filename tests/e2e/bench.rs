@@ -67,7 +67,8 @@ fn find_bin() -> Result<PathBuf, String> {
     ])
 }
 
-fn start(bin: PathBuf, name: &str, options: &[&str]) -> Bench {
+/// Starts a bench in a folder of its own.
+pub(crate) fn start(bin: PathBuf, name: &str, options: &[&str]) -> Bench {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     remove_older_runs(&out);
     let Started { kubeconfig, process } = starter::start(&bin, &out, options);
@@ -81,7 +82,7 @@ fn remove_older_runs(out: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
-        let Some(pid) = name.strip_prefix("bench-").or_else(|| name.strip_prefix("api-")) else { continue };
+        let Some(pid) = ["bench-", "api-", "hunt-"].iter().find_map(|mine| name.strip_prefix(mine)) else { continue };
         if !Path::new("/proc").join(pid).exists() {
             // What cannot be removed now is removed by the next run.
             drop(fs::remove_dir_all(entry.path()));

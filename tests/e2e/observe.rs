@@ -22,7 +22,7 @@ const OF_MACHINES: [(&str, &str); 4] = [
 ];
 
 /// Where the objects lie that own Machines.
-const OWNERS: [(&str, &str); 6] = [
+pub(crate) const OWNERS: [(&str, &str); 6] = [
     (CAPI, "clusters"),
     (CAPI, "machinedeployments"),
     (CAPI, "machinesets"),
@@ -64,13 +64,16 @@ impl Observation {
 impl Sight {
     /// Looks at a namespace.
     pub(crate) fn of(space: &Space) -> Self {
-        let mut objects = BTreeMap::new();
+        let mut sight = Self::default();
         for (group_version, resource) in OF_MACHINES.into_iter().chain(OWNERS) {
-            for object in space.list(group_version, resource) {
-                objects.insert((resource, text(&object["metadata"]["uid"])), object);
-            }
+            space.list(group_version, resource).into_iter().for_each(|object| sight.add(resource, object));
         }
-        Self { objects }
+        sight
+    }
+
+    /// Adds an object of a resource.
+    pub(crate) fn add(&mut self, resource: &'static str, object: Value) {
+        self.objects.insert((resource, text(&object["metadata"]["uid"])), object);
     }
 
     /// The objects of a resource.
@@ -239,7 +242,7 @@ fn owner(machine: &Value) -> Option<&str> {
     owners.iter().find(|owner| owner["controller"] == true)?["name"].as_str()
 }
 
-fn going(object: &Value) -> Option<&str> {
+pub(crate) fn going(object: &Value) -> Option<&str> {
     object["metadata"]["deletionTimestamp"].as_str()
 }
 

@@ -1,11 +1,10 @@
 //! One recording, replayed: each case becomes a World with its Machines and a pair, and is classified.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
-use std::sync::LazyLock;
 
 use rollgate::compare::{Action, Pair, changes};
 use rollgate::host::Host;
@@ -80,21 +79,6 @@ const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-e
 /// Rules about what a controller does that no recording calls: a MachineSet looks for its Machines, by its selector.
 const NOT_RECORDED: &[&str] = &["md/selector", "ms/selector"];
 
-/// Why two answers may differ although neither is wrong. Each is counted in a column of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Excuse {
-    /// A pack names the field and says that its effect cannot be known from manifests.
-    Listed,
-    /// A Machine that is out of date already is replaced by the next change that counts for it as well.
-    Rides,
-    /// What decides is something that no recording calls.
-    NotRecorded,
-    /// It reaches Machines or the cluster in a way that a recording does not see.
-    Elsewhere,
-    /// The recording says only that the write is accepted.
-    AcceptedOnly,
-}
-
 /// What happens to Machines, in the words of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
@@ -108,10 +92,11 @@ pub(crate) enum Word {
 /// One case and both answers.
 pub(crate) struct Answered {
     pub(crate) kind: String,
+    agrees: bool,
     /// Whether the recording says what happens to Machines, and not only whether the write is accepted.
     observed: bool,
-    /// Why the answers may differ.
-    excuse: Option<Excuse>,
+    /// Whether the recording could not see what decides here.
+    unseen: bool,
     id: String,
     theirs: Word,
     ours: Word,
@@ -127,107 +112,56 @@ pub(crate) struct Tally {
     false_safe: usize,
     false_hold: usize,
     unknown: usize,
-    listed: usize,
-    rides: usize,
-    not_recorded: usize,
-    elsewhere: usize,
-    accepted_only: usize,
 }
 
 impl Answered {
     /// The line of a dump.
     pub(crate) fn line(&self) -> String {
-        let mark = self.excuse.map_or_else(String::new, |excuse| format!("{excuse:?} "));
+        let mark = if self.agrees { "listed " } else { "" };
         format!("{mark}{:?} not {:?}\t{}\t{}", self.ours, self.theirs, self.id, self.detail)
     }
 
-    /// Whether a reader of a dump wants to see it: it differs without an excuse, or it is not known.
+    /// Whether a reader of a dump wants to see it: it differs, or it is not known.
     pub(crate) fn is_notable(&self) -> bool {
-        self.differs() || self.is_false_safe() || self.ours == Word::Unknown
-    }
-
-    /// Whether the answers differ, and nothing excuses it.
-    fn differs(&self) -> bool {
-        self.ours != self.theirs && self.excuse.is_none()
+        !self.agrees || self.is_false_safe() || self.ours == Word::Unknown
     }
 
     /// Machines would be replaced, or the write refused, and nobody is told.
     fn is_false_safe(&self) -> bool {
-        self.theirs >= Word::Replaced && self.ours < Word::Replaced
+        self.theirs >= Word::Replaced && self.ours < Word::Replaced && !self.unseen
     }
 
-    /// A rollout or a refusal was said where nothing happens, whatever excuses it, except where no recording could see it.
     fn is_false_hold(&self) -> bool {
         let said = self.ours == Word::Refused || (self.ours == Word::Replaced && self.observed);
-        self.theirs < Word::Replaced && said && self.excuse != Some(Excuse::NotRecorded)
+        self.theirs < Word::Replaced && said && !self.unseen
     }
 }
 
 impl Tally {
-    /// The heads of a table.
-    pub(crate) const HEADS: [&str; 12] = [
-        "cases",
-        "same",
-        "differ",
-        "agreement",
-        "false safe",
-        "false hold",
-        "unknown",
-        "listed",
-        "rides",
-        "not recorded",
-        "elsewhere",
-        "accepted only",
-    ];
-
     /// The cells of a table.
-    pub(crate) fn cells(&self) -> Vec<String> {
-        let excused = self.listed + self.rides + self.not_recorded + self.elsewhere + self.accepted_only;
-        let same = self.cases - self.differ - excused;
-        let compared = self.cases - excused;
-        // A kind of which nothing can be compared agrees in nothing.
-        let agreement = match compared {
-            0 => "-".to_owned(),
-            compared => format!("{:.2} %", 100.0 * same as f64 / compared as f64),
-        };
-        let count = |number: usize| number.to_string();
-        vec![
-            count(self.cases),
-            count(same),
-            count(self.differ),
-            agreement,
-            count(self.false_safe),
-            count(self.false_hold),
-            count(self.unknown),
-            count(self.listed),
-            count(self.rides),
-            count(self.not_recorded),
-            count(self.elsewhere),
-            count(self.accepted_only),
-        ]
+    pub(crate) fn cells(&self) -> String {
+        let Self { cases, differ, false_safe, false_hold, unknown } = self;
+        let agreement = 100.0 * (1.0 - *differ as f64 / *cases as f64);
+        format!("{cases} | {differ} | {agreement:.2} % | {false_safe} | {false_hold} | {unknown}")
     }
 
     /// Counts one answer.
     pub(crate) fn add(&mut self, answer: &Answered) {
         self.cases += 1;
-        self.differ += usize::from(answer.differs());
+        self.differ += usize::from(!answer.agrees);
         self.false_safe += usize::from(answer.is_false_safe());
         self.false_hold += usize::from(answer.is_false_hold());
         self.unknown += usize::from(answer.ours == Word::Unknown);
-        match answer.excuse {
-            Some(Excuse::Listed) => self.listed += 1,
-            Some(Excuse::Rides) => self.rides += 1,
-            Some(Excuse::NotRecorded) => self.not_recorded += 1,
-            Some(Excuse::Elsewhere) => self.elsewhere += 1,
-            Some(Excuse::AcceptedOnly) => self.accepted_only += 1,
-            None => {}
-        }
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Self::HEADS.iter().zip(self.cells()).try_for_each(|(head, cell)| write!(f, "{head} {cell:>6} "))
+        let Self { cases, differ, false_safe, false_hold, unknown } = self;
+        write!(
+            f,
+            "cases {cases:6} differ {differ:6} false safe {false_safe:5} false hold {false_hold:5} unknown {unknown:5}"
+        )
     }
 }
 
@@ -354,20 +288,35 @@ impl Recording {
             answer.outdated.retain(|name| !pending.contains(name));
         }
         let theirs = theirs(&answer);
-        let excuse = (ours != theirs).then(|| excuse(base, &case.answer, pair, ours, theirs)).flatten();
-        assert!(
-            pair.changes.iter().all(|change| is_explained(&change.rule)),
-            "{}: a rule that nothing explains: {:?}",
-            case.id,
-            pair.changes
-        );
+        // CoreDNS is updated in the workload cluster, which a recording does not see.
+        let elsewhere = pair
+            .changes
+            .iter()
+            .all(|change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None);
+        let unseen = |change: &rollgate::compare::Change| NOT_RECORDED.contains(&change.rule.as_str());
+        let unseen = ours == Word::Replaced && theirs < Word::Replaced && pair.changes.iter().any(unseen);
+        // Only observed kinds are compared with Machines; the others are accepted or refused.
+        let accepted_only = !base.observed && theirs < Word::Refused && ours != Word::Refused;
+        // What a pack itself calls unknown is known to be unknown.
+        let listed = ours == Word::Unknown
+            && theirs < Word::Refused
+            && pair.changes.iter().all(|change| change.effect != Effect::Unknown || change.rule != "unknown/field");
+        // A Machine that is out of date already is replaced by the next change that counts for it as well.
+        let rides = ours == Word::Replaced && !case.answer.outdated.is_empty();
+        let agrees = listed
+            || rides
+            || unseen
+            || ours == theirs
+            || (elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated)
+            || accepted_only;
         let rollout = classified.rollouts.first().map(|rollout| rollout.machine_names.join(",")).unwrap_or_default();
         let rules: Vec<String> =
             pair.changes.iter().map(|change| format!("{} {} [{}]", change.path, change.effect, change.rule)).collect();
         Answered {
             kind: case.kind.clone(),
+            agrees,
             observed: base.observed,
-            excuse,
+            unseen,
             id: case.id.clone(),
             theirs,
             ours,
@@ -412,34 +361,6 @@ impl Recording {
             coverage: rollgate::world::Coverage::default(),
             answers: None,
         }
-    }
-}
-
-/// Whether `rollgate explain` knows a rule.
-fn is_explained(rule: &str) -> bool {
-    static IDS: LazyLock<HashSet<&str>> = LazyLock::new(|| Rules::built_in().ids().collect());
-    IDS.contains(rule)
-}
-
-/// Why two answers that differ may do so.
-fn excuse(base: &BaseLine, answer: &Answer, pair: &Pair, ours: Word, theirs: Word) -> Option<Excuse> {
-    let unseen = |change: &rollgate::compare::Change| NOT_RECORDED.contains(&change.rule.as_str());
-    // What a pack itself calls unknown is known to be unknown.
-    let named = |change: &rollgate::compare::Change| change.effect != Effect::Unknown || change.rule != "unknown/field";
-    let elsewhere =
-        |change: &rollgate::compare::Change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None;
-    if ours == Word::Unknown && theirs < Word::Refused && pair.changes.iter().all(named) {
-        Some(Excuse::Listed)
-    } else if ours == Word::Replaced && theirs < Word::Replaced && pair.changes.iter().any(unseen) {
-        Some(Excuse::NotRecorded)
-    } else if ours == Word::Replaced && !answer.outdated.is_empty() {
-        Some(Excuse::Rides)
-    } else if theirs == Word::NotReplaced && ours == Word::Propagated && pair.changes.iter().all(elsewhere) {
-        // CoreDNS is updated in the workload cluster, which a recording does not see.
-        Some(Excuse::Elsewhere)
-    } else {
-        // Only observed kinds are compared with Machines; the others are accepted or refused.
-        (!base.observed && theirs < Word::Refused && ours != Word::Refused).then_some(Excuse::AcceptedOnly)
     }
 }
 

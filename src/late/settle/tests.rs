@@ -13,7 +13,8 @@ fn policy(edit: Value) -> Policy {
         value[field] = new.clone();
     }
     let other = json!({"name": "other", "placeholders": ["@@OTHER@@"], "from": [{"env": "O"}]});
-    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [value, other]});
+    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [value, other],
+        "pins": {"file": "rollgate.pins.yaml"}});
     crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
 }
 
@@ -97,6 +98,10 @@ fn a_missing_value_is_undecided_and_names_what_lacks_it() {
     let reason = settled.reason.expect("a reason");
     assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));
     assert!(reason.next.expect("a next step").contains("rollgate pin set vip VALUE --reason TEXT"));
+    // A policy that keeps no pins has no command for it.
+    let unpinned = Policy { pins: crate::policy::Pins::default(), ..policy(json!({})) };
+    let settled = run(&unpinned, &[configmap(None), env(None)], &[], Reach::Cluster);
+    assert_eq!(settled.reason.expect("a reason").next.as_deref(), Some("wait for it (--wait 10m)"));
     let settled = online(&[configmap(None), env(None)], &[]);
     assert!(message(&settled).contains("the object is there, the field is not"));
     let settled = online(&[configmap(Some("55.55.55.55")), env(Some(""))], &[]);

@@ -1,0 +1,286 @@
+//! The hunt: seeded walks through the situations that clusters get into, played on the bench with the real controllers. Before
+//! each write rollgate forecasts, from the cluster and from a snapshot; after it what happens is compared (`make hunt`).
+//!
+//! `ROLLGATE_HUNT_MINUTES`, `ROLLGATE_HUNT_SEED`, `ROLLGATE_HUNT_LANES`; `ROLLGATE_HUNT_FINDS` is the folder for what is found,
+//! and `ROLLGATE_HUNT_SCRIPT` a script of one to play again.
+
+#[path = "../e2e/api.rs"]
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+mod api;
+#[path = "../e2e/bench.rs"]
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+mod bench;
+#[path = "../e2e/helm.rs"]
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+mod helm;
+mod keep;
+mod objects;
+#[path = "../e2e/observe.rs"]
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+mod observe;
+mod score;
+#[expect(dead_code, reason = "the metamorphic tests use the rest")]
+mod seed;
+mod stage;
+#[path = "../bench/starter.rs"]
+mod starter;
+mod steps;
+#[expect(dead_code, reason = "the metamorphic tests use the rest")]
+mod tables;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use bench::{Bench, say};
+use objects::{Objects, Shape};
+use score::{Figures, Mark};
+use seed::{Seed, smallest};
+use stage::{Forecast, Lookout, Outcome, Stage, Writer};
+use steps::{Draw, Step, Write};
+
+/// Writes that one cluster gets before a fresh one takes its place: what is broken for good must not hide what comes later.
+const WRITES: usize = 10;
+/// Replays that one find may cost.
+const REPLAYS: usize = 6;
+
+/// A walk that can be played again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Script {
+    pub(crate) seed: u64,
+    pub(crate) shape: Shape,
+    pub(crate) writer: Writer,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One change that was played.
+pub(crate) struct Played {
+    pub(crate) forecast: Forecast,
+    pub(crate) outcome: Outcome,
+    pub(crate) mark: Mark,
+    /// What was written.
+    pub(crate) stream: String,
+    /// The snapshot that was taken before.
+    pub(crate) world: PathBuf,
+    /// What was written before.
+    pub(crate) base: Objects,
+}
+
+/// All that the walks share.
+struct Hunt {
+    bench: &'static Bench,
+    lookout: Lookout,
+    until: Instant,
+    figures: Mutex<Figures>,
+    clusters: AtomicUsize,
+    finds: keep::Finds,
+}
+
+/// Forecasts a write, makes it, compares.
+fn play(stage: &mut Stage<'_>, write: &Write) -> Played {
+    let base = stage.objects.clone();
+    let mut objects = base.clone();
+    write.edits.iter().for_each(|edit| edit.apply(&mut objects));
+    let forecast = stage.forecast(&objects, write.way);
+    let stream = Stage::stream(&objects);
+    let outcome = stage.act(objects, write.way, write.hurried);
+    let mark = score::mark(&forecast, &outcome, write.hurried);
+    Played { forecast, outcome, mark, stream, world: stage.world(), base }
+}
+
+impl Hunt {
+    fn is_over(&self) -> bool {
+        Instant::now() > self.until
+    }
+
+    /// A fresh cluster.
+    fn stage(&self, shape: Shape, writer: Writer) -> Option<Stage<'_>> {
+        let number = self.clusters.fetch_add(1, Ordering::Relaxed);
+        Stage::new(self.bench, &format!("hunt-{number}"), &self.lookout, shape, writer)
+    }
+
+    /// Walks from one fresh cluster to the next until the time is over.
+    fn lane(&self, first: u64, lanes: u64) {
+        let mut number = first;
+        while !self.is_over() {
+            self.walk(number);
+            number += lanes;
+        }
+    }
+
+    /// One walk: everything in it comes from its number.
+    fn walk(&self, number: u64) {
+        let mut seed = Seed::new(number);
+        let shape = *seed.pick(&Shape::ALL);
+        let writer = *seed.pick(&Writer::ALL);
+        let Some(mut stage) = self.stage(shape, writer) else {
+            say(&format!("seed {number}: {shape:?} by {writer:?} does not come up"));
+            return;
+        };
+        let mut script = Script { seed: number, shape, writer, steps: Vec::new() };
+        let mut past = vec![stage.objects.clone()];
+        let (mut writes, mut refused) = (0, 0);
+        while writes < WRITES && refused < 3 && !self.is_over() {
+            let sight = stage.sight();
+            let machines = sight.all("machines").count();
+            if writes > 0 && machines == 0 {
+                break;
+            }
+            let step = Draw { shape, objects: &stage.objects, past: &past, machines }.step(&mut seed);
+            script.steps.push(step.clone());
+            let write = match &step {
+                Step::Act(act) => {
+                    stage.meddle(act);
+                    stage.rest();
+                    continue;
+                }
+                Step::Write(write) => write,
+            };
+            let began = Instant::now();
+            let played = play(&mut stage, write);
+            refused = if played.outcome.refused.is_some() { refused + 1 } else { 0 };
+            writes += 1;
+            past.push(stage.objects.clone());
+            self.tell(&script, write, &played, began.elapsed());
+        }
+    }
+
+    /// Notes how a change fared, and keeps it where the forecast was wrong.
+    fn tell(&self, script: &Script, write: &Write, played: &Played, took: Duration) {
+        let line = score::line(&played.forecast, &played.outcome);
+        let place = format!("seed {} step {}", script.seed, script.steps.len());
+        let mark = if played.mark == Mark::Agrees { " " } else { "!" };
+        say(&format!(
+            "{mark} {place} {:?} {:?} {} {}: {line}",
+            script.shape,
+            script.writer,
+            write.class,
+            played.mark.word()
+        ));
+        self.figures.lock().expect("no thread panics with it").add(&write.class, played.mark, took.as_secs_f64());
+        if played.mark > Mark::Doubt {
+            let folder = self.finds.keep(script, write, played, &line);
+            if played.mark >= Mark::FalseHold && !self.is_over() {
+                let small = self.shrink(script, played.mark);
+                keep::note(&folder, &small);
+            }
+        }
+    }
+
+    /// The shortest script that still shows a mark, as far as the replays go.
+    fn shrink(&self, script: &Script, mark: Mark) -> Script {
+        let mut left = REPLAYS;
+        let mut shows = |script: &Script| {
+            left = left.saturating_sub(1);
+            left > 0 && !self.is_over() && self.replay(script).is_some_and(|played| played.mark == mark)
+        };
+        let with = |steps: &[Step]| Script { steps: steps.to_vec(), ..script.clone() };
+        let mut small = script.clone();
+        for kept in [1, 2, 4] {
+            let tail = with(&script.steps[script.steps.len().saturating_sub(kept)..]);
+            if tail.steps.len() < script.steps.len() && shows(&tail) {
+                small = tail;
+                break;
+            }
+        }
+        if let Some(Step::Write(last)) = small.steps.last().cloned()
+            && last.edits.len() > 1
+        {
+            let edits = smallest(&last.edits, |edits| {
+                let mut trial = small.clone();
+                trial.steps.pop();
+                trial.steps.push(Step::Write(Write { edits: edits.to_vec(), ..last.clone() }));
+                shows(&trial)
+            });
+            small.steps.pop();
+            small.steps.push(Step::Write(Write { edits, ..last }));
+        }
+        small
+    }
+
+    /// Plays a script on a fresh cluster; what its last write gave.
+    fn replay(&self, script: &Script) -> Option<Played> {
+        let mut stage = self.stage(script.shape, script.writer)?;
+        let mut last = None;
+        for step in &script.steps {
+            match step {
+                Step::Act(act) => {
+                    stage.meddle(act);
+                    stage.rest();
+                }
+                Step::Write(write) => last = Some(play(&mut stage, write)),
+            }
+        }
+        last
+    }
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// The bench, where it is built.
+fn started() -> Option<&'static Bench> {
+    let needed = [
+        "core",
+        "bootstrap",
+        "controlplane",
+        "capd",
+        "rke2-bootstrap",
+        "rke2-controlplane",
+        "helm3",
+        "helm4",
+        "kubectl",
+    ];
+    match starter::find(&needed) {
+        Ok(bin) => Some(Box::leak(Box::new(bench::start(bin, "hunt", &["--without-flux"])))),
+        Err(missing) if std::env::var("CI").as_deref() == Ok("true") => panic!("{missing}; in CI that is a failure"),
+        Err(missing) => {
+            say(&format!("skipped: the hunt, because {missing} (build it with `make bench`)"));
+            None
+        }
+    }
+}
+
+#[test]
+fn no_forecast_is_falsely_safe() {
+    let Some(bench) = started() else { return };
+    let minutes = number("ROLLGATE_HUNT_MINUTES", 3);
+    let (first, lanes) = (number("ROLLGATE_HUNT_SEED", 1), number("ROLLGATE_HUNT_LANES", 8));
+    let hunt = Hunt {
+        bench,
+        lookout: Lookout::new(),
+        until: Instant::now() + Duration::from_secs(60 * minutes),
+        figures: Mutex::default(),
+        clusters: AtomicUsize::new(0),
+        finds: keep::Finds::new(&bench.out),
+    };
+    let looking = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        let (hunt, looking) = (&hunt, &looking);
+        let eye = scope.spawn(move || {
+            while looking.load(Ordering::Relaxed) {
+                hunt.lookout.look(&hunt.bench.api);
+                std::thread::sleep(Duration::from_millis(700));
+            }
+        });
+        if let Some(script) = keep::script() {
+            let played = hunt.replay(&script).expect("the cluster comes up");
+            say(&format!("{}: {}", played.mark.word(), score::line(&played.forecast, &played.outcome)));
+            hunt.figures.lock().expect("no thread panics with it").add("script", played.mark, 0.0);
+        } else {
+            let walks: Vec<_> = (0..lanes).map(|lane| scope.spawn(move || hunt.lane(first + lane, lanes))).collect();
+            walks.into_iter().for_each(|walk| drop(walk.join()));
+        }
+        looking.store(false, Ordering::Relaxed);
+        drop(eye.join());
+    });
+    let figures = hunt.figures.into_inner().expect("no thread panics with it");
+    say(&format!("{}\nseeds from {first}, {lanes} lanes, {minutes} minutes", figures.table()));
+    assert!(figures.played() > 0, "nothing was played");
+    let wrong = figures.count(&[Mark::FalseSafe, Mark::FalseHold]);
+    assert_eq!(wrong, 0, "{wrong} forecasts were falsely safe or held; see {}", hunt.finds.folder().display());
+}

@@ -1,0 +1,391 @@
+//! A cluster that a walk goes through: it is written to by a real host and watched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::bench::{Bench, Space};
+use crate::helm::{Helm, Release, Run, rollgate};
+use crate::objects::{Objects, Shape, text};
+use crate::observe::{CAPI, OWNERS, Sight, going};
+use crate::steps::{Act, Way};
+
+/// Nothing has moved for so long: the controllers have done what they do.
+const QUIET: Duration = Duration::from_secs(5);
+/// What is paused never says that it has seen a write; so long without a move then counts.
+const QUIET_UNSEEN: Duration = Duration::from_secs(8);
+/// So long a change is watched at most.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// Who writes the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Writer {
+    Helm3,
+    Helm4,
+    Kubectl,
+    KubectlServerSide,
+}
+
+impl Writer {
+    pub(crate) const ALL: [Self; 4] = [Self::Helm3, Self::Helm4, Self::Kubectl, Self::KubectlServerSide];
+
+    const fn helm(self) -> Option<Helm> {
+        match self {
+            Self::Helm3 => Some(Helm::V3),
+            Self::Helm4 => Some(Helm::V4),
+            Self::Kubectl | Self::KubectlServerSide => None,
+        }
+    }
+}
+
+/// The whole management cluster, looked at again and again for all walks together.
+pub(crate) struct Lookout {
+    sights: Mutex<(Instant, Arc<BTreeMap<String, Sight>>)>,
+    looked: Condvar,
+}
+
+impl Lookout {
+    pub(crate) fn new() -> Self {
+        Self { sights: Mutex::new((Instant::now(), Arc::default())), looked: Condvar::new() }
+    }
+
+    /// Looks once.
+    pub(crate) fn look(&self, api: &Api) {
+        let began = Instant::now();
+        let mut sights: BTreeMap<String, Sight> = BTreeMap::new();
+        for (group_version, resource) in [(CAPI, "machines")].into_iter().chain(OWNERS) {
+            for object in api.list(&format!("/apis/{group_version}/{resource}")) {
+                let namespace = text(&object["metadata"]["namespace"]);
+                sights.entry(namespace).or_default().add(resource, object);
+            }
+        }
+        *self.sights.lock().expect("no thread panics with it") = (began, Arc::new(sights));
+        self.looked.notify_all();
+    }
+
+    /// What a namespace holds now; not what was seen before this call.
+    fn of(&self, namespace: &str) -> Sight {
+        let called = Instant::now();
+        let mut sights = self.sights.lock().expect("no thread panics with it");
+        while sights.0 < called {
+            sights = self.looked.wait(sights).expect("no thread panics with it");
+        }
+        sights.1.get(namespace).cloned().unwrap_or_default()
+    }
+}
+
+/// What was foretold.
+#[derive(Clone, Debug)]
+pub(crate) struct Forecast {
+    pub(crate) report: Value,
+    /// Whether the snapshot said something else, after several tries.
+    pub(crate) snapshot_differs: bool,
+}
+
+/// What came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// What the host said, where it failed.
+    pub(crate) refused: Option<String>,
+    /// Machines that were there and are gone, are being deleted or were lost by their owner.
+    pub(crate) gone: BTreeSet<String>,
+    /// Machines that were made.
+    pub(crate) made: BTreeSet<String>,
+    /// Machines and RKE2 control planes that their owner calls outdated now and did not before.
+    pub(crate) outdated: BTreeSet<String>,
+    /// Whether it all came to rest while it was watched.
+    pub(crate) rested: bool,
+}
+
+/// A cluster, its writer and what was written.
+pub(crate) struct Stage<'a> {
+    pub(crate) space: Space,
+    pub(crate) writer: Writer,
+    pub(crate) objects: Objects,
+    lookout: &'a Lookout,
+    policy: PathBuf,
+    chart: PathBuf,
+}
+
+impl<'a> Stage<'a> {
+    /// Installs a cluster and waits for its Machines; `None` where they do not come.
+    pub(crate) fn new(
+        bench: &'static Bench,
+        name: &str,
+        lookout: &'a Lookout,
+        shape: Shape,
+        writer: Writer,
+    ) -> Option<Self> {
+        let space = Space::new(bench, name);
+        let policy = space.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n");
+        let chart = space.dir.join("chart");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts/objects");
+        fs::create_dir_all(chart.join("templates")).expect("the chart's folder can be made");
+        for file in ["Chart.yaml", "templates/objects.yaml"] {
+            fs::copy(from.join(file), chart.join(file)).expect("the chart can be copied");
+        }
+        let stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart };
+        let run = stage.write("install", &stage.objects, Way::Plain);
+        if run.code != Some(0) {
+            return None;
+        }
+        let began = Instant::now();
+        while began.elapsed() < 2 * PATIENCE {
+            let sight = stage.sight();
+            let (running, _) = sight.running();
+            if running == shape.machines() && sight.all("machines").count() == running && sight.settled() {
+                stage.rest();
+                return Some(stage);
+            }
+        }
+        None
+    }
+
+    /// What the namespace holds.
+    pub(crate) fn sight(&self) -> Sight {
+        self.lookout.of(&self.space.namespace)
+    }
+
+    /// Waits until nothing moves; `false` where it does not come to that.
+    pub(crate) fn rest(&self) -> bool {
+        let began = Instant::now();
+        let (mut last, mut still) = (self.sight(), Instant::now());
+        while began.elapsed() < PATIENCE {
+            let now = self.sight();
+            if now != last {
+                (last, still) = (now, Instant::now());
+            } else if still.elapsed() >= if last.settled() { QUIET } else { QUIET_UNSEEN } {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The stream that the host would print.
+    pub(crate) fn stream(objects: &Objects) -> String {
+        objects.values().map(|object| format!("---\n{object}\n")).collect()
+    }
+
+    /// What rollgate expects of a write, from the cluster and from a snapshot of it.
+    pub(crate) fn forecast(&self, objects: &Objects, way: Way) -> Forecast {
+        let stream = Self::stream(objects);
+        let world = self.world();
+        let world = world.to_str().expect("a path");
+        let mut last = None;
+        // Controllers write all the time: only what is the same before and after is what the snapshot between them holds.
+        for _ in 0..3 {
+            let online = self.plan("plan", &["-o", "json"], &stream, way);
+            drop(self.plan("snapshot", &["-o", world], &stream, way));
+            let replayed = self.plan("plan", &["--live", world, "-o", "json"], &stream, way);
+            let [one, other] = [&online, &replayed].map(|run| {
+                serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(
+                    |_| json!({"decision": "none", "effect": "none", "error": run.stderr, "code": run.code}),
+                )
+            });
+            let same = without_source(&one) == without_source(&other);
+            last = Some(Forecast { report: one, snapshot_differs: !same });
+            if same {
+                break;
+            }
+        }
+        last.expect("it was asked at least once")
+    }
+
+    /// The file of the last snapshot.
+    pub(crate) fn world(&self) -> PathBuf {
+        self.space.dir.join("world.json")
+    }
+
+    /// Runs rollgate on a stream as this writer would.
+    fn plan(&self, command: &str, more: &[&str], stream: &str, way: Way) -> Run {
+        let (host, method) = match (self.writer, way) {
+            (Writer::Helm3, Way::Plain) => ("helm3", None),
+            (Writer::Helm4, Way::Plain) => ("helm4", None),
+            (Writer::Kubectl, Way::Plain) => ("kubectl", Some("last-applied")),
+            (Writer::KubectlServerSide, Way::Plain) => ("kubectl", Some("server-side-apply")),
+            (Writer::Helm3, Way::Replace) => ("helm3", Some("replace")),
+            (Writer::Helm4, Way::Replace) => ("helm4", Some("replace")),
+            (_, Way::Replace) => ("kubectl", Some("replace")),
+        };
+        let mut program = Command::new(rollgate());
+        program
+            .args([command, "-"])
+            .args(more)
+            .args(["--host", host, "--namespace", &self.space.namespace, "--policy"])
+            .arg(&self.policy);
+        if self.writer.helm().is_some() {
+            program.args(["--release", "demo"]);
+        }
+        if let Some(method) = method {
+            program.args(["--method", method]);
+        }
+        self.run(&mut program, stream)
+    }
+
+    fn run(&self, program: &mut Command, input: &str) -> Run {
+        let program = program.env("KUBECONFIG", &self.space.bench.kubeconfig).current_dir(&self.space.dir);
+        let mut child = program
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut pipe = child.stdin.take().expect("stdin is a pipe");
+        // A program that refuses at once does not read to the end.
+        drop(pipe.write_all(input.as_bytes()));
+        drop(pipe);
+        Run::of(child.wait_with_output().expect("the program ends"))
+    }
+
+    /// Lets the host write.
+    fn write(&self, verb: &str, objects: &Objects, way: Way) -> Run {
+        if let Some(helm) = self.writer.helm() {
+            let values = json!({"objects": objects.values().collect::<Vec<_>>()});
+            fs::write(self.chart.join("values.yaml"), values.to_string()).expect("the values can be written");
+            let chart = self.chart.to_str().expect("a path");
+            let release = Release {
+                space: &self.space,
+                helm,
+                name: "demo",
+                chart,
+                values: Vec::new(),
+                policy: self.policy.clone(),
+            };
+            let force = match (helm, way) {
+                (_, Way::Plain) => &[] as &[&str],
+                (Helm::V3, Way::Replace) => &["--force"],
+                (Helm::V4, Way::Replace) => &["--force-replace", "--server-side=false"],
+            };
+            return release.run_with(verb, &[], force);
+        }
+        let mut kubectl = Command::new(self.space.bench.bin.join("kubectl"));
+        let arguments: &[&str] = match (self.writer, way) {
+            (_, Way::Replace) => &["replace", "-f", "-"],
+            (Writer::KubectlServerSide, _) => &["apply", "--server-side", "-f", "-"],
+            _ => &["apply", "-f", "-"],
+        };
+        kubectl.args(arguments).args(["--namespace", &self.space.namespace]).env("HOME", &self.space.dir);
+        self.run(&mut kubectl, &Self::stream(objects))
+    }
+
+    /// Writes and watches: until nothing moves, or, where the next write is to meet it under way, until it has begun.
+    pub(crate) fn act(&mut self, objects: Objects, way: Way, hurried: bool) -> Outcome {
+        let before = self.sight();
+        let outdated_before: BTreeSet<String> = before.until(&before).outdated.into_iter().collect();
+        let run = self.write("upgrade", &objects, way);
+        let refused = (run.code != Some(0)).then(|| run.stderr.trim().to_owned());
+        if refused.is_none() {
+            self.objects = objects;
+        }
+        let mut outcome = Outcome { refused, ..Outcome::default() };
+        let began = Instant::now();
+        let (mut last, mut still) = (before.clone(), Instant::now());
+        let mut moved = None;
+        while began.elapsed() < PATIENCE {
+            let now = self.sight();
+            note(&before, &now, &outdated_before, &mut outcome);
+            if now == last {
+                let quiet = if now.settled() { QUIET } else { QUIET_UNSEEN };
+                outcome.rested = still.elapsed() >= quiet;
+                if outcome.rested {
+                    break;
+                }
+            } else {
+                (last, still) = (now, Instant::now());
+            }
+            if !outcome.gone.is_empty() || !outcome.outdated.is_empty() {
+                let since: &mut Instant = moved.get_or_insert_with(Instant::now);
+                if hurried && since.elapsed() > Duration::from_secs(3) {
+                    break;
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Does something beside the release; what cannot be done is not.
+    pub(crate) fn meddle(&self, act: &Act) {
+        let api = &self.space.bench.api;
+        let namespace = &self.space.namespace;
+        let sight = self.sight();
+        let mut machines: Vec<String> =
+            sight.all("machines").map(|machine| text(&machine["metadata"]["name"])).collect();
+        machines.sort();
+        let machine = |number: usize| machines.get(number % machines.len().max(1));
+        let path = |group_version: &str, resource: &str, name: &str| {
+            format!("/apis/{group_version}/namespaces/{namespace}/{resource}/{name}")
+        };
+        let merge =
+            |path: &str, patch: &Value| drop(api.send("PATCH", path, Some(("application/merge-patch+json", patch))));
+        match act {
+            Act::Sick(number, sick) => {
+                let Some(name) = machine(*number) else { return };
+                let path = path(CAPI, "machines", name);
+                let Some(held) = api.get(&path) else { return };
+                let mut conditions = held["status"]["conditions"].as_array().cloned().unwrap_or_default();
+                conditions.retain(|condition| condition["type"] != "Sick");
+                if *sick {
+                    conditions.push(json!({"type": "Sick", "status": "True", "reason": "Told", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}));
+                }
+                merge(&format!("{path}/status"), &json!({"status": {"conditions": conditions}}));
+            }
+            Act::Patch(group_version, resource, name, patch) => merge(&path(group_version, resource, name), patch),
+            Act::PatchMachine(number, patch) => {
+                if let Some(name) = machine(*number) {
+                    merge(&path(CAPI, "machines", name), patch);
+                }
+            }
+            Act::Delete(group_version, resource, name) => {
+                drop(api.send("DELETE", &path(group_version, resource, name), None));
+            }
+            Act::Orphan(name) => {
+                let owner = path(CAPI, "machinedeployments", name);
+                merge(&owner, &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
+                std::thread::sleep(Duration::from_secs(2));
+                for set in sight.all("machinesets").filter(|set| set["metadata"]["ownerReferences"][0]["name"] == *name)
+                {
+                    let set = path(CAPI, "machinesets", &text(&set["metadata"]["name"]));
+                    merge(&set, &json!({"metadata": {"ownerReferences": null}}));
+                }
+                drop(api.send("DELETE", &owner, None));
+                merge(&owner, &json!({"metadata": {"finalizers": null}}));
+            }
+        }
+    }
+}
+
+/// Adds to an outcome what a later sight shows.
+fn note(before: &Sight, now: &Sight, outdated_before: &BTreeSet<String>, outcome: &mut Outcome) {
+    let seen = before.until(now);
+    let was_going: BTreeSet<String> = before
+        .all("machines")
+        .filter(|machine| going(machine).is_some())
+        .map(|machine| text(&machine["metadata"]["name"]))
+        .collect();
+    let there: BTreeSet<String> = now.all("machines").map(|machine| text(&machine["metadata"]["name"])).collect();
+    // A Machine whose deletion had begun is gone by this write only when it goes now.
+    let gone =
+        seen.deleted.into_iter().chain(seen.lost).filter(|name| !was_going.contains(name) || !there.contains(name));
+    outcome.gone.extend(gone);
+    outcome.made.extend(seen.created);
+    let new = seen.outdated.into_iter().filter(|name| !outdated_before.contains(name) && !outcome.made.contains(name));
+    outcome.outdated.extend(new.collect::<Vec<_>>());
+}
+
+/// A report without where the World came from and when.
+fn without_source(report: &Value) -> Value {
+    let mut report = report.clone();
+    if let Some(live) = report["live"].as_object_mut() {
+        live.remove("source");
+        live.remove("resourceVersions");
+    }
+    report
+}
