@@ -38,10 +38,10 @@ impl Live {
 /// Where the last manifest is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BaseFrom {
-    /// Wherever it is found: the release record, or the old render itself.
+    /// Nobody said: the release record, or the old render itself.
     #[default]
     Found,
-    /// Nothing was said, or the release record was: it is found all the same, but somebody asked.
+    /// The same, and somebody asked for the release record.
     Release,
     /// It is not known.
     Unknown,
