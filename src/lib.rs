@@ -14,6 +14,7 @@ pub mod impact;
 pub mod judge;
 pub mod kinds;
 pub mod late;
+mod memory;
 pub mod model;
 pub mod object;
 mod parallel;

@@ -2,19 +2,20 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::compare::Pair;
-use crate::compare::redact::Redactor;
+use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
 use crate::judge as controllers;
 use crate::judge::{Classified, Scene};
 use crate::late;
 use crate::model::effect::{Decision, Effect};
-use crate::object::{LoadError, Stream};
+use crate::object::{self, Files, Inventory, LoadError, Object, Places, Stream};
 use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
@@ -33,10 +34,14 @@ pub struct Question {
     pub stream: Arc<[u8]>,
     /// The policy in force.
     pub policy: Policy,
+    /// The files that the stream was put together from, where it came from files.
+    pub files: Files,
     /// How the policy is called in the report.
     pub policy_report: PolicyReport,
     /// How far the sources of late values can be reached.
     pub reach: late::Reach,
+    /// What the marks of hidden values are made with.
+    pub key: MarkKey,
 }
 
 impl std::fmt::Debug for Question {
@@ -68,6 +73,16 @@ pub enum Fault {
     /// The stream is not what Kubernetes reads.
     #[error(transparent)]
     Stream(#[from] LoadError),
+    /// An object has a name that no API server takes.
+    #[error("line {line}: {object}: {why}; nothing of this stream is judged")]
+    Name {
+        /// Line where its document starts.
+        line: usize,
+        /// The object.
+        object: String,
+        /// What is wrong with the name.
+        why: &'static str,
+    },
     /// A rule of the user cannot be used, so a judgement would be without it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Rules(Vec<UserFault>),
@@ -90,7 +105,8 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     let Filled { stream, rendered, resolution } = filled(question, world)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let report = case.judge(prediction);
+    let mut report = case.judge(prediction);
+    report::escape::report(&mut report);
     Ok(Judgement { report, stream, pins: resolution.pins })
 }
 
@@ -116,6 +132,12 @@ struct Filled<'a> {
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
     let before = Stream::load(&question.stream)?;
+    for object in before.objects.objects() {
+        // What can be shown as it stands is judged, and refused by name.
+        if let Some(why) = object::bad_name(&object.key).filter(|_| !object::is_plain_name(&object.key)) {
+            return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
+        }
+    }
     let mut resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let kept = late::keep(&resolution.bytes, &question.policy, world);
     resolution.findings.extend(kept.findings);
@@ -183,18 +205,43 @@ impl Case<'_> {
         worst
     }
 
+    /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
+    /// refers to it or not.
+    fn redactor(&self) -> Redactor {
+        let &Self { question, world, rendered, resolution, .. } = self;
+        let all = || {
+            let sides = [&rendered.objects, &world.live, &world.base.objects];
+            sides.into_iter().flat_map(|side| side.objects().iter())
+        };
+        let late = resolution.reports.iter().filter_map(|report| report.value.as_deref());
+        let placeholders = question.policy.late_values.iter().flat_map(|value| &value.placeholders).map(String::as_str);
+        let names =
+            all().flat_map(|object| [Some(object.key.name.as_str()), object.key.namespace.as_deref()]).flatten();
+        let mut redactor = Redactor::new(&question.key)
+            .with_patterns(question.policy.redact.iter().map(String::as_str))
+            .with_shown(question.policy.show.iter().map(String::as_str))
+            .with_names(names.chain(late).chain(placeholders));
+        resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
+        for object in all().filter(|object| object.key.group.is_empty() && object.key.kind == "Secret") {
+            if let Ok(value) = object.value() {
+                redactor.learn(&object.key, &value);
+            }
+        }
+        redactor
+    }
+
     fn judge_one(&self, prediction: Prediction) -> Report {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
-        let scene = Scene { world, rendered: &rendered.objects };
+        let view = world.view();
+        let scene = Scene { world, view: &view, rendered: &rendered.objects };
         let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
-        let digest = report::digest(&pairs);
-        // From here on nothing secret is left in what can be said.
-        let mut redactor = Redactor::new(question.policy_report.digest.as_bytes())
-            .with_patterns(question.policy.redact.iter().map(String::as_str));
-        resolution.secrets.iter().for_each(|secret| redactor.remember(secret.clone()));
+        locate(&mut pairs, &rendered.objects, &question.files);
+        // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
+        let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
+        let digest = report::digest(&pairs);
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
@@ -203,12 +250,18 @@ impl Case<'_> {
             Doubt::Warn => warnings.extend(prediction.carried.iter().map(|one| format!("{}: {}", one.what, one.why))),
             Doubt::Allow => {}
         }
-        let judged =
-            Judged { pairs: &pairs, classified: &classified, world, doubts: &doubts, policy: &question.policy };
+        let judged = Judged {
+            pairs: &pairs,
+            classified: &classified,
+            world,
+            view: &view,
+            doubts: &doubts,
+            policy: &question.policy,
+        };
         let mut reasons = resolution.reasons.clone();
         reasons.extend(gate::ask(&judged));
         gate::rank(&mut reasons);
-        if prediction.compared == 0 {
+        if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
         }
         warnings.extend(resolution.warnings.iter().cloned());
@@ -238,6 +291,20 @@ impl Case<'_> {
 fn severity(report: &Report) -> (Decision, Effect, u64) {
     let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     (report.decision, report.effect, machines)
+}
+
+/// Finds out where each object and each of its changes stand in what was rendered.
+fn locate(pairs: &mut [Pair], rendered: &Inventory, files: &Files) {
+    // A document that is a `List` stands for all of its items.
+    let by_line: HashMap<usize, &Object> = rendered.objects().iter().map(|object| (object.line, object)).collect();
+    parallel::each(pairs, |pair| {
+        let Some(object) = by_line.get(&pair.line).filter(|_| pair.line > 0) else { return };
+        let mut places = Places::of(object, files);
+        pair.at = Some(places.start());
+        for change in &mut pair.changes {
+            change.at = Some(places.find(&change.path, pair.predicted.as_ref()));
+        }
+    });
 }
 
 /// Marks the changes whose new side still stands for a late value that is not known.

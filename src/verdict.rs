@@ -1,20 +1,15 @@
-//! From reasons to one decision and one exit code. Hold outweighs undecided: what is known to be bad is said first,
-//! and neither is ever an allow.
+//! From reasons to one decision and one exit code: the weightiest reason decides, and a warning alone is an allow.
 
 use crate::exit::Exit;
 use crate::model::effect::Decision;
 use crate::report::Reason;
 
-/// The decision of a run: hold if any reason holds, else undecided if any doubts, else allow.
+/// The decision of a run: that of its weightiest reason.
 #[must_use]
 pub fn decide(reasons: &[Reason]) -> Decision {
-    let any = |decision: Decision| reasons.iter().any(|reason| reason.decision == decision);
-    if any(Decision::Hold) {
-        Decision::Hold
-    } else if any(Decision::Undecided) {
-        Decision::Undecided
-    } else {
-        Decision::Allow
+    match reasons.iter().map(|reason| reason.decision).max() {
+        None | Some(Decision::Warn) => Decision::Allow,
+        Some(decision) => decision,
     }
 }
 

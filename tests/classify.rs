@@ -1,6 +1,6 @@
 //! Runs the cases in `testdata/classify/`: an old render or a cluster, a new render, and what must come out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rollgate::host::{Host, HostKind, predict};
 use rollgate::judge::{Scene, classify};
 use rollgate::object::{Inventory, Key, Stream};
 use rollgate::rules::Rules;
-use rollgate::world::{Base, BaseKind, LiveKind, LiveSource, Provider, World};
+use rollgate::world::{Absent, Base, BaseKind, LiveKind, LiveSource, Provider, World};
 use rollgate::yaml;
 use serde::Deserialize;
 
@@ -30,6 +30,8 @@ struct Expected {
     found: BTreeMap<String, String>,
     /// Feature gates that were told.
     gates: BTreeMap<String, bool>,
+    /// What was asked for and is not there.
+    absent: Vec<String>,
     /// Words that stand in a warning, each.
     warnings: Vec<String>,
     /// Words that stand in none.
@@ -71,7 +73,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
             .collect(),
         feature_gates: expected.gates.clone(),
         unread: Vec::new(),
-        absent: Vec::new(),
+        absent: expected.absent.iter().map(|what| Absent { what: what.clone() }).collect(),
         coverage: rollgate::world::Coverage::default(),
         answers: None,
     }
@@ -89,7 +91,8 @@ fn run(folder: &Path) {
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
-    let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
+    let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
+    let classified = classify(&mut pairs, &scene, Rules::built_in());
 
     let found: BTreeMap<String, String> = pairs
         .iter()
@@ -100,10 +103,20 @@ fn run(folder: &Path) {
         .map(|pair| (named(&pair.key), pair.effect.word().to_owned()))
         .collect();
     let mut wanted = expected.objects;
-    // An object that goes and does nothing may be left out of the prediction.
-    wanted.retain(|name, effect| found.contains_key(name) || effect != "none");
+    // An object that nothing is written to has no pair; it has to be on one side at least.
+    let known: Vec<String> =
+        world.live.objects().iter().chain(rendered.objects()).map(|object| named(&object.key)).collect();
+    wanted.retain(|name, effect| {
+        assert!(known.contains(name) || found.contains_key(name), "{case}: {name} is on neither side");
+        found.contains_key(name) || effect != "none"
+    });
     assert_eq!(found, wanted, "{case}: effects of objects");
 
+    let ids: BTreeSet<&str> = Rules::built_in().ids().collect();
+    let rules = pairs.iter().flat_map(|pair| pair.changes.iter().map(|change| &change.rule).chain([&pair.rule]));
+    for rule in rules.filter(|rule| !rule.is_empty()) {
+        assert!(ids.contains(rule.as_str()), "{case}: rollgate explain {rule} has no answer");
+    }
     for (place, rule) in &expected.rules {
         let have = pairs.iter().flat_map(|pair| {
             pair.changes.iter().map(move |change| (format!("{} {}", named(&pair.key), change.path), change))

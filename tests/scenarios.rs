@@ -37,6 +37,8 @@ fn scenario(folder: &Path) -> Scenario {
 fn program(state: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rollgate"));
     command.env_clear().env("HOME", state).env("XDG_STATE_HOME", state).env("TZ", "UTC");
+    // One key, so that the marks of hidden values are the same in every run.
+    command.env("ROLLGATE_KEY", "the key of the scenarios, which is no secret");
     command
 }
 
@@ -100,8 +102,8 @@ fn compare(file: &Path, found: &[u8]) -> Result<(), String> {
     Err(format!("{} differs:\n{}", file.display(), diff.unified_diff().context_radius(2)))
 }
 
-#[test]
-fn every_scenario_gives_its_report() {
+/// The scenario folders, in order.
+fn folders() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios");
     let mut folders: Vec<PathBuf> = std::fs::read_dir(&root)
         .expect("testdata/scenarios")
@@ -110,9 +112,60 @@ fn every_scenario_gives_its_report() {
         .collect();
     folders.sort();
     assert!(!folders.is_empty(), "no scenario in {}", root.display());
-    let faults: Vec<String> = folders
+    folders
+}
+
+#[test]
+fn every_scenario_gives_its_report() {
+    let faults: Vec<String> = folders()
         .iter()
         .filter_map(|folder| run(folder).err().map(|fault| format!("{}: {fault}", folder.display())))
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+/// The commands of this program that a `next` line names: each goes on to its `--reason TEXT`, else to the end of the line.
+fn commands_of(next: &str) -> Vec<Vec<String>> {
+    let starts = next.match_indices("rollgate ").filter(|(at, _)| next[..*at].is_empty() || next[..*at].ends_with(' '));
+    starts
+        .map(|(at, word)| {
+            let rest = &next[at + word.len()..];
+            let words = rest.split_once(" TEXT").map_or(rest.to_owned(), |(words, _)| format!("{words} TEXT"));
+            // What a person fills in.
+            words.split_whitespace().map(|word| if word == "VALUE" { "10.0.3.99" } else { word }.to_owned()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
+    let mut ran = 0;
+    let mut faults = Vec::new();
+    for folder in folders() {
+        let Ok(bytes) = std::fs::read(folder.join("expected.json")) else { continue };
+        let report: Value = serde_json::from_slice(&bytes).expect("the report is JSON");
+        for reason in report["reasons"].as_array().expect("reasons") {
+            for words in commands_of(reason["next"].as_str().unwrap_or_default()) {
+                // Some of them write: each runs in a copy of its scenario.
+                let place = tempfile::tempdir().expect("a temporary folder");
+                for entry in std::fs::read_dir(&folder).expect("the folder of a scenario") {
+                    let file = entry.expect("an entry").path();
+                    std::fs::copy(&file, place.path().join(file.file_name().expect("a name")))
+                        .expect("a file is copied");
+                }
+                let mut command = program(place.path());
+                if place.path().join("policy.yaml").exists() {
+                    command.env("ROLLGATE_POLICY", "policy.yaml");
+                }
+                let output = command.current_dir(place.path()).args(&words).output().expect("the program runs");
+                ran += 1;
+                if !output.status.success() {
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    faults.push(format!("{}: rollgate {}: {said}", folder.display(), words.join(" ")));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(ran >= 10, "only {ran} commands were found");
 }

@@ -16,9 +16,10 @@ mod starter;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rollgate::compare::redact::MarkKey;
 use rollgate::host::Host;
 use rollgate::object::{Inventory, Object};
-use rollgate::world::snapshot::{Snapshot, fresh_key};
+use rollgate::world::snapshot::Snapshot;
 use rollgate::world::{Base, BaseKind, LiveKind, files};
 use serde_json::Value;
 
@@ -81,7 +82,7 @@ fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
     world.source.kind = LiveKind::Cluster;
     world.live = inventory(layout.live(clusters, ADDRESSES.0));
     world.base = Base { kind: BaseKind::File, objects: inventory(old), ..Base::default() };
-    let world = Snapshot::of(world, &fresh_key(), &[]);
+    let world = Snapshot::of(world, &MarkKey::fresh(), &[]);
     let world = serde_json::to_vec(&world).expect("a World is JSON");
     Fleet {
         layout,

@@ -3,15 +3,17 @@
 use anyhow::Context as _;
 
 use super::args::{DebugArgs, DebugCommand};
-use super::{Outside, Stop, input};
+use super::input::Input;
+use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::yaml;
 
 pub(super) fn run(args: &DebugArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let DebugCommand::Yaml { file } = &args.command;
-    let (name, bytes) = input::read(file.as_deref())?;
-    let lines = yaml::debug::lines(&bytes)
-        .map_err(|error| Stop::usage(anyhow::anyhow!("{name}:{}:{}: {}", error.line, error.column, error.message)))?;
+    let input = Input::one(file.as_deref())?;
+    let lines = yaml::debug::lines(&input.bytes).map_err(|error| {
+        Stop::usage(anyhow::anyhow!("{}:{}: {}", input.place(error.line), error.column, error.message))
+    })?;
     outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

@@ -7,7 +7,7 @@ use super::{Outside, Stop, packs, run};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline;
-use crate::report::{Report, human};
+use crate::report::{Report, escape, human};
 use crate::rules;
 
 pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -39,9 +39,11 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let bytes = std::fs::read(&path)
         .with_context(|| format!("no report in {}; post-render writes one", path.display()))
         .map_err(Stop::usage)?;
-    let report: Report = serde_json::from_slice(&bytes)
+    let mut report: Report = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is not a report of this version", path.display()))
         .map_err(Stop::usage)?;
+    // Whoever can write the file could forge what a terminal shows of it.
+    escape::report(&mut report);
     let paint = run::paint(colour, outside.out_is_terminal);
     human::write(&report, paint, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)

@@ -3,25 +3,94 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use super::Stop;
+use crate::object::Files;
 use crate::world::whole;
+use crate::yaml;
 
-/// Reads a file, or standard input for `-` and nothing, and says how it is called in messages.
-pub(super) fn read(file: Option<&Path>) -> Result<(String, Arc<[u8]>), Stop> {
-    match file.filter(|file| *file != Path::new("-")) {
-        Some(file) => {
-            let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
-            Ok((file.display().to_string(), bytes.map_err(Stop::usage)?))
+/// A stream that was given, and where it came from.
+#[derive(Debug, Clone)]
+pub(super) struct Input {
+    /// Its bytes.
+    pub(super) bytes: Arc<[u8]>,
+    /// How it is called in messages where no file is.
+    pub(super) name: String,
+    /// The files that it is put together from.
+    pub(super) files: Files,
+}
+
+impl Input {
+    /// A stream that is no file.
+    pub(super) fn unnamed(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
+        Self { bytes, name: name.into(), files: Files::default() }
+    }
+
+    /// Reads some files as one stream; standard input for `-`, and where none is named.
+    pub(super) fn read(files: &[PathBuf]) -> Result<Self, Stop> {
+        Ok(match files {
+            [] | [_] => Self::one(files.first().map(PathBuf::as_path))?,
+            _ => {
+                let part = |file: &PathBuf| match file.as_os_str() == "-" {
+                    true => Ok((STDIN.to_owned(), Self::of_stdin()?.bytes)),
+                    false => Ok((file.display().to_string(), of_file(file)?)),
+                };
+                let (files, bytes) = Files::joined(files.iter().map(part).collect::<Result<_, Stop>>()?);
+                Self { files, ..Self::unnamed("", bytes) }
+            }
+        })
+    }
+
+    /// A stream without an object is a render that failed, and nothing could go wrong in it.
+    pub(super) fn refuse_empty(&self) -> Result<(), Stop> {
+        if is_empty(&self.bytes) {
+            return Err(Stop::usage(anyhow!("the stream holds no object; did the command that renders it fail?")));
         }
-        None => {
-            let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-            let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
-            Ok(("<stdin>".to_owned(), bytes))
+        Ok(())
+    }
+
+    /// Reads a file, or standard input for `-` and nothing, whatever stands in it.
+    pub(super) fn one(file: Option<&Path>) -> Result<Self, Stop> {
+        match file.filter(|file| file.as_os_str() != "-") {
+            Some(file) => {
+                let name = file.display().to_string();
+                Ok(Self { files: Files::one(name.clone()), ..Self::unnamed(name, of_file(file)?) })
+            }
+            None => Self::of_stdin(),
         }
     }
+
+    /// Reads standard input.
+    pub(super) fn of_stdin() -> Result<Self, Stop> {
+        let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
+        Ok(Self::unnamed(STDIN, bytes))
+    }
+
+    /// A line of the stream as a person finds it: the file and its line.
+    pub(super) fn place(&self, line: usize) -> String {
+        let (file, line) = self.files.at(line);
+        format!("{}:{line}", file.unwrap_or(&self.name))
+    }
+}
+
+/// How standard input is called.
+const STDIN: &str = "<stdin>";
+
+fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
+    let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
+    bytes.map_err(Stop::usage)
+}
+
+/// Whether a stream holds nothing but blanks, comments and nulls. What cannot be split is not empty: the reader says what is
+/// wrong with it.
+pub(super) fn is_empty(stream: &[u8]) -> bool {
+    let is_nothing = |section: &yaml::Section| {
+        section.is_blank(stream) || matches!(section.document.of(stream).trim_ascii(), b"null" | b"~" | b"--- null")
+    };
+    yaml::split(stream).is_ok_and(|sections| sections.iter().all(is_nothing))
 }

@@ -113,6 +113,11 @@ impl<'a> Known<'a> {
         self.now
     }
 
+    /// Longest time for one step.
+    pub(super) const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// Waits for missing values as long as was told, else as the policy says. Without this call nothing is waited for.
     pub(super) fn wait_for(&mut self, told: Option<&str>) -> Result<(), Stop> {
         self.wait = told.map(|text| duration(text, "--wait")).transpose()?;

@@ -1,6 +1,7 @@
 //! The command line: one file a command. Writers and the environment come in; an exit code goes out.
 
 mod args;
+mod bound;
 mod debug;
 mod explain;
 mod helm;
@@ -11,6 +12,7 @@ mod packs;
 mod pin;
 mod plan;
 mod post_render;
+mod render;
 mod revisions;
 mod run;
 mod schema;
@@ -25,6 +27,7 @@ use clap::Parser as _;
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
+use crate::report::escape;
 
 /// Everything that a command may touch of the outside world, besides files and the cluster.
 pub struct Outside<'a> {
@@ -40,10 +43,12 @@ pub struct Outside<'a> {
 
 /// Runs the program: reads the arguments, runs one command, and says what went wrong in one line.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+    bound::watch();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let (out_is_terminal, err_is_terminal) = (stdout.is_terminal(), stderr.is_terminal());
-    let (mut out, mut err) = (stdout.lock(), stderr);
-    with(args, &mut Outside { out: &mut out, err: &mut err, out_is_terminal, err_is_terminal })
+    let (mut lock, mut closed, mut err) = (stdout.lock(), output::Closed, stderr);
+    let out: &mut dyn Write = if output::is_closed() { &mut closed } else { &mut lock };
+    with(args, &mut Outside { out, err: &mut err, out_is_terminal, err_is_terminal })
 }
 
 /// Runs one command line with the given writers.
@@ -66,11 +71,20 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Schema(args) => schema::run(&args, outside),
         Command::Debug(args) => debug::run(&args, outside),
     };
+    // What was not written whole was not said: that is never an allow.
+    let result = result.and_then(|exit| match outside.out.flush() {
+        Err(error) if exit == Exit::Allow => {
+            Err(Stop::internal(anyhow::Error::new(error).context("cannot write to standard output")))
+        }
+        _ => Ok(exit),
+    });
     match result {
         Ok(exit) => exit,
         Err(stop) => {
+            let message = format!("{:#}", stop.error);
+            let message = escape::lines(&message);
             // A closed standard error leaves nothing to say it with; the exit code stands.
-            drop(writeln!(outside.err, "rollgate: {:#}", stop.error));
+            drop(writeln!(outside.err, "rollgate: {message}"));
             stop.exit
         }
     }
@@ -84,7 +98,7 @@ fn usage(error: &clap::Error, outside: &mut Outside<'_>) -> Exit {
     } else {
         (write!(outside.out, "{text}"), Exit::Allow)
     };
-    if written.is_ok() { exit } else { Exit::Internal }
+    if written.and_then(|()| outside.out.flush()).is_ok() { exit } else { Exit::Internal }
 }
 
 /// An error that ends a command, with the exit code that it stands for.
@@ -107,12 +121,15 @@ impl Stop {
         Self { exit: Exit::Undecided, error: error.into() }
     }
 
-    /// The same with the file that it is about in front, where the message starts with a line.
+    /// The same with the file that it is about in front, where the message starts with a line of the stream.
     #[must_use]
-    fn about(self, name: &str) -> Self {
+    fn about(self, input: &input::Input) -> Self {
         let message = self.error.to_string();
-        let located = message.split(':').next().is_some_and(|text| text.parse::<usize>().is_ok());
-        if located { Self { exit: self.exit, error: anyhow::anyhow!("{name}:{message}") } } else { self }
+        let (line, rest) = message.strip_prefix("line ").unwrap_or(&message).split_once(':').unwrap_or_default();
+        match line.parse() {
+            Ok(line) => Self { exit: self.exit, error: anyhow::anyhow!("{}:{rest}", input.place(line)) },
+            Err(_) => self,
+        }
     }
 
     /// The same with names in its message replaced.

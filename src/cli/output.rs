@@ -70,3 +70,27 @@ impl Output {
         Ok(())
     }
 }
+
+/// A standard output that was closed when the program started.
+#[derive(Debug)]
+pub(super) struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if bytes.is_empty() { Ok(0) } else { Err(std::io::Error::other("it is closed")) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether standard output was closed when the program started. Rust then puts `/dev/null` in its place, opened to read and to
+/// write, so that everything would seem to be written; whoever throws an output away opens it to write only.
+pub(super) fn is_closed() -> bool {
+    let null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|target| target == std::path::Path::new("/dev/null"));
+    null && std::fs::read_to_string("/proc/self/fdinfo/1").is_ok_and(|info| {
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).map(str::trim);
+        flags.and_then(|flags| u32::from_str_radix(flags, 8).ok()).is_some_and(|flags| flags & 0o3 == 0o2)
+    })
+}

@@ -46,8 +46,7 @@ pub(super) fn check(file: &Path, outside: &mut Outside<'_>) -> Result<Exit, Stop
 
 fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
     let bytes = std::fs::read(file).with_context(|| format!("pack {} cannot be read", file.display()))?;
-    let span = yaml::Span { start: 0, end: bytes.len() };
-    let value = yaml::read_json(&bytes, span).map_err(|error| anyhow!("{}:{error}", file.display()))?;
+    let value = yaml::read_strict(&bytes).map_err(|error| anyhow!("{}:{error}", file.display()))?;
     Ok((value, bytes))
 }
 

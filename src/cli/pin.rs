@@ -12,9 +12,11 @@ use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::late::{self, Settled};
+use crate::model::effect::Decision;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
+use crate::verdict;
 
 /// Options of `pin`.
 #[derive(Debug, Args)]
@@ -424,16 +426,12 @@ fn verify(
     }
     let asked = if names.is_empty() { all() } else { names.iter().cloned().collect() };
     let pinned: BTreeSet<String> = known.pins()?.pins().iter().map(|pin| pin.name.clone()).collect();
-    let mut exit = Exit::Allow;
+    let mut worst = Decision::Allow;
     let mut told = Vec::new();
     for one in known.settle(&asked, outside)? {
         let name = one.name.clone();
-        let (code, state, text) = verified(one, &pinned);
-        // Hold outweighs undecided, as everywhere.
-        exit = match (exit, code) {
-            (Exit::Hold, _) | (_, Exit::Hold) => Exit::Hold,
-            (one, other) => one.max(other),
-        };
+        let (decision, state, text) = verified(one, &pinned);
+        worst = worst.max(decision);
         match as_json {
             true => told.push(json!({"name": name, "state": state, "message": text})),
             false => drop(print(outside, &format!("{name}: {text}\n"))?),
@@ -443,21 +441,21 @@ fn verify(
         true => drop(print(outside, &format!("{:#}\n", json!({"place": known.place(), "pins": told})))?),
         false => at(&known.place(), outside),
     }
-    Ok(exit)
+    Ok(verdict::exit(worst))
 }
 
-/// How one pin stands to its source: the code, the state, and a sentence.
-fn verified(one: Settled, pinned: &BTreeSet<String>) -> (Exit, &'static str, String) {
+/// How one pin stands to its source: the decision, the state, and a sentence.
+fn verified(one: Settled, pinned: &BTreeSet<String>) -> (Decision, &'static str, String) {
     match one.state {
-        _ if !pinned.contains(&one.name) => (Exit::Allow, "not-pinned", "is not pinned".to_owned()),
-        LateState::Differs => (Exit::Hold, "differs", one.reason.map(|reason| reason.message).unwrap_or_default()),
+        _ if !pinned.contains(&one.name) => (Decision::Allow, "not-pinned", "is not pinned".to_owned()),
+        LateState::Differs => (Decision::Hold, "differs", one.reason.map(|reason| reason.message).unwrap_or_default()),
         LateState::Pinned if one.warning.is_none() && one.source != "pin" => {
-            (Exit::Allow, "agrees", format!("is what {} says", one.source))
+            (Decision::Allow, "agrees", format!("is what {} says", one.source))
         }
-        LateState::Resolved => (Exit::Allow, "follows", "follows its source, the pin is not used".to_owned()),
+        LateState::Resolved => (Decision::Allow, "follows", "follows its source, the pin is not used".to_owned()),
         _ => {
             let why = one.warning.or_else(|| one.reason.map(|reason| reason.message));
-            (Exit::Undecided, "not-compared", why.unwrap_or_else(|| "its source is out of reach".to_owned()))
+            (Decision::Undecided, "not-compared", why.unwrap_or_else(|| "its source is out of reach".to_owned()))
         }
     }
 }

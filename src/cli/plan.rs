@@ -1,38 +1,41 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Colour, PlanArgs};
+use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop, input};
+use super::{Outside, Stop, bound};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
+use crate::report;
 use crate::verdict;
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let RevisionArgs { base_ref, head_ref, render } = args.revisions.clone();
+    let RevisionArgs { base_ref, head_ref, render, .. } = args.revisions.clone();
     let Some((base, render)) = base_ref.zip(render) else {
-        let (name, stream) = streams(&args.files)?;
-        return judge(&args, colour, outside, (&name, stream), None);
+        return judge(&args, colour, outside, &Input::read(&args.files)?, None);
     };
-    let revisions = Revisions::render(&base, &head_ref, &render)?;
+    let revisions = Revisions::render(&args.revisions, &base, &render)?;
     args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
+    for pack in &mut args.common.pack {
+        *pack = revisions.of_base(pack);
+    }
     args.common.live = revisions.live.display().to_string();
-    judge(&args, colour, outside, (&head_ref, Arc::clone(&revisions.stream)), Some(&revisions))
-        .map_err(|stop| stop.respelt(|text| revisions.named(text)))
+    let input = Input::unnamed(head_ref, Arc::clone(&revisions.stream));
+    judge(&args, colour, outside, &input, Some(&revisions)).map_err(|stop| stop.respelt(|text| revisions.named(text)))
 }
 
-/// Judges a stream with its name, and writes the reports.
+/// Judges a stream, and writes the reports.
 fn judge(
     args: &PlanArgs,
     colour: Colour,
     outside: &mut Outside<'_>,
-    (name, stream): (&str, Arc<[u8]>),
+    input: &Input,
     revisions: Option<&Revisions>,
 ) -> Result<Exit, Stop> {
     if args.dry_run_server && args.common.live != "cluster" {
@@ -47,8 +50,9 @@ fn judge(
     if setup.outputs.is_empty() {
         setup.outputs.push(Output::HUMAN);
     }
-    let look = Look { setup: &setup, args: &args.common, stream, piped: false };
-    let mut seen = look.read(outside).map_err(|stop| stop.about(name))?;
+    input.refuse_empty()?;
+    let look = Look { setup: &setup, args: &args.common, input, piped: false };
+    let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
     if let Some(revisions) = revisions {
         seen.world.source.name = revisions.named(&seen.world.source.name);
         seen.warnings.extend(revisions.warnings.iter().cloned());
@@ -59,11 +63,14 @@ fn judge(
         return Ok(Exit::Allow);
     }
     if args.dry_run_server {
-        let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
+        let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
         seen.ask(writes, &setup)?;
     }
-    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(name))?;
+    let bound = bound::deadline("judging", setup.deadline);
+    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
+    drop(bound);
     judgement.report.warnings.extend(seen.warnings);
+    report::escape::report(&mut judgement.report);
     for output in &setup.outputs {
         let paint = run::paint(colour, outside.out_is_terminal);
         output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
@@ -74,23 +81,7 @@ fn judge(
 /// A stream that cannot be read is the user's; lost documents are our defect.
 pub(super) fn fault_stop(fault: Fault) -> Stop {
     match fault {
-        Fault::Stream(_) | Fault::Rules(_) => Stop::usage(fault),
+        Fault::Stream(_) | Fault::Name { .. } | Fault::Rules(_) => Stop::usage(fault),
         Fault::Lost { .. } => Stop::internal(fault),
     }
-}
-
-/// The named streams as one, and how it is called in messages.
-pub(super) fn streams(files: &[PathBuf]) -> Result<(String, Arc<[u8]>), Stop> {
-    if let [] | [_] = files {
-        return input::read(files.first().map(PathBuf::as_path));
-    }
-    let mut all = Vec::new();
-    for file in files {
-        let (_, bytes) = input::read(Some(file))?;
-        if !all.is_empty() {
-            all.extend_from_slice(b"\n---\n");
-        }
-        all.extend_from_slice(&bytes);
-    }
-    Ok((format!("{} files together", files.len()), all.into()))
 }

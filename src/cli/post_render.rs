@@ -3,25 +3,29 @@
 use anyhow::anyhow;
 
 use super::args::{Colour, Commit, PostRenderArgs};
+use super::input::Input;
 use super::output::Output;
 use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, input, plan};
+use super::{Outside, Stop, bound, plan};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::object::Stream;
 use crate::pin::{self, Pin};
 use crate::pipeline::{self, Judgement};
-use crate::report::{Report, human};
+use crate::report::{self, Report, human};
 use crate::verdict;
-use crate::yaml;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let setup = Setup::new(&args.common, Untold::Refuse)?;
-    let (_, stream) = input::read(None)?;
-    refuse_empty(&stream)?;
-    let look = Look { setup: &setup, args: &args.common, stream, piped: true };
+    let input = Input::of_stdin()?;
+    refuse_empty(&input)?;
+    let look = Look { setup: &setup, args: &args.common, input: &input, piped: true };
     let seen = look.read(outside)?;
+    let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
+    drop(bound);
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
+    report::escape::report(&mut judgement.report);
     say(&setup, &judgement.report, &seen, colour, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
@@ -35,10 +39,11 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     Ok(exit)
 }
 
-/// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one.
-fn refuse_empty(stream: &[u8]) -> Result<(), Stop> {
-    let sections = yaml::split(stream).map_err(|error| Stop::usage(anyhow!("<stdin>:{error}")))?;
-    if sections.iter().any(|section| !section.is_blank(stream)) {
+/// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one. Documents that are `null` and
+/// lists of nothing hold no object either.
+fn refuse_empty(input: &Input) -> Result<(), Stop> {
+    let loaded = Stream::load(&input.bytes).map_err(|error| Stop::usage(anyhow!("{error}")).about(input))?;
+    if !loaded.objects.is_empty() || loaded.nameless > 0 {
         return Ok(());
     }
     Err(Stop::usage(anyhow!(

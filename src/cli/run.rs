@@ -9,10 +9,12 @@ use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
 
 use super::args::{Colour, CommonArgs};
+use super::input::Input;
 use super::known::Pending;
 use super::output::Output;
-use super::{Outside, Stop, packs};
-use crate::host::{self, Detected, HostKind, Signs, Told, parent};
+use super::{Outside, Stop, bound, packs};
+use crate::compare::redact::MarkKey;
+use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
@@ -57,9 +59,13 @@ pub(super) struct Setup {
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,
     now: Timestamp,
-    deadline: Duration,
+    pub(super) deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
+    /// What the marks of hidden values are made with.
+    pub(super) key: MarkKey,
+    /// Whether that key was told, and so outlives the run.
+    pub(super) key_is_told: bool,
 }
 
 impl Setup {
@@ -71,9 +77,13 @@ impl Setup {
         let duration = |text: &str, option: &str| {
             policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
         };
+        let env = environment();
+        let told = mark_key(&env).map_err(Stop::usage)?;
         Ok(Self {
+            key_is_told: told.is_some(),
+            key: told.unwrap_or_else(MarkKey::fresh),
             outputs: outputs.map_err(Stop::usage)?,
-            env: environment(),
+            env,
             policy,
             policy_report,
             policy_folder,
@@ -91,9 +101,19 @@ impl Setup {
         Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
     }
 
-    fn question(&self, stream: Arc<[u8]>, reach: Reach) -> Question {
-        Question { stream, policy: self.policy.clone(), policy_report: self.policy_report.clone(), reach }
+    fn question(&self, input: &Input, reach: Reach) -> Question {
+        let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
+        let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
+        Question { stream, files, policy, policy_report, reach, key }
     }
+}
+
+/// The key of the marks, where the environment has one: then the marks and digests of several runs can be compared.
+fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
+    let Some(text) = env.get("ROLLGATE_KEY").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let key = MarkKey::of_text(text);
+    ensure!(key.is_some(), "ROLLGATE_KEY is too short to be kept secret; give it 32 random characters or more");
+    Ok(key)
 }
 
 /// The policy in force, how the report calls it, and the folder that its files start from.
@@ -178,7 +198,7 @@ pub(super) struct Look<'a> {
     pub(super) setup: &'a Setup,
     pub(super) args: &'a CommonArgs,
     /// The stream.
-    pub(super) stream: Arc<[u8]>,
+    pub(super) input: &'a Input,
     /// Whether the stream came on the standard input of a post-renderer.
     pub(super) piped: bool,
 }
@@ -196,7 +216,7 @@ impl Look<'_> {
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
-            stdin: self.piped.then_some(&*self.stream),
+            stdin: self.piped.then_some(&*self.input.bytes),
             env: &self.setup.env,
             parents: &parents,
             told: &told,
@@ -205,7 +225,9 @@ impl Look<'_> {
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
     pub(super) fn read(&self, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-        let names = late::needed(&self.stream, &self.setup.policy);
+        let bound = bound::deadline("looking for late values", self.setup.deadline);
+        let names = late::needed(&self.input.bytes, &self.setup.policy);
+        drop(bound);
         let asked = self.asked(&names)?;
         let seen = self.look(&asked, outside)?;
         let waited = match &seen.cluster {
@@ -223,7 +245,7 @@ impl Look<'_> {
         if all.iter().all(|value| needed.contains(&value.name) || value.placeholders.is_empty()) {
             return Ok(needed.clone());
         }
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         let compared = rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key));
         let names =
             all.iter().filter(|value| needed.contains(&value.name) || compared && !value.placeholders.is_empty());
@@ -290,7 +312,7 @@ impl Look<'_> {
         if deletes && self.setup.policy.unseen.release != Doubt::Allow {
             return Ok(false);
         }
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         let matters = |key: &Key| host::kinds::is_compared(key) || host::carried::is_carrier(key);
         Ok(!rendered.objects.objects().iter().any(|object| matters(&object.key)))
     }
@@ -309,17 +331,23 @@ impl Look<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let (mut world, key, redact) = match path {
+        let (mut world, key_id, redact) = match path {
             Some(path) => {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
-                (opened.world, opened.key, opened.redact)
+                (opened.world, opened.key_id, opened.redact)
             }
             None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
-        if let Some(key) = &key {
-            let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key, &redact, &rendered.objects);
+        if let (Some(id), Some(path)) = (&key_id, path) {
+            let report = say::report_path(&setup.env);
+            let folder = report.as_deref().and_then(Path::parent);
+            let key = snapshot::key_of(path, id, &setup.key, folder);
+            if key.is_none() {
+                warnings.push(snapshot::without_key(path));
+            }
+            let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
+            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -328,7 +356,7 @@ impl Look<'_> {
         if let Some(base) = self.base(&detected)? {
             world.base = base;
         }
-        if key.is_none() {
+        if key_id.is_none() {
             let namespace = detected.host.namespace.as_deref();
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
@@ -338,14 +366,14 @@ impl Look<'_> {
             _ if self.piped => Reach::Files,
             _ => Reach::Plan,
         };
-        let question = setup.question(Arc::clone(&self.stream), reach);
-        let (reads, recorded) = (Vec::new(), key.is_some());
+        let question = setup.question(self.input, reach);
+        let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
         let setup = self.setup;
-        let rendered = Stream::load(&self.stream).map_err(|error| self.unreadable(&error))?;
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
         let online = Online {
             rendered: &rendered.objects,
             policy: &setup.policy,
@@ -364,7 +392,7 @@ impl Look<'_> {
         let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(pins, &mut world.unread);
-        let question = setup.question(Arc::clone(&self.stream), Reach::Cluster);
+        let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
         let mut reads = plan.lines();

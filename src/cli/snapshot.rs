@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 
 use super::args::SnapshotArgs;
-use super::plan;
+use super::input::Input;
 use super::run::{Look, Setup, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
@@ -20,27 +20,43 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
     let setup = Setup::new(&args.common, Untold::Look)?;
-    let (name, stream) = plan::streams(&args.files)?;
-    let look = Look { setup: &setup, args: &args.common, stream, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&name))?;
+    let input = Input::read(&args.files)?;
+    input.refuse_empty()?;
+    let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
+    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
-    let saved = Snapshot::of(seen.world, &snapshot::fresh_key(), &setup.policy.redact);
+    let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
         serde_json::to_writer(&mut out, &saved)?;
         out.write_all(b"\n")
     };
-    match file.as_deref().filter(|file| *file != "-") {
+    let file = file.filter(|file| file != "-");
+    match file.as_deref() {
         // The file holds everything about the clusters but their secrets, so only its owner may read it.
         Some(file) => say::make_private_folder(say::folder_of(Path::new(file)))
             .and_then(|()| say::write_private(Path::new(file), write))
             .with_context(|| format!("cannot write {file}")),
         None => write(&mut *outside.out).context("cannot write to standard output"),
     }
+    .and_then(|()| keep_key(&setup, file.as_deref().map(Path::new)))
     .map_err(Stop::internal)?;
     for unread in &unread {
         writeln!(outside.err, "rollgate: not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy)
             .map_err(Stop::internal)?;
     }
     Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
+}
+
+/// Keeps the key that was made for this snapshot where only its owner has it: beside the file, or in the user's own folder.
+fn keep_key(setup: &Setup, file: Option<&Path>) -> anyhow::Result<()> {
+    let report = say::report_path(&setup.env);
+    let folder = report.as_deref().and_then(Path::parent);
+    let place = match file {
+        _ if setup.key_is_told => None,
+        Some(file) => Some(snapshot::key_path(file)),
+        None => folder.map(|folder| snapshot::kept_key_path(folder, &setup.key.id())),
+    };
+    let Some(place) = place else { return Ok(()) };
+    say::write_report(&place, setup.key.hex().as_bytes()).with_context(|| format!("cannot write {}", place.display()))
 }

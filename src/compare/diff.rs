@@ -1,13 +1,15 @@
 //! The places where two trees of one object differ, smallest places first named, whole subtrees where one side has none.
 //! Every difference is found: what is left out is only what `noise` names, and `null` equals absent as Kubernetes has it.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
-use super::within;
+use super::within::{self, Layers};
 use crate::model::pair::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;
@@ -25,7 +27,12 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
 /// Every place where two parts of objects differ, with paths that start at these parts; nothing is left out.
 #[must_use]
 pub fn part_changes(before: &Value, after: &Value) -> Vec<Change> {
-    let mut walk = Walk::default();
+    part_changes_within(before, after, Layers::default())
+}
+
+/// The same for a document that stands in others.
+pub(super) fn part_changes_within(before: &Value, after: &Value, layers: Layers) -> Vec<Change> {
+    let mut walk = Walk { layers, ..Walk::default() };
     walk.values(before, after);
     walk.found
 }
@@ -41,6 +48,8 @@ struct Walk {
     meaning: Meaning,
     /// Schema of the place.
     node: Option<&'static Node>,
+    /// What may be read of documents in strings.
+    layers: Layers,
     /// What differs so far.
     found: Vec<Change>,
 }
@@ -117,7 +126,7 @@ impl Walk {
             (Value::Object(old), Value::Object(new)) => self.keys(old, new, |walk, _, old, new| walk.values(old, new)),
             (Value::Array(old), Value::Array(new)) => self.lists(old, new),
             (Value::String(old), Value::String(new)) => {
-                match within::changes(&self.path, self.item.as_deref(), old, new) {
+                match within::changes(&self.path, self.item.as_deref(), old, new, &self.layers) {
                     Some(inside) => self.found.extend(inside),
                     None => self.note(Some(before), Some(after)),
                 }
@@ -140,11 +149,12 @@ impl Walk {
 
     /// Compares two lists whose items have identities.
     fn keyed(&mut self, before: &[Value], old: &[String], after: &[Value], new: &[String]) {
-        let place_of = |names: &[String], name: &String| names.iter().position(|other| other == name);
+        let was_at: HashMap<&str, usize> = old.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+        let stays: HashSet<&str> = new.iter().map(String::as_str).collect();
         let mut last = None;
         let mut moved = false;
         for (place, (value, name)) in after.iter().zip(new).enumerate() {
-            match place_of(old, name) {
+            match was_at.get(name.as_str()).copied() {
                 Some(was) => {
                     moved |= last.is_some_and(|last| was < last);
                     last = Some(was);
@@ -154,7 +164,7 @@ impl Walk {
             }
         }
         for (place, (value, name)) in before.iter().zip(old).enumerate() {
-            if place_of(new, name).is_none() {
+            if !stays.contains(name.as_str()) {
                 self.in_item(place, name, |walk| walk.note(Some(value), None));
             }
         }

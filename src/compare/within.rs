@@ -1,19 +1,47 @@
 //! Strings that are documents: base64, gzip, cloud-init, YAML, JSON. A change in one is named by the place inside, also
 //! through several layers; a change of form alone is said to be that, and still is a change.
 
+use std::cell::Cell;
 use std::io::Read as _;
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use super::diff::part_changes;
+use super::diff::part_changes_within;
 use crate::model::pair::{Change, Within};
 use crate::object::Path;
 use crate::yaml;
 
 /// Most bytes that a gzipped text may unfold to; more is left alone.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const LARGEST: usize = 8 * 1024 * 1024;
+/// Most bytes that are read behind encodings for one object, both sides together; what is packed beyond is compared as it stands.
+const LARGEST_TOGETHER: usize = 32 * 1024 * 1024;
+/// How many documents may stand in each other; each is a walk of its own.
+const DEEPEST: usize = 12;
+
+/// What may still be read of the documents in the strings of one object.
+#[derive(Debug, Clone)]
+pub(super) struct Layers {
+    left: Rc<Cell<usize>>,
+    depth: usize,
+}
+
+impl Default for Layers {
+    fn default() -> Self {
+        Self { left: Rc::new(Cell::new(LARGEST_TOGETHER)), depth: 0 }
+    }
+}
+
+impl Layers {
+    /// One document further in; `None` where that is too deep or too much.
+    fn below(&self, read: usize) -> Option<Self> {
+        self.left.set(self.left.get().saturating_sub(read));
+        let more = self.depth < DEEPEST && self.left.get() > 0;
+        more.then(|| Self { left: Rc::clone(&self.left), depth: self.depth + 1 })
+    }
+}
 /// Fewest characters that are taken for base64 of a text; shorter ones are words.
 const SHORTEST_BASE64: usize = 16;
 
@@ -28,10 +56,19 @@ enum Reading {
 /// The changes between two strings at `path` that both are documents of one sort; `None` where they are not.
 ///
 /// Where both mean the same, one change is left, with both strings whole.
-pub(super) fn changes(path: &Path, item: Option<&str>, before: &str, after: &str) -> Option<Vec<Change>> {
-    let (decode, inner) = match (read(before)?, read(after)?) {
-        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new)),
-        (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => (one, part_changes(&old, &new)),
+pub(super) fn changes(
+    path: &Path,
+    item: Option<&str>,
+    before: &str,
+    after: &str,
+    layers: &Layers,
+) -> Option<Vec<Change>> {
+    let layers = layers.below(before.len() + after.len())?;
+    let (decode, inner) = match (read(before, &layers.left)?, read(after, &layers.left)?) {
+        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new, &layers)),
+        (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => {
+            (one, part_changes_within(&old, &new, layers))
+        }
         _ => return None,
     };
     if inner.is_empty() {
@@ -45,11 +82,11 @@ pub(super) fn changes(path: &Path, item: Option<&str>, before: &str, after: &str
 }
 
 /// The changes between two decoded texts, at the root.
-fn texts(before: &str, after: &str) -> Vec<Change> {
+fn texts(before: &str, after: &str, layers: &Layers) -> Vec<Change> {
     if before == after {
         return Vec::new();
     }
-    changes(&Path::root(), None, before, after)
+    changes(&Path::root(), None, before, after, layers)
         .unwrap_or_else(|| vec![Change::unjudged(Path::root(), Some(before.into()), Some(after.into()))])
 }
 
@@ -65,7 +102,7 @@ fn placed(path: &Path, item: Option<&str>, decode: &str, inner: Change) -> Chang
 }
 
 /// Reads a string as a document.
-fn read(text: &str) -> Option<Reading> {
+fn read(text: &str, left: &Cell<usize>) -> Option<Reading> {
     let trimmed = text.trim();
     if trimmed.starts_with(['{', '[']) {
         return serde_json::from_str(trimmed)
@@ -75,7 +112,7 @@ fn read(text: &str) -> Option<Reading> {
             .or_else(|| yaml_of(text));
     }
     if trimmed.len() >= SHORTEST_BASE64
-        && let Some((decode, plain)) = decode(trimmed)
+        && let Some((decode, plain)) = decode(trimmed, left)
     {
         return Some(Reading::Text(decode, plain));
     }
@@ -108,6 +145,14 @@ fn yaml_of(text: &str) -> Option<Reading> {
     }
 }
 
+/// The documents that a text is, as YAML or JSON; none where it is no such text.
+pub(super) fn trees(text: &str) -> Vec<Value> {
+    let bytes = text.as_bytes();
+    let Ok(sections) = yaml::split(bytes) else { return Vec::new() };
+    let read = |section: &yaml::Section| yaml::read_section(bytes, section).ok()?.to_json().ok();
+    sections.iter().filter_map(read).filter(is_tree).collect()
+}
+
 /// Several manifests of one text, by kind and name where all have both, else by place.
 fn by_name(trees: Vec<Value>) -> Value {
     let name = |tree: &Value| {
@@ -129,14 +174,15 @@ fn is_tree(value: &Value) -> bool {
     value.as_object().is_some_and(|map| !map.is_empty()) || value.as_array().is_some_and(|items| !items.is_empty())
 }
 
-/// The text behind base64, unzipped where it is gzip; `None` where the text is not base64 of text.
-pub(super) fn decode_text(text: &str) -> Option<String> {
+/// The text behind base64, unzipped where it is gzip; `None` where the text is not base64 of text. What is unpacked is taken off
+/// what is `left`, also where nothing comes of it.
+pub(super) fn decode_text(text: &str, left: &Cell<usize>) -> Option<String> {
     let text = text.trim();
-    (text.len() >= 8).then(|| decode(text)).flatten().map(|(_, plain)| plain)
+    (text.len() >= 8).then(|| decode(text, left)).flatten().map(|(_, plain)| plain)
 }
 
 /// The text behind base64, and how it was read.
-fn decode(text: &str) -> Option<(&'static str, String)> {
+fn decode(text: &str, left: &Cell<usize>) -> Option<(&'static str, String)> {
     let of_base64 =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=') || byte.is_ascii_whitespace();
     if !text.bytes().all(of_base64) {
@@ -144,18 +190,21 @@ fn decode(text: &str) -> Option<(&'static str, String)> {
     }
     let compact: String = text.split_ascii_whitespace().collect();
     let bytes = BASE64_STANDARD.decode(compact).ok()?;
+    left.set(left.get().saturating_sub(bytes.len()));
     let (decode, bytes) =
-        if bytes.starts_with(&[0x1f, 0x8b]) { ("gzip+base64", unzip(&bytes)?) } else { ("base64", bytes) };
+        if bytes.starts_with(&[0x1f, 0x8b]) { ("gzip+base64", unzip(&bytes, left)?) } else { ("base64", bytes) };
     let plain = String::from_utf8(bytes).ok()?;
     let readable = !plain.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
     readable.then_some((decode, plain))
 }
 
 /// What a gzip stream holds.
-fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {
+fn unzip(bytes: &[u8], left: &Cell<usize>) -> Option<Vec<u8>> {
+    let most = LARGEST.min(left.get());
     let mut plain = Vec::new();
-    flate2::read::GzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut plain).ok()?;
-    (plain.len() as u64 <= LARGEST).then_some(plain)
+    let unpacked = flate2::read::GzDecoder::new(bytes).take(most as u64 + 1).read_to_end(&mut plain);
+    left.set(left.get().saturating_sub(plain.len()));
+    (unpacked.ok()? <= most).then_some(plain)
 }
 
 #[cfg(test)]
@@ -166,7 +215,8 @@ mod tests {
 
     /// Each change as `decode path / decode path: before -> after`.
     fn told(before: &str, after: &str) -> Vec<String> {
-        let changes = changes(&Path::root().key("content"), Some("/f"), before, after).expect("documents");
+        let changes =
+            changes(&Path::root().key("content"), Some("/f"), before, after, &Layers::default()).expect("documents");
         let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
         changes
             .iter()
@@ -217,7 +267,7 @@ mod tests {
             ("a: 1\nb: 2\n".to_owned(), "# new\nb: 2\na: 1\n".to_owned()),
             (zipped("a: 1\nb: 2\n", 1), zipped("a: 1\nb: 2\n", 9)),
         ] {
-            let found = changes(&Path::root(), None, &before, &after).expect("documents");
+            let found = changes(&Path::root(), None, &before, &after, &Layers::default()).expect("documents");
             if before != after {
                 assert!(found.len() == 1 && found[0].because.starts_with("only the form"), "{found:?}");
             }
@@ -245,7 +295,10 @@ mod tests {
             "controlplane",
             "server = \"x\"\n[host.\"y\"]\n",
         ] {
-            assert!(changes(&Path::root(), None, text, &text.replace('e', "i")).is_none(), "{text}");
+            assert!(
+                changes(&Path::root(), None, text, &text.replace('e', "i"), &Layers::default()).is_none(),
+                "{text}"
+            );
         }
     }
 }

@@ -15,24 +15,87 @@ use crate::report::{Reason, plural};
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
+/// Group of the control planes.
+const CONTROL_PLANE_GROUP: &str = "controlplane.cluster.x-k8s.io";
 /// Label of the Machines of a control plane.
 const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 
-/// The reasons of every rollout, by owner.
+/// The reasons of every rollout, by owner. The Machines of a cluster are looked at once, however many of its owners roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let owners: HashMap<&Key, &Pair> = judged.pairs.iter().map(|pair| (&pair.key, pair)).collect();
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
-    rollouts
-        .flat_map(|rollout| {
-            let live = match owners.get(&rollout.owner) {
-                Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
-                None => judged.world.live.get(&rollout.owner).and_then(|owner| owner.value().ok()),
-            };
-            let remediation = live.and_then(|live| remediation(judged, rollout, &live));
-            [remediation, machines(judged, rollout), etcd(judged, rollout)]
-        })
-        .flatten()
-        .collect()
+    let mut clusters: HashMap<(Option<&str>, &str), Fleet> = HashMap::new();
+    let mut found = Vec::new();
+    for rollout in rollouts {
+        let live = match owners.get(&rollout.owner) {
+            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+            None => judged.view.get(&rollout.owner).object().and_then(|owner| owner.value().ok()),
+        };
+        let key = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
+        let fleet = clusters.entry(key).or_insert_with(|| Fleet::of(judged, rollout));
+        found.extend(live.and_then(|live| remediation(judged, rollout, &live)));
+        found.extend(machines(judged, rollout, fleet));
+        found.extend(etcd(judged, rollout, fleet));
+    }
+    found
+}
+
+/// What the gates ask of the Machines of one cluster.
+#[derive(Debug, Default)]
+struct Fleet {
+    /// All of them.
+    all: Group,
+    /// Those of the control plane.
+    control_plane: Group,
+    /// Whether the first Machine of the control plane says anything about etcd.
+    says_etcd: bool,
+    /// Machines of the control plane whose etcd member is not healthy.
+    unhealthy_members: usize,
+}
+
+/// Machines and their ailments.
+#[derive(Debug, Default)]
+struct Group {
+    count: usize,
+    ailing: usize,
+    /// The first ailment, in a few words.
+    first: Option<String>,
+}
+
+impl Group {
+    fn add(&mut self, ailment: Option<&String>) {
+        self.count += 1;
+        self.ailing += usize::from(ailment.is_some());
+        if self.first.is_none() {
+            self.first = ailment.cloned();
+        }
+    }
+}
+
+impl Fleet {
+    fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
+        let mut fleet = Self::default();
+        let objects = judged.view.machines_of_cluster(&rollout.cluster);
+        for object in objects.filter(|object| object.key.namespace == rollout.owner.namespace) {
+            let Ok(machine) = object.value() else { continue };
+            let ailment = ailment(&machine);
+            fleet.all.add(ailment.as_ref());
+            if is_control_plane(&machine) {
+                let member = condition(&machine, "EtcdMemberHealthy");
+                if fleet.control_plane.count == 0 {
+                    fleet.says_etcd = member.is_some();
+                }
+                fleet.control_plane.add(ailment.as_ref());
+                fleet.unhealthy_members += usize::from(member != Some("True"));
+            }
+        }
+        fleet
+    }
+
+    /// The Machines that count for an owner: for a control plane only its own.
+    fn for_owner(&self, owner: &Key) -> &Group {
+        if owner.group == CONTROL_PLANE_GROUP { &self.control_plane } else { &self.all }
+    }
 }
 
 fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option<Reason> {
@@ -56,14 +119,13 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value) -> Option<R
 }
 
 /// Machines of the owner's cluster that are not ok.
-fn machines(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
-    let all = machines_of(judged, rollout);
-    let ailing: Vec<String> = all.iter().filter_map(ailment).collect();
-    let first = ailing.first()?;
+fn machines(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason> {
+    let Group { count, ailing, first } = fleet.for_owner(&rollout.owner);
+    let first = first.as_ref()?;
     reason(
         "machines",
         decision(judged.policy.gates.health.machines),
-        format!("{}: {} of {} not ok: {first}", rollout.owner, ailing.len(), plural(all.len() as u64, "Machine")),
+        format!("{}: {ailing} of {} not ok: {first}", rollout.owner, plural(*count as u64, "Machine")),
         describe(&rollout.owner),
     )
 }
@@ -71,13 +133,12 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
 /// Stacked etcd: after one step of the rollout, the healthy voters must still be a majority. The member that is
 /// being added counts as unhealthy, as in Cluster API's own check before a remediation
 /// (`controlplane/kubeadm/internal/controllers/remediation.go`, canSafelyRemoveEtcdMember).
-fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
-    let members: Vec<Value> = machines_of(judged, rollout).into_iter().filter(is_control_plane).collect();
-    let first = members.first().filter(|_| rollout.owner.group == "controlplane.cluster.x-k8s.io")?;
+fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason> {
     // A member that says nothing about etcd is not known to be a voter (external etcd, an older provider).
-    condition(first, "EtcdMemberHealthy")?;
-    let unhealthy = members.iter().filter(|machine| condition(machine, "EtcdMemberHealthy") != Some("True")).count();
-    let voters = members.len();
+    if rollout.owner.group != CONTROL_PLANE_GROUP || !fleet.says_etcd {
+        return None;
+    }
+    let (voters, unhealthy) = (fleet.control_plane.count, fleet.unhealthy_members);
     let (after, bad) = match rollout.max_surge.unwrap_or(1) {
         0 if unhealthy > 0 => (voters.saturating_sub(1), unhealthy - 1),
         0 => (voters.saturating_sub(1), 0),
@@ -98,18 +159,6 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
         ),
         describe(&rollout.owner),
     )
-}
-
-/// The Machines of the cluster that the owner belongs to; for a control plane only its own.
-fn machines_of(judged: &Judged<'_>, rollout: &Rollout) -> Vec<Value> {
-    let own_only = rollout.owner.group == "controlplane.cluster.x-k8s.io";
-    let objects = judged.world.live.machines_of_cluster(&rollout.cluster);
-    objects
-        .filter(|object| object.key.namespace == rollout.owner.namespace)
-        .filter_map(|object| object.value().ok())
-        .filter(|machine| !own_only || is_control_plane(machine))
-        .map(Cow::into_owned)
-        .collect()
 }
 
 fn is_control_plane(machine: &Value) -> bool {

@@ -1,12 +1,12 @@
 //! Whether bare metal has room for a rollout: a Machine that is made before an old one goes needs a free host, and without
 //! one the rollout stands still half-way. Asked only where BareMetalHosts were read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
 use super::{Judged, decision};
-use crate::compare::references;
+use crate::compare::{Pair, references};
 use crate::impact::Rollout;
 use crate::model::effect::{Decision, Effect};
 use crate::object::{Key, Object};
@@ -23,25 +23,25 @@ const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhe
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.health.hosts);
-    let live = &judged.world.live;
+    let live = judged.view;
     let is_metal = live.of_kind(TEMPLATE).next().is_some() || judged.pairs.iter().any(|pair| pair.key.kind == TEMPLATE);
     // A fleet without bare metal has thousands of owners, and none of them is looked up for this.
     if answer == Decision::Allow || !is_metal {
         return Vec::new();
     }
-    let hosts: Vec<(&Object, Value)> = judged
-        .world
-        .live
-        .of_kind("BareMetalHost")
-        .filter_map(|host| Some((host, host.value().ok()?.into_owned())))
-        .collect();
+    let hosts: Vec<(&Object, Value)> =
+        live.of_kind("BareMetalHost").filter_map(|host| Some((host, host.value().ok()?.into_owned()))).collect();
     // Offline, no host in the World says nothing; a cluster was asked for all of them.
     if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
     }
+    let mut predicted: HashMap<&Key, &Pair> = HashMap::new();
+    for pair in judged.pairs {
+        predicted.entry(&pair.key).or_insert(pair);
+    }
     let mut crowds: BTreeMap<String, Crowd<'_>> = BTreeMap::new();
     for rollout in judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout) {
-        if let Some(selector) = selector(judged, rollout) {
+        if let Some(selector) = selector(judged, &predicted, rollout) {
             let choice = format!("{:?} {selector}", rollout.owner.namespace);
             let crowd = crowds.entry(choice).or_insert(Crowd { first: &rollout.owner, selector, needed: 0 });
             crowd.needed += rollout.max_surge.unwrap_or(1);
@@ -79,22 +79,25 @@ impl Crowd<'_> {
 }
 
 /// The hosts that the owner's new Machines choose from; `None` where they are not of Metal3.
-fn selector(judged: &Judged<'_>, rollout: &Rollout) -> Option<Value> {
-    let owner = object(judged, |key| *key == rollout.owner)?;
+fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, rollout: &Rollout) -> Option<Value> {
+    let owner = object(judged, predicted, &rollout.owner)?;
     let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
-    let template = object(judged, |key| {
-        key.kind == TEMPLATE && key.name == template.name && key.namespace == rollout.owner.namespace
-    })?;
+    let template = Key {
+        group: "infrastructure.cluster.x-k8s.io".to_owned(),
+        kind: TEMPLATE.to_owned(),
+        namespace: rollout.owner.namespace.clone(),
+        name: template.name,
+    };
+    let template = object(judged, predicted, &template)?;
     Some(template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
 }
 
 /// An object as it will be, else as it is.
-fn object(judged: &Judged<'_>, is: impl Fn(&Key) -> bool) -> Option<Value> {
-    let predicted = judged.pairs.iter().find(|pair| is(&pair.key)).map(|pair| pair.predicted.clone());
-    predicted.unwrap_or_else(|| {
-        let live = judged.world.live.objects().iter().find(|object| is(&object.key))?;
-        live.value().ok().map(std::borrow::Cow::into_owned)
-    })
+fn object(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, key: &Key) -> Option<Value> {
+    match predicted.get(key) {
+        Some(pair) => pair.predicted.clone(),
+        None => judged.view.get(key).object()?.value().ok().map(std::borrow::Cow::into_owned),
+    }
 }
 
 /// Whether the owner's next Machine may take a host (same file, chooseHost and hostIsAvailable).

@@ -14,7 +14,7 @@ use crate::judge::Classified;
 use crate::model::effect::Decision;
 use crate::policy::{Answer, Policy};
 use crate::report::Reason;
-use crate::world::{Unread, World};
+use crate::world::{Unread, View, World};
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,8 @@ pub struct Judged<'a> {
     pub classified: &'a Classified,
     /// What was read.
     pub world: &'a World,
+    /// What is live.
+    pub view: &'a dyn View,
     /// What could not be predicted.
     pub doubts: &'a [Unread],
     /// The policy in force.
@@ -52,17 +54,7 @@ pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
 
 /// Puts the weightiest answers first; among equals the order of the gates stays.
 pub fn rank(reasons: &mut [Reason]) {
-    reasons.sort_by_key(|reason| std::cmp::Reverse(weight(reason.decision)));
-}
-
-/// A hold is said before a doubt: what is known to be bad outweighs what is not known.
-const fn weight(decision: Decision) -> u8 {
-    match decision {
-        Decision::Hold => 3,
-        Decision::Undecided => 2,
-        Decision::Warn => 1,
-        Decision::Allow => 0,
-    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
 }
 
 /// The decision that a policy's answer stands for.

@@ -7,7 +7,7 @@ use crate::gotemplate::value::Val;
 
 /// The text that a template comes out as for some data.
 pub(crate) fn run(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
-    let mut run = Run { out: String::new(), variables: vec![(String::new(), data.clone())], left: STEPS };
+    let mut run = Run { out: String::new(), variables: vec![(String::new(), data.clone())], left: STEPS, weight: 0 };
     run.block(nodes, data)?;
     Ok(run.out)
 }
@@ -15,12 +15,19 @@ pub(crate) fn run(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
 /// How many nodes are run at most; a class is written by people, and nothing of theirs comes near it.
 const STEPS: usize = 100_000;
 
+/// How much all values of one run may hold together, and how deep one may be: variables that are put into each other grow without
+/// end in a few steps.
+const HEAVIEST: usize = 16 * 1024 * 1024;
+const DEEPEST: usize = 600;
+
 /// A template that runs.
 struct Run {
     out: String,
     /// The variables in force, the youngest last; the first one is the data, under no name.
     variables: Vec<(String, Val)>,
     left: usize,
+    /// What the values so far held.
+    weight: usize,
 }
 
 impl Run {
@@ -37,10 +44,14 @@ impl Run {
 
     fn node(&mut self, node: &Node, dot: &Val) -> Result<(), Trouble> {
         match node {
-            Node::Text(text) => self.out.push_str(text),
+            Node::Text(text) => {
+                self.spend(text.len())?;
+                self.out.push_str(text);
+            }
             Node::Value(pipe) => {
                 let value = self.pipe(pipe, dot)?;
                 if pipe.into.is_empty() {
+                    let value = self.weigh(value)?;
                     self.out.push_str(&value.shown());
                 }
             }
@@ -156,7 +167,7 @@ impl Run {
         for field in &operand.fields {
             value = value.field(field)?;
         }
-        Ok(value)
+        self.weigh(value)
     }
 
     /// Calls a function. `and` and `or` stop at the argument that decides.
@@ -170,6 +181,18 @@ impl Run {
             given.push(value);
         }
         given.extend(last);
-        functions::call(name, given)
+        let value = functions::call(name, given)?;
+        self.weigh(value)
+    }
+
+    /// Counts a value that was made or copied.
+    fn weigh(&mut self, value: Val) -> Result<Val, Trouble> {
+        let weight = value.weight(DEEPEST).unwrap_or(HEAVIEST);
+        self.spend(weight).map(|()| value)
+    }
+
+    fn spend(&mut self, weight: usize) -> Result<(), Trouble> {
+        self.weight = self.weight.saturating_add(weight);
+        if self.weight < HEAVIEST { Ok(()) } else { Err(Trouble::not_computed("a template that makes very much")) }
     }
 }

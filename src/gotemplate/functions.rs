@@ -46,6 +46,18 @@ fn wrong(name: &str) -> Trouble {
     Trouble::not_computed(format!("{name} of such values"))
 }
 
+/// Longest text that a function makes of a short one.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// Whether a text stays short when something is put into it at so many places.
+fn fits(length: usize, places: usize, each: usize) -> Result<(), Trouble> {
+    let whole = places.checked_mul(each).and_then(|more| more.checked_add(length));
+    match whole {
+        Some(whole) if whole <= LONGEST => Ok(()),
+        _ => Err(Trouble::not_computed("a template that makes very much")),
+    }
+}
+
 /// Functions of texts.
 fn written(name: &str, given: &[Val], texts: &[&str]) -> Result<Val, Trouble> {
     let text = |text: String| Ok(Val::Text(text));
@@ -64,13 +76,18 @@ fn written(name: &str, given: &[Val], texts: &[&str]) -> Result<Val, Trouble> {
         ("trimPrefix", [cut, one]) => text(one.strip_prefix(cut).unwrap_or(one).to_owned()),
         ("trimSuffix", [cut, one]) => text(one.strip_suffix(cut).unwrap_or(one).to_owned()),
         ("trimAll", [cut, one]) => text(one.trim_matches(|letter| cut.contains(letter)).to_owned()),
-        ("replace", [old, new, one]) if !old.is_empty() => text(one.replace(old, new)),
+        ("replace", [old, new, one]) if !old.is_empty() => {
+            fits(one.len(), one.matches(old).count(), new.len())?;
+            text(one.replace(old, new))
+        }
         ("contains", [part, one]) => Ok(Val::Bool(one.contains(part))),
         ("hasPrefix", [part, one]) => Ok(Val::Bool(one.starts_with(part))),
         ("hasSuffix", [part, one]) => Ok(Val::Bool(one.ends_with(part))),
         ("indent" | "nindent", [one]) => {
             let Some(Val::Int(width)) = given.first() else { return Err(wrong(name)) };
-            let pad = " ".repeat(usize::try_from(*width).map_err(|_| wrong(name))?);
+            let width = usize::try_from(*width).map_err(|_| wrong(name))?;
+            fits(one.len(), one.matches('\n').count() + 1, width)?;
+            let pad = " ".repeat(width);
             let body = format!("{pad}{}", one.replace('\n', &format!("\n{pad}")));
             text(if name == "nindent" { format!("\n{body}") } else { body })
         }
@@ -218,6 +235,7 @@ fn collected(name: &str, given: Vec<Val>) -> Result<Val, Trouble> {
         ("first", [Val::List(items)]) => Ok(items.first().cloned().unwrap_or(Val::Missing)),
         ("last", [Val::List(items)]) => Ok(items.last().cloned().unwrap_or(Val::Missing)),
         ("join", [Val::Text(between), Val::List(items)]) => {
+            fits(0, items.len(), between.len())?;
             let there = items.iter().filter(|item| **item != Val::Missing);
             Ok(Val::Text(there.map(Val::shown).collect::<Vec<_>>().join(between)))
         }

@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::yaml;
 
 /// What a template reads, by name; `builtin` is one of them.
-pub(crate) type Values = BTreeMap<String, Value>;
+pub type Values = BTreeMap<String, Value>;
 
 /// Why a template has no outcome here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// It uses something that is not computed here.
     NotComputed(String),
     /// Go would refuse it, and the patch with it.
@@ -40,7 +40,10 @@ impl Trouble {
 }
 
 /// The value that a template comes out as, read as YAML.
-pub(crate) fn render(template: &str, values: &Values) -> Result<Value, Trouble> {
+///
+/// # Errors
+/// When Go would refuse it, or its outcome is not computed here.
+pub fn render(template: &str, values: &Values) -> Result<Value, Trouble> {
     let text = text(template, values)?;
     if text.trim().is_empty() {
         return Ok(Value::Null);
@@ -191,5 +194,28 @@ mod tests {
         );
         assert_eq!(render("{{ if .on }}true{{ end }}", &values()), Ok(json!(true)));
         assert_eq!(render("{{ if .empty }}true{{ end }}", &values()), Ok(json!(null)));
+    }
+
+    #[test]
+    fn a_template_that_would_make_very_much_is_not_computed() {
+        let doubling = "{{ $x := \"abcdefgh\" }}".to_owned() + &"{{ $x = print $x $x }}".repeat(60);
+        let lists = "{{ $x := list 1 }}".to_owned() + &"{{ $x = list $x $x }}".repeat(60);
+        let deep = "{{ $x := list 1 }}".to_owned() + &"{{ $x = list $x }}".repeat(5000);
+        let parentheses = format!("{{{{ {}1{} }}}}", "(".repeat(20_000), ")".repeat(20_000));
+        let blocks = "{{ if true }}".repeat(20_000) + &"{{ end }}".repeat(20_000);
+        for template in [
+            "{{ indent 999999999999 \"a\" }}",
+            "{{ nindent 9223372036854775807 \"a\\nb\" }}",
+            "{{ $a := printf \"%s\" .image }}{{ range .list }}{{ $a = replace \"b\" (indent 3000000 \"b\") (indent 10 \"bbbbbbbb\") }}{{ end }}",
+            &doubling,
+            &lists,
+            &deep,
+            &parentheses,
+            &blocks,
+        ] {
+            assert!(shows(template).starts_with("unknown"), "{}", &template[..60]);
+        }
+        let ordinary = "{{ range .list }}{{ if true }}{{ . | upper | indent 4 }}{{ end }}{{ end }}";
+        assert_eq!(shows(ordinary), "    X    Y");
     }
 }

@@ -64,12 +64,42 @@ pub(crate) enum Base {
 /// Reads a template.
 pub(crate) fn parse(template: &str) -> Result<Vec<Node>, Trouble> {
     let parts = parts(template)?;
+    if depth(&parts) > DEEPEST {
+        return Err(Trouble::not_computed("a template that is nested very deep"));
+    }
     let mut reader = Reader { parts: &parts, place: 0 };
     let (nodes, end) = reader.block()?;
     match end {
         End::Whole => Ok(nodes),
         End::Closed | End::Else(_) => Err(Trouble::fails("an end or else has no beginning")),
     }
+}
+
+/// How deep parentheses and blocks may stand in each other; each level is a call of the reader.
+const DEEPEST: usize = 100;
+
+/// How deep parentheses and blocks stand in each other at most.
+fn depth(parts: &[Part]) -> usize {
+    let (mut blocks, mut deepest) = (0_usize, 0);
+    for part in parts {
+        let Part::Action(words) = part else { continue };
+        match trimmed(words).first() {
+            Some(Word::Name(name)) if matches!(name.as_str(), "if" | "range" | "with") => blocks += 1,
+            Some(Word::Name(name)) if name == "end" => blocks = blocks.saturating_sub(1),
+            _ => {}
+        }
+        let mut open = 0_usize;
+        for word in words {
+            match word {
+                Word::Mark("(") => open += 1,
+                Word::Mark(")") => open = open.saturating_sub(1),
+                _ => {}
+            }
+            deepest = deepest.max(blocks + open);
+        }
+        deepest = deepest.max(blocks);
+    }
+    deepest
 }
 
 /// How a block ends.

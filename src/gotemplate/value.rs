@@ -62,6 +62,19 @@ impl Val {
         }
     }
 
+    /// About how many bytes it holds; `None` where it is deeper than that.
+    pub(crate) fn weight(&self, deepest: usize) -> Option<usize> {
+        let below = deepest.checked_sub(1)?;
+        match self {
+            Self::Text(text) => Some(32 + text.len()),
+            Self::List(items) => items.iter().try_fold(32, |sum, item| Some(sum + item.weight(below)?)),
+            Self::Map(map) => {
+                map.iter().try_fold(32, |sum, (key, item)| Some(sum + 32 + key.len() + item.weight(below)?))
+            }
+            _ => Some(32),
+        }
+    }
+
     /// Whether a number in it is so large or so small that Go may print it in another way than JSON is printed here.
     pub(crate) fn is_far(&self) -> bool {
         match self {

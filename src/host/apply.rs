@@ -1,7 +1,7 @@
 //! Server-side apply: what the API server merges, removes and refuses
 //! (structured-merge-diff v6 `merge/update.go`: `Updater.Apply`, `prune`, `update`; `typed/merge.go`: `visitListItems`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -91,8 +91,9 @@ fn merged_items(old: &[Value], new: &[Value], how: &Merge, place: Place<'_>) -> 
     let (old_steps, new_steps) = (steps(old), steps(new));
     let in_old: HashSet<&Step> = old_steps.iter().collect();
     let in_new: HashSet<&Step> = new_steps.iter().collect();
-    let one = |step: &Step, new: &Value| match old_steps.iter().position(|other| other == step) {
-        Some(at) => merged(&old[at], new, place.item()),
+    let was_at = places_of(&old_steps);
+    let one = |step: &Step, new: &Value| match was_at.get(step) {
+        Some(at) => merged(&old[*at], new, place.item()),
         None => new.clone(),
     };
     let mut shared = new_steps.iter().filter(|step| in_old.contains(step));
@@ -139,6 +140,11 @@ fn merged_items(old: &[Value], new: &[Value], how: &Merge, place: Place<'_>) -> 
     out
 }
 
+/// Where each step stands; the first place where one stands twice.
+fn places_of(steps: &[Step]) -> HashMap<&Step, usize> {
+    steps.iter().enumerate().rev().map(|(at, step)| (step, at)).collect()
+}
+
 /// The fields that an applied object owns (structured-merge-diff `typed/tofieldset.go`).
 fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     let mut set = FieldSet::default();
@@ -171,16 +177,18 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
 fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) -> bool {
     let nothing = FieldSet::default();
     let (mut dropped, mut nulled) = (false, false);
+    let items = Items::of(value, place);
+    let mut gone: HashSet<&Step> = HashSet::new();
     for (step, last) in &last.below {
         let named = place.is_named(step);
-        let Some(inner) = child(value, step, place) else { continue };
+        let Some(inner) = items.child(value, step) else { continue };
         // An empty list that is merged by item is no field of its own.
         if is_empty(inner) && matches!(place.step(step).kind(inner), Kind::Items(_)) {
             continue;
         }
         let covered = kept.below.get(step).filter(|kept| named || kept.owned);
         if covered.is_none() && (named || last.owned) {
-            drop_child(value, step, place);
+            gone.insert(step);
             dropped = true;
             continue;
         }
@@ -188,14 +196,15 @@ fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>)
         let below = place.step(step);
         let held = !sent_fields(inner, below).is_empty();
         if remove(inner, last, kept, below) {
-            drop_child(value, step, place);
+            gone.insert(step);
             nulled = true;
         } else if held && (named || last.owned) && sent_fields(inner, below).is_empty() {
             // What is left holds no field, only lists without items: the server finds it gone.
-            drop_child(value, step, place);
+            gone.insert(step);
             dropped = true;
         }
     }
+    items.drop(value, &gone);
     dropped && !nulled && is_empty(value)
 }
 
@@ -204,33 +213,47 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// The place of the item of a list that a step means.
-fn position(items: &[Value], step: &Step, place: Place<'_>) -> Option<usize> {
-    let Kind::Items(how) = place.kind(&Value::Array(Vec::new())) else { return None };
-    items.iter().position(|item| place.step_to(&how, item) == *step)
-}
+/// Where the items of a list stand by the step that leads to each; nothing where the value is no such list.
+struct Items(HashMap<Step, usize>);
 
-/// The value at one step.
-fn child<'v>(value: &'v mut Value, step: &Step, place: Place<'_>) -> Option<&'v mut Value> {
-    match (value, step) {
-        (Value::Object(map), Step::Field(key)) => map.get_mut(key),
-        (Value::Array(items), _) => position(items, step, place).and_then(|at| items.get_mut(at)),
-        _ => None,
+impl Items {
+    fn of(value: &Value, place: Place<'_>) -> Self {
+        let (Value::Array(items), Kind::Items(how)) = (value, place.kind(&Value::Array(Vec::new()))) else {
+            return Self(HashMap::new());
+        };
+        // The first one is meant where a step stands twice.
+        Self(items.iter().enumerate().rev().map(|(at, item)| (place.step_to(&how, item), at)).collect())
     }
-}
 
-/// Takes the value at one step away.
-fn drop_child(value: &mut Value, step: &Step, place: Place<'_>) {
-    match (value, step) {
-        (Value::Object(map), Step::Field(key)) => {
-            map.shift_remove(key);
+    /// The value at one step.
+    fn child<'v>(&self, value: &'v mut Value, step: &Step) -> Option<&'v mut Value> {
+        match (value, step) {
+            (Value::Object(map), Step::Field(key)) => map.get_mut(key),
+            (Value::Array(items), _) => self.0.get(step).and_then(|at| items.get_mut(*at)),
+            _ => None,
         }
-        (Value::Array(items), _) => {
-            if let Some(at) = position(items, step, place) {
-                items.remove(at);
+    }
+
+    /// Takes the values at some steps away.
+    fn drop(&self, value: &mut Value, gone: &HashSet<&Step>) {
+        if gone.is_empty() {
+            return;
+        }
+        match value {
+            Value::Object(map) => {
+                let keys: HashSet<&str> = gone.iter().filter_map(|step| step.field()).collect();
+                map.retain(|key, _| !keys.contains(key.as_str()));
             }
+            Value::Array(items) => {
+                let places: HashSet<usize> = gone.iter().filter_map(|step| self.0.get(*step).copied()).collect();
+                let mut at = 0;
+                items.retain(|_| {
+                    at += 1;
+                    !places.contains(&(at - 1))
+                });
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 
@@ -258,9 +281,11 @@ fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, p
             }
         }
         (Kind::Items(how), Value::Array(live), Value::Array(merged)) => {
+            let steps: Vec<Step> = live.iter().map(|item| place.step_to(&how, item)).collect();
+            let was_at = places_of(&steps);
             for (at, item) in merged.iter().enumerate() {
                 let step = place.step_to(&how, item);
-                let before = live.iter().find(|other| place.step_to(&how, other) == step);
+                let before = was_at.get(&step).map(|at| &live[*at]);
                 if let (Some(owned), Some(before)) = (owned.below.get(&step), before) {
                     contested(before, item, owned, place.item(), &path.index(at), found);
                 }

@@ -56,6 +56,11 @@ impl FieldSet {
 }
 
 impl Step {
+    /// The key of a map that it is.
+    pub(super) fn field(&self) -> Option<&str> {
+        if let Self::Field(key) = self { Some(key) } else { None }
+    }
+
     /// Reads one key of a `fieldsV1` tree; `.` and unknown prefixes give nothing.
     fn read(text: &str) -> Option<Self> {
         let (prefix, rest) = text.split_once(':')?;

@@ -100,6 +100,7 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
         rule: String::new(),
         because: String::new(),
         line,
+        at: None,
     }
 }
 

@@ -1,6 +1,9 @@
 //! Every object that the host is about to write or delete, before and after.
 //! Objects whose text is the same on both sides are counted and never read; trees live as long as their pair.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
 use super::answered::{Answered, Mode};
@@ -9,6 +12,7 @@ use super::argo::Application;
 use super::ask::Write;
 use super::locate::{Located, Locator};
 use super::pairs::refused_by_schema;
+use super::removals::Takers;
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
 use super::{carried, foreign, kinds, method, referred, rename, reprint};
@@ -146,6 +150,10 @@ pub(super) struct Run<'a> {
     pub(super) reshaped: usize,
     /// What becomes of each write.
     pub(super) mode: Mode,
+    /// What goes with other objects.
+    pub(super) takers: OnceLock<Takers<'a>>,
+    /// Live objects that are deleted, as far as hooks ask.
+    pub(super) removed: HashSet<Key>,
 }
 
 impl<'a> Run<'a> {
@@ -160,7 +168,22 @@ impl<'a> Run<'a> {
         });
         let (blind, homeless, unasked) = (Vec::new(), Vec::new(), Vec::new());
         let mode = Mode::default();
-        Ok(Self { sorted, rendered, world, locator, way, out, argo, blind, homeless, unasked, reshaped: 0, mode })
+        Ok(Self {
+            sorted,
+            rendered,
+            world,
+            locator,
+            way,
+            out,
+            argo,
+            blind,
+            homeless,
+            unasked,
+            reshaped: 0,
+            mode,
+            takers: OnceLock::new(),
+            removed: HashSet::new(),
+        })
     }
 
     /// Looks at everything, and gives what came out.
@@ -203,6 +226,8 @@ impl<'a> Run<'a> {
             unasked: Vec::new(),
             reshaped: 0,
             mode: self.mode.fresh(),
+            takers: OnceLock::new(),
+            removed: HashSet::new(),
         };
         part.write(object)?;
         Ok(part)

@@ -1,6 +1,8 @@
 //! What goes away: objects that the last manifest has and the stream lacks, and those that a hook of the same name
 //! takes the place of. What could go away unseen is doubt.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::hook::{self, Meeting, Role};
@@ -154,28 +156,9 @@ impl<'a> Run<'a> {
     }
 
     /// Live objects that are compared and go with another one.
-    fn taken_by(&self, gone: &Object) -> Vec<Key> {
-        let kind = gone.value().ok().and_then(|value| Some(value.pointer("/spec/names/kind")?.as_str()?.to_owned()));
-        let flux = |object: &Object, toolkit: &str| {
-            let value = object.value().ok();
-            let label = |end: &str| {
-                let place = format!("/metadata/labels/{toolkit}~1{end}");
-                value.as_ref().and_then(|value| value.pointer(&place)).and_then(Value::as_str).map(str::to_owned)
-            };
-            label("name").as_deref() == Some(gone.key.name.as_str())
-                && (gone.key.namespace.is_none() || label("namespace") == gone.key.namespace)
-        };
-        let goes = |object: &&Object| match gone.key.kind.as_str() {
-            "Namespace" => object.key.namespace.as_deref() == Some(gone.key.name.as_str()),
-            "CustomResourceDefinition" => {
-                let group = gone.key.name.split_once('.').map(|(_, group)| group);
-                group == Some(object.key.group.as_str()) && kind.as_ref().is_none_or(|kind| *kind == object.key.kind)
-            }
-            "HelmRelease" => flux(object, "helm.toolkit.fluxcd.io"),
-            _ => flux(object, "kustomize.toolkit.fluxcd.io"),
-        };
-        let compared = self.world.live.objects().iter().filter(|object| kinds::is_compared(&object.key));
-        compared.filter(goes).map(|object| object.key.clone()).collect()
+    fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
+        let takers = self.takers.get_or_init(|| Takers::of(self.world.live.objects()));
+        takers.taken_by(gone)
     }
 
     /// Whether an object of an earlier manifest was part of the release, which a hook is not.
@@ -196,6 +179,8 @@ impl<'a> Run<'a> {
 
     /// Adds what hooks do to live objects of the same name.
     pub(super) fn hooks(&mut self) -> Result<(), LoadError> {
+        let removed = self.out.pairs.iter().filter(|pair| pair.action == Action::Delete);
+        self.removed = removed.map(|pair| pair.key.clone()).collect();
         let hooks = std::mem::take(&mut self.sorted.hooks);
         let world: &'a World = self.world;
         // Helm 3 shows none to its post-renderer: those of the last revision stand for them.
@@ -222,7 +207,7 @@ impl<'a> Run<'a> {
             return;
         }
         let Some(live) = self.live_of(hook) else { return };
-        if self.out.pairs.iter().any(|pair| pair.key == live.key && pair.action == Action::Delete) {
+        if self.removed.contains(&live.key) {
             return;
         }
         // A template that is made anew at once as it was reaches nothing.
@@ -230,6 +215,7 @@ impl<'a> Run<'a> {
             return;
         }
         let Some(value) = self.live_value(live) else { return };
+        self.removed.insert(live.key.clone());
         let mut pair = deleted(live, value);
         "host/hook-recreates".clone_into(&mut pair.rule);
         pair.because = because;
@@ -255,6 +241,70 @@ fn same_spec(hook: &Object, live: &Object) -> bool {
     match (hook.value(), live.value()) {
         (Ok(hook), Ok(live)) => hook.get("spec") == live.get("spec"),
         _ => false,
+    }
+}
+
+/// Compared live objects by what takes them along when it is deleted; made when the first such object goes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Takers<'a> {
+    namespaces: HashMap<&'a str, Vec<&'a Key>>,
+    groups: HashMap<&'a str, Vec<&'a Key>>,
+    /// By the toolkit of Flux and the name of its object, with the namespace of that.
+    flux: HashMap<(&'static str, String), Vec<Made<'a>>>,
+}
+
+/// An object that one of Flux made, by its labels.
+#[derive(Debug, Clone)]
+struct Made<'a> {
+    /// Namespace of the object of Flux.
+    namespace: Option<String>,
+    key: &'a Key,
+}
+
+/// The toolkits of Flux whose objects prune what they made.
+const TOOLKITS: [&str; 2] = ["helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"];
+
+impl<'a> Takers<'a> {
+    fn of(live: &'a [Object]) -> Self {
+        let mut takers = Self::default();
+        for object in live.iter().filter(|object| kinds::is_compared(&object.key)) {
+            let key = &object.key;
+            if let Some(namespace) = &key.namespace {
+                takers.namespaces.entry(namespace).or_default().push(key);
+            }
+            takers.groups.entry(&key.group).or_default().push(key);
+            if !TOOLKITS.iter().any(|toolkit| object.may_say(toolkit)) {
+                continue;
+            }
+            let Ok(value) = object.value() else { continue };
+            let Some(labels) = value.pointer("/metadata/labels") else { continue };
+            for toolkit in TOOLKITS {
+                let label = |end: &str| labels.get(format!("{toolkit}/{end}"))?.as_str().map(str::to_owned);
+                if let Some(name) = label("name") {
+                    let made = Made { namespace: label("namespace"), key };
+                    takers.flux.entry((toolkit, name)).or_default().push(made);
+                }
+            }
+        }
+        takers
+    }
+
+    fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
+        let Key { kind, namespace, name, .. } = &gone.key;
+        let toolkit = match kind.as_str() {
+            "Namespace" => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
+            "CustomResourceDefinition" => {
+                let value = gone.value().ok();
+                let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
+                let group = name.split_once('.').map_or("", |(_, group)| group);
+                let of_group = self.groups.get(group).into_iter().flatten().copied();
+                return of_group.filter(|key| kind.is_none_or(|kind| kind == key.kind)).collect();
+            }
+            "HelmRelease" => TOOLKITS[0],
+            _ => TOOLKITS[1],
+        };
+        let made = self.flux.get(&(toolkit, name.clone())).into_iter().flatten();
+        made.filter(|made| namespace.is_none() || made.namespace == *namespace).map(|made| made.key).collect()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Weighs what a mirror found: how many Machines, with what room, in which order.
 //! The order is the controllers' own (`docs` of each provider); percentages round as they round.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::Rollout;
@@ -80,13 +82,9 @@ fn replaced(base: Rollout, assessment: &Assessment, wanted: u64) -> Rollout {
     units.sort_by(|left, right| left.names.cmp(&right.names));
     let count: u64 = units.iter().map(|unit| unit.count).sum();
     let (surge, unavailable) = room(assessment, wanted);
-    let mut causes: Vec<String> = Vec::new();
-    for cause in units.iter().flat_map(|unit| &unit.after) {
-        let path = cause.path.to_string();
-        if !causes.contains(&path) {
-            causes.push(path);
-        }
-    }
+    let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
+    let mut seen = HashSet::new();
+    let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
         machines: Some(count),
         machine_names: units.iter().flat_map(|unit| unit.names.clone()).collect(),

@@ -212,6 +212,7 @@ fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
         because: because.clone(),
         source: String::new(),
         finding: None,
+        waits: false,
     });
     let outcome = Outcome { answers: answers.collect(), effect, rule: rule.to_owned(), because, basis: None };
     out.rollouts.extend(rollouts);
@@ -247,6 +248,7 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
         because: because.clone(),
         source: String::new(),
         finding: None,
+        waits: false,
     });
     Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
 }

@@ -147,7 +147,7 @@ pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<
             .flat_map(|set| set.machines)
             .collect(),
         "MachineSet" => {
-            let own = stage.scene.world.live.owned_by("MachineSet", &key.name);
+            let own = stage.scene.view.owned_by("MachineSet", &key.name);
             own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
                 .map(|object| object.key.name.clone())
                 .collect()
@@ -163,8 +163,8 @@ pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<
 fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
     let mut rollouts = Vec::new();
     for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
-        let live = stage.scene.world.live.get(owner).and_then(|object| machines::read(object, &stage.versions));
-        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
+        let live = stage.scene.view.get(&owner).object().and_then(|object| machines::read(object, &stage.versions));
+        rollouts.extend(live.map(|value| destroyed(stage, &owner, &value)));
     }
     let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     if rollouts.is_empty() {

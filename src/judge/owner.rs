@@ -321,18 +321,18 @@ fn fill_unread(stage: &Stage<'_>, members: &mut [Member], derived: impl FnOnce()
         return;
     }
     let Some((last, _)) = derived().pop() else { return };
-    let read = |reference: &Value| {
-        let kind = text(reference, "/kind").unwrap_or_default();
-        stage.scene.world.live.of_kind(kind).next().is_some()
-            || stage.scene.world.absent.iter().any(|absent| absent.what.contains(kind))
+    // Another object of the kind shows that the kind was read; an absence is one of this very object or kind.
+    let read = |reference: &Value, machine: &Value| {
+        let Some(key) = machines::target(reference, text(machine, "/metadata/namespace")) else { return false };
+        stage.scene.view.of_kind(&key.kind).next().is_some() || stage.is_absent(&key)
     };
     for member in members {
         let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();
-        if member.config.is_none() && !read(&config) {
+        if member.config.is_none() && !read(&config, &member.machine) {
             member.config.clone_from(&last.config);
         }
         let infra = member.machine.pointer("/spec/infrastructureRef").cloned().unwrap_or_default();
-        if member.infra.is_none() && !read(&infra) {
+        if member.infra.is_none() && !read(&infra, &member.machine) {
             member.infra.clone_from(&last.infra);
         }
     }

@@ -1,13 +1,14 @@
 //! What a mirror may look at: every object before and after the write, and the clock.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use crate::impact::Rollout;
 use crate::object::{Inventory, Key};
 use crate::report::Finding;
-use crate::world::World;
+use crate::world::{View, World};
 
 /// Both sides of the whole cluster, as far as it is known.
 ///
@@ -15,8 +16,10 @@ use crate::world::World;
 /// the World (or, for an old render, in the rendered stream).
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// What was read, with the clock and the versions in it.
+    /// What was read, with the clock and the versions in it; what is live is read through the view.
     pub world: &'a World,
+    /// What is live.
+    pub view: &'a dyn View,
     /// The rendered objects, late values resolved.
     pub rendered: &'a Inventory,
 }
@@ -25,7 +28,7 @@ impl<'a> Scene<'a> {
     /// The object as the API server holds it now.
     #[must_use]
     pub fn before(&self, key: &Key) -> Option<Cow<'a, Value>> {
-        self.world.live.get(key)?.value().ok()
+        self.view.get(key).object()?.value().ok()
     }
 }
 
@@ -50,22 +53,23 @@ impl Classified {
 
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
     pub(crate) fn add(&mut self, other: Self) {
+        let mut places: HashMap<Key, usize> = HashMap::new();
+        for (place, rollout) in self.rollouts.iter().enumerate() {
+            places.entry(rollout.owner.clone()).or_insert(place);
+        }
         for rollout in other.rollouts {
-            match self.rollouts.iter_mut().find(|own| own.owner == rollout.owner) {
+            match places.get(&rollout.owner).and_then(|place| self.rollouts.get_mut(*place)) {
                 Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => *own = rollout,
                 Some(_) => {}
-                None => self.rollouts.push(rollout),
+                None => {
+                    places.insert(rollout.owner.clone(), self.rollouts.len());
+                    self.rollouts.push(rollout);
+                }
             }
         }
-        for finding in other.findings {
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
-        }
-        for warning in other.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+        let known: HashSet<Finding> = self.findings.iter().cloned().collect();
+        self.findings.extend(other.findings.into_iter().filter(|finding| !known.contains(finding)));
+        let known: HashSet<String> = self.warnings.iter().cloned().collect();
+        self.warnings.extend(other.warnings.into_iter().filter(|warning| !known.contains(warning)));
     }
 }

@@ -162,7 +162,7 @@ fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Va
     }
     let real: Vec<(String, Value)> = owners
         .iter()
-        .flat_map(|owner| stage.scene.world.live.owned_by("MachineSet", owner))
+        .flat_map(|owner| stage.scene.view.owned_by("MachineSet", owner))
         .filter(|object| object.key.group == "cluster.x-k8s.io" && object.key.kind == "Machine")
         .filter(|object| machines::is_in(object, key.namespace.as_deref()))
         .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))

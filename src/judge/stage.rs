@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ use crate::judge::verdict::Answer;
 use crate::kinds::gates;
 use crate::kinds::gates::State;
 use crate::kinds::hub;
-use crate::kinds::machines::{annotation, target, text};
-use crate::object::{Key, Object};
+use crate::kinds::machines::{annotation, label, text};
+use crate::object::{Key, Object, can_refer, class_name, cluster_name, control_plane, owns_machines, references_in};
 use crate::parallel;
 use crate::rules::{Gates, Rules, Versions};
-use crate::world::{Coverage, WriteMethod};
+use crate::world::{Links, Objects, Presence, View, WriteMethod};
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -43,6 +43,8 @@ pub(crate) struct Stage<'a> {
     members: OnceLock<HashMap<String, Vec<Key>>>,
     /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
     shown: Mutex<BTreeMap<String, bool>>,
+    /// Owners of the workers of a Cluster by kind and name in its topology.
+    groups: Mutex<HashMap<Key, Arc<Groups>>>,
     /// Answers about whole objects that many leaves ask for.
     remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
@@ -54,23 +56,8 @@ pub(crate) struct Reference {
     pub(crate) from: Key,
 }
 
-/// Kinds that own Machines or stand between an owner and its Machines.
-const REFERRERS: &[&str] = &[
-    "Cluster",
-    "ClusterClass",
-    "ClusterResourceSet",
-    "KubeadmConfigTemplate",
-    "KubeadmControlPlane",
-    "KubeadmControlPlaneTemplate",
-    "MachineDeployment",
-    "MachineHealthCheck",
-    "MachinePool",
-    "MachineSet",
-    "Metal3MachineTemplate",
-    "RKE2ConfigTemplate",
-    "RKE2ControlPlane",
-    "RKE2ControlPlaneTemplate",
-];
+/// The owners of the workers of one Cluster, by their kind and their name in its topology.
+pub(crate) type Groups = HashMap<(String, String), Key>;
 
 impl<'a> Stage<'a> {
     /// The stage of a run.
@@ -92,6 +79,7 @@ impl<'a> Stage<'a> {
             owners: OnceLock::new(),
             members: OnceLock::new(),
             shown: Mutex::new(BTreeMap::new()),
+            groups: Mutex::new(HashMap::new()),
             remembered: Mutex::new(HashMap::new()),
         }
     }
@@ -144,7 +132,7 @@ impl<'a> Stage<'a> {
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
     /// are many, and they have nothing that their owner has not.
     fn is_used(&self, gate: &str) -> bool {
-        let live = self.scene.world.live.objects().iter();
+        let live = self.scene.view.objects();
         let candidates: Vec<&Object> = live.filter(|object| gates::may_need(gate, object)).collect();
         // What needs a gate stands at the same place in every version that has it.
         parallel::any(&candidates, |object| {
@@ -155,8 +143,8 @@ impl<'a> Stage<'a> {
 
     /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
     fn there<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
-        let (live, rendered) = (&self.scene.world.live, self.scene.rendered);
-        if self.places.contains_key(key) || live.get(key).is_some() || rendered.get(key).is_some() {
+        let (live, rendered) = (self.scene.view, self.scene.rendered);
+        if self.places.contains_key(key) || live.get(key).object().is_some() || rendered.get(key).is_some() {
             return Cow::Borrowed(key);
         }
         let alike = |other: &&Key| {
@@ -205,7 +193,7 @@ impl<'a> Stage<'a> {
                 .as_ref()
                 .map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
-        let object = self.scene.world.live.get(key).or_else(|| self.scene.rendered.get(key))?;
+        let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
         crate::kinds::machines::read(object, &self.versions)
     }
 
@@ -216,7 +204,7 @@ impl<'a> Stage<'a> {
         if let Some(pair) = self.pair(key) {
             return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
         }
-        crate::kinds::machines::read(self.scene.world.live.get(key)?, &self.versions)
+        crate::kinds::machines::read(self.scene.view.get(key).object()?, &self.versions)
     }
 
     /// The object after the write, as it is written.
@@ -242,35 +230,42 @@ impl<'a> Stage<'a> {
     /// Whether the API server holds an object before the write; one that another name stands for does not count.
     #[must_use]
     pub(crate) fn is_live(&self, key: &Key) -> bool {
-        self.scene.world.live.get(&self.there(key)).is_some()
+        self.scene.view.get(&self.there(key)).object().is_some()
     }
 
     /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.
     #[must_use]
     pub(crate) fn is_absent(&self, key: &Key) -> bool {
-        let world = self.scene.world;
-        let is_kind = |text: &str| text.split(['.', ' ']).next() == Some(key.kind.as_str());
-        let asked = world.absent.iter().any(|absent| match absent.what.strip_prefix("kind ") {
-            Some(kind) => is_kind(kind),
-            None => is_kind(&absent.what) && absent.what.rsplit([' ', '/']).next() == Some(key.name.as_str()),
-        });
-        let is_listed = match &world.coverage {
-            Coverage::Asked(_) => world.coverage.shows(key),
-            Coverage::Whole => world.source.resource_versions.keys().any(|listed| is_kind(listed)),
-        };
-        (asked || is_listed) && !self.is_live(key)
+        matches!(self.scene.view.get(key), Presence::Absent) && !self.is_live(key)
+    }
+
+    /// The owners of the workers of a Cluster by kind and name in its topology; the first where two claim one.
+    pub(crate) fn owners_by_group(&self, cluster: &Key) -> Arc<Groups> {
+        let known = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = known().get(cluster) {
+            return Arc::clone(groups);
+        }
+        let mut groups = Groups::new();
+        for owner in self.owners_of(cluster) {
+            let own = match owner.kind.as_str() {
+                "MachineDeployment" => "topology.cluster.x-k8s.io/deployment-name",
+                "MachinePool" => "topology.cluster.x-k8s.io/pool-name",
+                _ => continue,
+            };
+            let Some(value) = self.before(&owner) else { continue };
+            if let Some(name) = label(&value, own) {
+                groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
+            }
+        }
+        let groups = Arc::new(groups);
+        known().insert(cluster.clone(), Arc::clone(&groups));
+        groups
     }
 
     /// The key of the Cluster that an owner belongs to, and its name.
     #[must_use]
     pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
-        let by_owner = owner
-            .pointer("/metadata/ownerReferences")
-            .and_then(Value::as_array)
-            .and_then(|list| list.iter().find(|reference| text(reference, "/kind") == Some("Cluster")));
-        let name = text(owner, "/spec/clusterName")
-            .or_else(|| crate::kinds::machines::label(owner, "cluster.x-k8s.io/cluster-name"))
-            .or_else(|| text(by_owner?, "/name"));
+        let name = cluster_name(owner);
         let key_of = |name: &str| Key {
             group: "cluster.x-k8s.io".to_owned(),
             kind: "Cluster".to_owned(),
@@ -282,12 +277,13 @@ impl<'a> Stage<'a> {
         }
         // A chart's control plane names no cluster: the Cluster names it.
         let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
-        let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
-        naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
+        let touched = clusters.get(&(key.kind.clone(), key.name.clone())).cloned().unwrap_or_default();
+        let naming = self.with_untouched(touched, |links| links.clusters_naming(&key.kind, &key.name));
+        naming.into_iter().find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref()))
     }
 
     /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
-    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
+    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<Key> {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
             for key in self.keys(owns_machines) {
@@ -298,8 +294,27 @@ impl<'a> Stage<'a> {
             }
             owners
         });
-        let named = owners.get(&cluster.name).into_iter().flatten();
-        named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
+        let mut touched = owners.get(&cluster.name).cloned().unwrap_or_default();
+        touched.extend(self.untouched_control_plane(cluster));
+        let mut named = self.with_untouched(touched, |links| links.owners_of(&cluster.name));
+        named.retain(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref()));
+        named
+    }
+
+    /// The control plane that a Cluster names and that names no cluster, where the account of a view has neither.
+    fn untouched_control_plane(&self, cluster: &Key) -> Option<Key> {
+        self.scene.view.links()?;
+        let value = self.after(cluster).or_else(|| self.before(cluster))?;
+        let (kind, name) = control_plane(&value)?;
+        let mut live = self.scene.view.named(name).filter(|object| {
+            object.key.kind == kind && owns_machines(&object.key) && !self.places.contains_key(&object.key)
+        });
+        let is_ours = |object: &&Object| {
+            let value = object.value().ok();
+            let value = value.filter(|value| cluster_name(value).is_none());
+            value.is_some_and(|value| self.cluster_of(&object.key, &value).is_some_and(|own| own.name == cluster.name))
+        };
+        live.find(is_ours).map(|object| object.key.clone())
     }
 
     /// The answer about an object under a word, made once.
@@ -325,13 +340,16 @@ impl<'a> Stage<'a> {
             let mut members: HashMap<String, Vec<Key>> = HashMap::new();
             for cluster in self.keys(|key| key.kind == "Cluster") {
                 let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
-                if let Some(class) = text(&value, "/spec/topology/classRef/name") {
+                if let Some(class) = class_name(&value) {
                     members.entry(class.to_owned()).or_default().push(cluster);
                 }
             }
             members
         });
-        members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
+        let touched = members.get(&class.name).cloned().unwrap_or_default();
+        let mut members = self.with_untouched(touched, |links| links.members_of(&class.name));
+        members.retain(|key| self.may_have_class(key, class));
+        members
     }
 
     /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.
@@ -347,24 +365,37 @@ impl<'a> Stage<'a> {
         let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
         for cluster in self.keys(|key| key.kind == "Cluster") {
             let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
-            let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
-            if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
-                clusters.entry((kind, name)).or_default().push(cluster);
+            if let Some((kind, name)) = control_plane(&value) {
+                clusters.entry((kind.to_owned(), name.to_owned())).or_default().push(cluster);
             }
         }
         clusters
     }
 
-    /// The keys of all objects that are wanted, before and after the write.
+    /// The keys of all objects that are wanted, before and after the write. Where the view keeps account of what its objects say
+    /// of each other, only those of them that differ are wanted here.
     fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
-        for inventory in [&self.scene.world.live, self.scene.rendered] {
-            keys.extend(inventory.objects().iter().map(|object| &object.key));
+        keys.extend(self.scene.rendered.objects().iter().map(|object| &object.key));
+        if self.scene.view.links().is_none() {
+            keys.extend(self.scene.view.objects().map(|object| &object.key));
         }
         keys.retain(|key| wanted(key));
         keys.sort();
         keys.dedup();
         keys.into_iter().cloned().collect()
+    }
+
+    /// What is known of the objects that the write touches, and of the others where the view keeps account of them; in the
+    /// order of their keys.
+    fn with_untouched(&self, touched: Vec<Key>, others: impl FnOnce(&'a dyn Links) -> Objects<'a>) -> Vec<Key> {
+        let view: &'a dyn View = self.scene.view;
+        let Some(links) = view.links() else { return touched };
+        let others = others(links).map(|object| &object.key).filter(|key| !self.places.contains_key(*key)).cloned();
+        let mut keys: Vec<Key> = others.chain(touched).collect();
+        keys.sort();
+        keys.dedup();
+        keys
     }
 
     /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
@@ -375,22 +406,20 @@ impl<'a> Stage<'a> {
     }
 
     /// Who refers to an object after the write.
-    pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
+    pub(crate) fn referrers(&self, key: &Key) -> Vec<Reference> {
         let all = self.references.get_or_init(|| self.collect());
-        let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
-        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
+        let touched = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
+        let touched = touched.map(|reference| reference.from.clone()).collect();
+        let mut from = self.with_untouched(touched, |links| links.referrers(&key.kind, &key.name));
+        from.retain(|from| may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()));
+        from.into_iter().map(|from| Reference { from }).collect()
     }
 
     /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
     fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
-        let refers = |key: &Key| {
-            REFERRERS.contains(&key.kind.as_str())
-                || (key.group == "infrastructure.cluster.x-k8s.io" && !key.kind.ends_with("Machine"))
-                || key.group == "controlplane.cluster.x-k8s.io"
-        };
         let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
         let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
-        let keys = self.keys(|key| refers(key) && !gone.contains(key));
+        let keys = self.keys(|key| can_refer(key) && !gone.contains(key));
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
         for key in keys {
             if let Some(value) = self.written_after(&key) {
@@ -409,53 +438,7 @@ impl Gates for Stage<'_> {
     }
 }
 
-/// Whether objects of a key's kind own Machines.
-fn owns_machines(key: &Key) -> bool {
-    matches!(key.kind.as_str(), "MachineDeployment" | "MachinePool")
-        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
-}
-
 /// Whether two namespaces may be the same one: a render often leaves it out.
 fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
     one.is_none() || other.is_none() || one == other
-}
-
-/// Hands on the kind and name of everything that a tree refers to.
-pub(crate) fn references_in(value: &Value, add: &mut dyn FnMut(&str, &str)) {
-    match value {
-        Value::Object(map) => {
-            if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
-                add(&key.kind, &key.name);
-            } else if let (Some(kind @ ("Secret" | "ConfigMap")), Some(name)) =
-                (text(value, "/kind"), text(value, "/name"))
-            {
-                add(kind, name);
-            }
-            for (key, child) in map {
-                let named = text(child, "/name").or_else(|| child.as_str());
-                if let (Some(name), None) = (named, text(child, "/kind")) {
-                    kinds_by_field(key).iter().for_each(|kind| add(kind, name));
-                }
-            }
-            map.values().for_each(|child| references_in(child, add));
-        }
-        Value::Array(list) => list.iter().for_each(|child| references_in(child, add)),
-        _ => {}
-    }
-}
-
-/// The kinds that a field without a kind of its own can mean, by its name.
-fn kinds_by_field(field: &str) -> &'static [&'static str] {
-    let lower = field.to_ascii_lowercase();
-    if lower == "identityref" || lower == "cloudssecret" || (lower.contains("secret") && !lower.contains("key")) {
-        &["Secret"]
-    } else if lower.contains("configmap") {
-        &["ConfigMap"]
-    } else if lower == "resolvconf" {
-        &["Secret", "ConfigMap"]
-    } else if lower == "datatemplate" {
-        &["Metal3DataTemplate"]
-    } else {
-        &[]
-    }
 }

@@ -348,7 +348,7 @@ impl Subject<'_> {
             hold.says,
             hold.over
         );
-        Answer { effect: Effect::Latent, because, ..answer }
+        Answer { effect: Effect::Latent, because, waits: true, ..answer }
     }
 
     /// Whether a field has the same value on both sides once defaults are filled in.

@@ -21,7 +21,8 @@ pub(crate) fn renamed(
     change: &Change,
 ) -> Answer {
     let mut worst: Option<(&Key, Effect)> = None;
-    for reference in stage.referrers(&pair.key) {
+    let referrers = stage.referrers(&pair.key);
+    for reference in &referrers {
         if let Some(effect) = owners.get(&reference.from)
             && worst.is_none_or(|(_, known)| *effect > known)
         {
@@ -35,6 +36,7 @@ pub(crate) fn renamed(
         because,
         source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
+        waits: false,
     };
     if begins_with(change, "metadata") {
         let because = "labels and annotations of a template object reach no Machine".to_owned();

@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) source: String,
     /// A finding that it makes.
     pub(crate) finding: Option<String>,
+    /// Whether a pause or a strategy keeps a rollout back that is due by this.
+    pub(crate) waits: bool,
 }
 
 impl Answer {
@@ -33,6 +35,7 @@ impl Answer {
             because: because.to_owned(),
             source: source.to_owned(),
             finding: None,
+            waits: false,
         }
     }
 
@@ -46,6 +49,7 @@ impl Answer {
             because: format!("no rule names this field of {kind}, so it may do anything to Machines"),
             source: String::new(),
             finding: None,
+            waits: false,
         }
     }
 
@@ -66,6 +70,7 @@ impl Answer {
     pub(crate) fn write(self, change: &mut Change) {
         change.effect = self.effect;
         change.touches = self.touches;
+        change.waits = self.waits;
         change.rule = self.rule;
         change.because = self.because;
         change.source = self.source;
@@ -81,6 +86,7 @@ impl From<Hit> for Answer {
             because: hit.because,
             source: hit.source,
             finding: hit.finding,
+            waits: false,
         }
     }
 }

@@ -66,7 +66,7 @@ pub fn live<'s>(
     kind: &'s str,
     namespace: Option<&'s str>,
 ) -> impl Iterator<Item = &'s Object> {
-    scene.world.live.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
+    scene.view.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
 }
 
 /// Whether an object is in a namespace, where both are known.
@@ -90,7 +90,7 @@ pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 /// The Machines of a control plane.
 #[must_use]
 pub fn of_control_plane(scene: Scene<'_>, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
-    let live = &scene.world.live;
+    let live = scene.view;
     let by_label = |object: &&Object| {
         object.value().is_ok_and(|raw| {
             raw.pointer("/metadata/ownerReferences").is_none()
@@ -120,7 +120,7 @@ fn member(scene: Scene<'_>, object: &Object, machine: Value, versions: &Versions
 pub fn follow(scene: Scene<'_>, reference: &Value, namespace: Option<&str>, versions: &Versions) -> Option<Value> {
     let key = target(reference, namespace)?;
     let anywhere = Key { namespace: None, ..key.clone() };
-    read(scene.world.live.get(&key).or_else(|| scene.world.live.get(&anywhere))?, versions)
+    read(scene.view.get(&key).object().or_else(|| scene.view.get(&anywhere).object())?, versions)
 }
 
 /// The key that a reference of either shape means.

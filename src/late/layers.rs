@@ -2,6 +2,7 @@
 //! A layer is opened only to look; it is closed again, with new content, only where its content held a placeholder.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
 
@@ -14,7 +15,9 @@ use crate::yaml;
 /// Layers that are opened inside each other; deeper ones are left alone.
 const MOST_LAYERS: usize = 4;
 /// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes that all layers of one text may unpack to: small layers that unpack to large ones can stand in a text by the hundred.
+const MOST_TOGETHER: u64 = 32 * 1024 * 1024;
 
 /// A placeholder that is looked for.
 #[derive(Clone, Copy)]
@@ -42,7 +45,7 @@ pub(super) struct Spot {
 
 /// Finds every placeholder in a text and in the layers inside it, in order, without overlap.
 pub(super) fn spots(text: &str, targets: &[Target<'_>]) -> Vec<Spot> {
-    at_depth(text, targets, 0)
+    at_depth(text, targets, 0, &Cell::new(MOST_TOGETHER))
 }
 
 /// The spots that have something to take their place.
@@ -56,7 +59,7 @@ pub(super) fn apply(text: &str, spots: &[Spot]) -> String {
     yaml::respell(text, &replacements(spots))
 }
 
-fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
+fn at_depth(text: &str, targets: &[Target<'_>], depth: usize, left: &Cell<u64>) -> Vec<Spot> {
     let mut found = Vec::new();
     for target in targets {
         for range in token::places(text.as_bytes(), target.placeholder) {
@@ -71,11 +74,11 @@ fn at_depth(text: &str, targets: &[Target<'_>], depth: usize) -> Vec<Spot> {
         }
     }
     if depth < MOST_LAYERS {
-        match wrapped(text, targets, depth) {
+        match wrapped(text, targets, depth, left) {
             Some(spot) => found.push(spot),
             None => found.extend(
                 every_run(text.as_bytes(), shortest(targets))
-                    .filter_map(|range| opened(&text[range.clone()], range, targets, depth)),
+                    .filter_map(|range| opened(&text[range.clone()], range, targets, depth, left)),
             ),
         }
     }
@@ -103,10 +106,10 @@ fn placed(text: &str, range: Range<usize>, target: &Target<'_>) -> Spot {
 }
 
 /// Opens one run of base64 characters.
-fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
+fn opened(run: &str, range: Range<usize>, targets: &[Target<'_>], depth: usize, left: &Cell<u64>) -> Option<Spot> {
     let alphabet = alphabet(run);
     let layer = alphabet.decode(run).ok()?;
-    let Inside { values, new, refused } = inside(&layer, targets, depth)?;
+    let Inside { values, new, refused } = inside(&layer, targets, depth, left)?;
     Some(Spot { range, values, new: new.map(|bytes| alphabet.encode(bytes)), refused })
 }
 
@@ -131,7 +134,7 @@ fn percent(text: &str) -> Option<String> {
 }
 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
-fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
+fn wrapped(text: &str, targets: &[Target<'_>], depth: usize, left: &Cell<u64>) -> Option<Spot> {
     let body = text.trim_end();
     let width = body.find(['\n', '\r', ' '])?;
     let pieces: Vec<&str> = body.split_ascii_whitespace().collect();
@@ -142,7 +145,7 @@ fn wrapped(text: &str, targets: &[Target<'_>], depth: usize) -> Option<Spot> {
     }
     let joined = pieces.concat();
     let layer = STANDARD.decode(joined).ok()?;
-    let Inside { values, new, refused } = inside(&layer, targets, depth)?;
+    let Inside { values, new, refused } = inside(&layer, targets, depth, left)?;
     let mark = ["\r\n", "\n", " "].into_iter().find(|mark| body[width..].starts_with(mark))?;
     let new = new.map(|bytes| {
         let letters = STANDARD.encode(bytes);
@@ -162,30 +165,34 @@ struct Inside {
 
 /// The text that is packed in a run of base64 characters, also where that is broken into lines.
 pub(super) fn open(run: &str) -> Option<String> {
+    open_within(run, &Cell::new(MOST_TOGETHER))
+}
+
+fn open_within(run: &str, left: &Cell<u64>) -> Option<String> {
     let joined: String = run.split_ascii_whitespace().collect();
-    content(&alphabet(&joined).decode(&joined).ok()?).map(Cow::into_owned)
+    content(&alphabet(&joined).decode(&joined).ok()?, left).map(Cow::into_owned)
 }
 
 /// Hands a text and every text that is packed in it to `see`.
 pub(super) fn each(text: &str, see: &mut impl FnMut(&str)) {
-    each_at(text, see, 0);
+    each_at(text, see, 0, &Cell::new(MOST_TOGETHER));
 }
 
-fn each_at(text: &str, see: &mut impl FnMut(&str), depth: usize) {
+fn each_at(text: &str, see: &mut impl FnMut(&str), depth: usize, left: &Cell<u64>) {
     see(text);
     if depth < MOST_LAYERS {
         for range in runs(text.as_bytes(), 12) {
-            if let Some(inner) = open(&text[range]).filter(|inner| !inner.contains('\0')) {
-                each_at(&inner, see, depth + 1);
+            if let Some(inner) = open_within(&text[range], left).filter(|inner| !inner.contains('\0')) {
+                each_at(&inner, see, depth + 1, left);
             }
         }
     }
 }
 
 /// The text of unpacked bytes, through gzip where they are that.
-fn content(layer: &[u8]) -> Option<Cow<'_, str>> {
+fn content<'l>(layer: &'l [u8], left: &Cell<u64>) -> Option<Cow<'l, str>> {
     match is_zipped(layer) {
-        true => String::from_utf8(unzip(layer)?).ok().map(Cow::Owned),
+        true => String::from_utf8(unzip(layer, left)?).ok().map(Cow::Owned),
         false => std::str::from_utf8(layer).ok().map(Cow::Borrowed),
     }
 }
@@ -195,10 +202,10 @@ fn is_zipped(layer: &[u8]) -> bool {
 }
 
 /// Looks into unpacked bytes, through gzip where they are that; `None` where no placeholder is in them.
-fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<Inside> {
+fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize, left: &Cell<u64>) -> Option<Inside> {
     let zipped = is_zipped(layer);
-    let text = &*content(layer)?;
-    let spots = at_depth(text, targets, depth + 1);
+    let text = &*content(layer, left)?;
+    let spots = at_depth(text, targets, depth + 1, left);
     if spots.is_empty() {
         return None;
     }
@@ -209,10 +216,12 @@ fn inside(layer: &[u8], targets: &[Target<'_>], depth: usize) -> Option<Inside> 
     Some(Inside { values, new: new.map(|bytes| if zipped { zip(&bytes) } else { bytes }), refused })
 }
 
-fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {
+fn unzip(bytes: &[u8], left: &Cell<u64>) -> Option<Vec<u8>> {
+    let most = MOST_BYTES.min(left.get());
     let mut content = Vec::new();
-    let read = flate2::read::MultiGzDecoder::new(bytes).take(MOST_BYTES + 1).read_to_end(&mut content).ok()?;
-    (read as u64 <= MOST_BYTES).then_some(content)
+    let unpacked = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut content);
+    left.set(left.get().saturating_sub(content.len() as u64));
+    (unpacked.ok()? as u64 <= most).then_some(content)
 }
 
 /// Packs without a time or a name, so that the same content always gives the same bytes: they are part of a Machine's spec.
@@ -229,9 +238,10 @@ fn shortest(targets: &[Target<'_>]) -> usize {
 /// Whether raw bytes of a document hold a layer with a placeholder in it, or one that only a reader can put together.
 pub(super) fn suspect(document: &[u8], targets: &[Target<'_>]) -> bool {
     let letters = |line: &[u8]| line.len() >= 8 && line.iter().all(|byte| is_base64(*byte) || *byte == b'=');
+    let left = Cell::new(MOST_TOGETHER);
     let looked = |range: Range<usize>| {
         let run = std::str::from_utf8(&document[range.clone()]).unwrap_or_default();
-        opened(run, range, targets, 0).is_some()
+        opened(run, range, targets, 0, &left).is_some()
     };
     document.split(|byte| *byte == b'\n').any(|line| letters(line.trim_ascii()))
         || every_run(document, shortest(targets)).any(looked)
@@ -341,7 +351,7 @@ mod tests {
     fn gzip_inside_base64_is_opened_and_packed_the_same_way_each_time() {
         let content = "apiVersion: helm.cattle.io/v1\ncanReach: 55.55.55.55\n".repeat(20);
         let (text, places) = replaced(&STANDARD.encode(zip(content.as_bytes())));
-        let unpacked = unzip(&STANDARD.decode(&text).expect("base64")).expect("gzip");
+        let unpacked = unzip(&STANDARD.decode(&text).expect("base64"), &Cell::new(MOST_TOGETHER)).expect("gzip");
         assert_eq!(String::from_utf8(unpacked).expect("text"), content.replace(VIP, TRUE_VIP));
         assert_eq!(places, 20);
         assert_eq!(replaced(&STANDARD.encode(zip(content.as_bytes()))).0, text);
@@ -387,6 +397,15 @@ mod tests {
     fn a_bomb_is_left_alone() {
         let bomb = STANDARD.encode(zip(&vec![b'5'; usize::try_from(MOST_BYTES).expect("fits") + 1]));
         assert_eq!(replaced(&bomb).1, 0);
+    }
+
+    #[test]
+    fn many_layers_unpack_to_no_more_than_one_text_may() {
+        let layer = STANDARD.encode(zip(&vec![b'5'; usize::try_from(MOST_BYTES).expect("fits") - 1]));
+        let left = Cell::new(MOST_TOGETHER);
+        let text = format!("{layer} ").repeat(40);
+        assert!(at_depth(&text, &[Target { value: 0, placeholder: VIP, with: None }], 0, &left).is_empty());
+        assert_eq!(left.get(), 0);
     }
 
     #[test]

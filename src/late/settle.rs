@@ -68,14 +68,13 @@ impl Settled {
     }
 
     /// Takes what live holds as a likeness of a value that is not known, and says so.
-    fn assume(&mut self, value: &LateValue, held: &Held) {
+    fn assume(&mut self, policy: &Policy, value: &LateValue, held: &Held) {
         self.assumed = held.agreed().map(str::to_owned);
         if let (Some(reason), Some(text), false) = (&mut self.reason, &self.assumed, self.secret) {
             let places =
                 if held.places == 1 { "its place".to_owned() } else { format!("all {} places of it", held.places) };
             reason.message = format!("{}; live holds {text} in {places}", reason.message);
-            let next = format!("wait for it (--wait 10m), or rollgate pin set {} {text} --reason TEXT", value.name);
-            reason.next = Some(next);
+            reason.next = Some(or_pin("wait for it (--wait 10m)", policy, value, text));
         }
     }
 
@@ -159,7 +158,7 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
     let mut settled = match pin {
         Some(pin) => against_pin(policy, value, pin, &found, evidence),
         None if value.pin == PinMode::Manual => by_hand(value, &found),
-        None => from_source(value, &found, evidence),
+        None => from_source(policy, value, &found, evidence),
     };
     settled.attempts = attempts;
     settled.secret |= evidence.hides(value) || pin.is_some_and(|pin| pin.secret);
@@ -195,7 +194,7 @@ pub(super) fn with_live(
         LateState::Missing if lost => recovered(value, settled, &held(), evidence),
         LateState::Resolved if lost => compared(value, settled, &held()),
         LateState::Missing | LateState::Unread | LateState::Invalid => {
-            settled.assume(value, &held());
+            settled.assume(policy, value, &held());
             settled
         }
         _ => settled,
@@ -422,7 +421,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found, evi
             }
         }
         Found::Value(reading, text) => differs(value, pin, reading, text, hidden),
-        _ if pinned.is_none() => Settled { secret: true, ..from_source(value, found, evidence) },
+        _ if pinned.is_none() => Settled { secret: true, ..from_source(policy, value, found, evidence) },
         Found::Nothing(lacks) => Settled {
             value: pinned,
             warning: (!evidence.reach.is_offline())
@@ -480,7 +479,7 @@ fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str, se
 }
 
 /// A value without a pin is what its source says.
-fn from_source(value: &LateValue, found: &Found, evidence: Evidence<'_>) -> Settled {
+fn from_source(policy: &Policy, value: &LateValue, found: &Found, evidence: Evidence<'_>) -> Settled {
     let name = &value.name;
     let first = value.from.first().map(|from| describe(from, evidence.namespace).0).unwrap_or_default();
     match found {
@@ -505,7 +504,7 @@ fn from_source(value: &LateValue, found: &Found, evidence: Evidence<'_>) -> Sett
         }
         Found::Nothing(lacks) => {
             let message = format!("late value {name} is not known yet: {}", lacks.join("; "));
-            let next = format!("wait for it (--wait 10m), or rollgate pin set {name} VALUE --reason TEXT");
+            let next = or_pin("wait for it (--wait 10m)", policy, value, "VALUE");
             let reason = reason(LATE, Decision::Undecided, message, Some(next));
             Settled { reason: Some(reason), ..blank(value, LateState::Missing, &first) }
         }
@@ -522,6 +521,15 @@ fn from_source(value: &LateValue, found: &Found, evidence: Evidence<'_>) -> Sett
             let reason = reason(LATE, Decision::Undecided, message, Some(next));
             Settled { reason: Some(reason), ..blank(value, LateState::Invalid, &reading.source) }
         }
+    }
+}
+
+/// What to do, with the command that pins a value by hand where that is kept and used.
+fn or_pin(first: &str, policy: &Policy, value: &LateValue, text: &str) -> String {
+    let kept = policy.pins.file.is_some() || policy.pins.store.is_some();
+    match kept && value.pin != PinMode::Follow {
+        true => format!("{first}, or rollgate pin set {} {text} --reason TEXT", value.name),
+        false => first.to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 
 use crate::policy::{Policy, ValueType};
@@ -112,8 +113,38 @@ fn environment<'s>() -> Result<Environment<'s>, minijinja::Error> {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(FUEL));
     environment.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
+    // One number in their arguments would take all memory at once, before anything could stop it.
+    environment.remove_filter("format");
+    environment.add_filter("indent", indent);
     environment.add_filter("quote", |text: String| yaml::double_quoted(&text));
     Ok(environment)
+}
+
+/// Widest indentation of a text.
+const WIDEST: usize = 1000;
+
+/// minijinja's own `indent`, with an end to its width.
+fn indent(
+    text: String,
+    width: Option<usize>,
+    first: Option<bool>,
+    blank: Option<bool>,
+    named: Kwargs,
+) -> Result<String, minijinja::Error> {
+    let width = width.or(named.get("width")?).unwrap_or(4);
+    let first = first.or(named.get("first")?).unwrap_or(false);
+    let blank = blank.or(named.get("blank")?).unwrap_or(false);
+    named.assert_all_used()?;
+    if width > WIDEST {
+        let detail = format!("a text is indented by {WIDEST} at most");
+        return Err(minijinja::Error::new(ErrorKind::InvalidOperation, detail));
+    }
+    let pad = " ".repeat(width);
+    let lines = text.lines().enumerate().map(|(at, line)| {
+        let indented = if at == 0 { first } else { blank || !line.is_empty() };
+        if indented { format!("{pad}{line}") } else { line.to_owned() }
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// The function `late("name")`.
@@ -195,6 +226,8 @@ mod tests {
             ),
             "# head\nvip: 10.0.3.7\nurl: 'https://10.0.3.7:6444'\nns: capo\n"
         );
+        assert_eq!(known("a: |\n  {{ 'b\\n\\nc\\n' | indent(2) }}\n"), "a: |\n  b\n\n  c\n");
+        assert!(with(&[], "{{ 'a' | indent(width=99999999999) }}").is_err());
         assert_eq!(known("a: {{ late('cluster_virtual_ip') | quote }}"), "a: \"10.0.3.7\"");
     }
 

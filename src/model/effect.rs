@@ -60,7 +60,7 @@ pub enum Touches {
     Infrastructure,
 }
 
-/// What the run says about the install.
+/// What the run says about the install, the weightiest last: what is known to be bad outweighs what is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -69,10 +69,10 @@ pub enum Decision {
     Allow,
     /// The install may go on; somebody should read this. Never the decision of a whole run.
     Warn,
-    /// The install is stopped.
-    Hold,
     /// Something needed is not known; never treated as allow.
     Undecided,
+    /// The install is stopped.
+    Hold,
 }
 
 impl Decision {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::effect::{Effect, Touches};
-use crate::object::{Key, Path, Veil};
+use crate::object::{Key, Location, Path, Veil};
 
 /// What the host does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -60,12 +60,16 @@ pub struct Change {
     pub effect: Effect,
     /// What it moves besides Machines.
     pub touches: Option<Touches>,
+    /// Whether a pause or a strategy keeps a rollout back that is due by this; its effect is latent then.
+    pub waits: bool,
     /// Rule or mirror cause that decided, such as `kcp/version`; empty until it was judged.
     pub rule: String,
     /// One sentence for a person.
     pub because: String,
     /// Where that behaviour stands: project, file, function, version.
     pub source: String,
+    /// Where the place stands in what was rendered; `None` until it was looked for, and where nothing was rendered.
+    pub at: Option<Location>,
 }
 
 impl std::fmt::Debug for Change {
@@ -95,9 +99,11 @@ impl Change {
             symbol: None,
             effect: Effect::Unknown,
             touches: None,
+            waits: false,
             rule: String::new(),
             because: String::new(),
             source: String::new(),
+            at: None,
         }
     }
 }
@@ -129,6 +135,8 @@ pub struct Pair {
     pub because: String,
     /// Line of the rendered stream where its document starts; 0 where there is none.
     pub line: usize,
+    /// Where it stands in what was rendered; `None` until it was looked for, and where nothing was rendered.
+    pub at: Option<Location>,
 }
 
 impl std::fmt::Debug for Pair {

@@ -1,5 +1,5 @@
 //! Ways to find objects of one side other than by their key: by kind, by name, and Machines by owner or cluster.
-//! Each is made once, when it is first asked for: a fleet has thousands of owners, and each looks for its own.
+//! Each is made when it is first asked for, and kept current as objects come and go: a fleet has thousands of owners.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -11,8 +11,49 @@ use super::{Key, Object};
 /// Label of everything that belongs to a cluster (Cluster API `api/core/v1beta2`, ClusterNameLabel).
 const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
 
-/// Places in a list of objects.
-type Places = Vec<usize>;
+/// Places in a list of objects, in order.
+pub(super) type Places = Vec<usize>;
+
+/// Puts a place where it belongs.
+fn add(places: &mut Places, place: usize) {
+    if let Err(at) = places.binary_search(&place) {
+        places.insert(at, place);
+    }
+}
+
+/// Takes a place out.
+fn taken(places: &mut Places, place: usize) {
+    if let Ok(at) = places.binary_search(&place) {
+        places.remove(at);
+    }
+}
+
+/// Puts another place in the place of one.
+fn moved(places: &mut Places, from: usize, to: usize) {
+    taken(places, from);
+    add(places, to);
+}
+
+/// What becomes of one object of the list.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// It came, at the end or in the place of another one.
+    Came(usize),
+    /// It goes.
+    Goes(usize),
+    /// It stands elsewhere now.
+    Moved(usize, usize),
+}
+
+impl Event {
+    fn apply(self, places: &mut Places) {
+        match self {
+            Self::Came(place) => add(places, place),
+            Self::Goes(place) => taken(places, place),
+            Self::Moved(from, to) => moved(places, from, to),
+        }
+    }
+}
 
 /// The indexes of one list of objects; empty until they are asked for.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +104,28 @@ impl Index {
     fn members(&self, objects: &[Object]) -> &Members {
         self.members.get_or_init(|| Members::of(objects))
     }
+
+    /// Takes over what becomes of an object, as far as the indexes are made.
+    pub(super) fn note(&mut self, object: &Object, event: Event) {
+        if let Some(kinds) = self.kinds.get_mut() {
+            at(kinds, object.key.kind.clone(), event);
+        }
+        if let Some(names) = self.names.get_mut() {
+            at(names, object.key.name.clone(), event);
+        }
+        if let Some(members) = self.members.get_mut() {
+            members.note(object, event);
+        }
+    }
+}
+
+/// Changes the places under one word; a word without any place is forgotten.
+pub(super) fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Places>, word: K, event: Event) {
+    let mut places = index.remove(&word).unwrap_or_default();
+    event.apply(&mut places);
+    if !places.is_empty() {
+        index.insert(word, places);
+    }
 }
 
 /// Places under one word.
@@ -88,31 +151,28 @@ impl Members {
     fn of(objects: &[Object]) -> Self {
         let mut members = Self::default();
         for (place, object) in objects.iter().enumerate() {
-            let key = &object.key;
-            if key.group != "cluster.x-k8s.io" || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
-                continue;
-            }
-            let Ok(value) = object.value() else { continue };
-            let cluster = value.get("metadata").and_then(|metadata| metadata.get("labels")?.get(CLUSTER)?.as_str());
-            if let Some(cluster) = cluster.filter(|_| key.kind == "Machine") {
-                members.clusters.entry(cluster.to_owned()).or_default().push(place);
-            }
-            match value.pointer("/metadata/ownerReferences") {
-                Some(owners) => members.add(owners, place),
-                None => members.unowned.push(place),
-            }
+            members.note(object, Event::Came(place));
         }
         members
     }
 
-    /// Adds an object under each of its owners, once under each.
-    fn add(&mut self, owners: &Value, place: usize) {
+    /// Takes over what becomes of an object: under each of its owners, and under its cluster.
+    fn note(&mut self, object: &Object, event: Event) {
+        let key = &object.key;
+        if key.group != "cluster.x-k8s.io" || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
+            return;
+        }
+        let Ok(value) = object.value() else { return };
+        let cluster = value.get("metadata").and_then(|metadata| metadata.get("labels")?.get(CLUSTER)?.as_str());
+        if let Some(cluster) = cluster.filter(|_| key.kind == "Machine") {
+            at(&mut self.clusters, cluster.to_owned(), event);
+        }
+        let Some(owners) = value.pointer("/metadata/ownerReferences") else {
+            return event.apply(&mut self.unowned);
+        };
         for owner in owners.as_array().into_iter().flatten() {
             let text = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let places = self.owned.entry((text("kind"), text("name"))).or_default();
-            if places.last() != Some(&place) {
-                places.push(place);
-            }
+            at(&mut self.owned, (text("kind"), text("name")), event);
         }
     }
 }
@@ -151,5 +211,75 @@ mod tests {
         assert_eq!(names(objects.owned_by("MachineSet", "s")), ["a", "f"]);
         assert_eq!(names(objects.of_kind("Machine")), ["a", "b", "d", "f"]);
         assert_eq!(names(objects.named("f")), ["f"]);
+    }
+
+    /// What happens to an inventory.
+    type Step = Box<dyn Fn(&mut Inventory)>;
+
+    /// Everything that an inventory answers, as text.
+    fn answers(objects: &Inventory) -> Vec<String> {
+        let sorted = |found: Vec<&str>| {
+            let mut found: Vec<&str> = found;
+            found.sort_unstable();
+            found.join(" ")
+        };
+        let mut out = vec![sorted(names(objects.unowned()))];
+        for word in ["s", "t", "c", "e", "k", "cp"] {
+            out.push(sorted(names(objects.owned_by("MachineSet", word))));
+            out.push(sorted(names(objects.machines_of_cluster(word))));
+            out.push(sorted(names(objects.linked(|links| links.owners_of(word)))));
+            out.push(sorted(names(objects.linked(|links| links.members_of(word)))));
+            out.push(sorted(names(objects.linked(|links| links.referrers("DockerMachineTemplate", word)))));
+            out.push(sorted(names(objects.linked(|links| links.clusters_naming("KubeadmControlPlane", word)))));
+        }
+        for kind in ["Machine", "Cluster", "MachineDeployment"] {
+            out.push(sorted(names(objects.of_kind(kind))));
+        }
+        out
+    }
+
+    fn cluster(name: &str, class: &str) -> Object {
+        let spec = json!({"topology": {"class": class}, "controlPlaneRef": {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "name": "cp"}});
+        let value = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec});
+        Object::from_value(value, 0).expect("an object")
+    }
+
+    fn workers(name: &str, cluster: &str, template: &str) -> Object {
+        let reference = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerMachineTemplate", "name": template});
+        let spec = json!({"clusterName": cluster, "template": {"spec": {"infrastructureRef": reference}}});
+        let value = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "metadata": {"name": name}, "spec": spec});
+        Object::from_value(value, 0).expect("an object")
+    }
+
+    #[test]
+    fn an_inventory_that_lives_on_answers_as_one_that_is_made_anew() {
+        fn owner(name: &str) -> serde_json::Value {
+            json!([{"kind": "MachineSet", "name": name}])
+        }
+        let mut kept = Inventory::default().keeping_links();
+        // Every index is made while nothing is there.
+        answers(&kept);
+        let steps: [Step; 12] = [
+            Box::new(|all| drop(all.insert(machine("a", "c", owner("s"))))),
+            Box::new(|all| drop(all.insert(machine("b", "c", json!(null))))),
+            Box::new(|all| drop(all.insert(cluster("one", "k")))),
+            Box::new(|all| drop(all.insert(workers("md", "c", "t")))),
+            Box::new(|all| drop(all.insert(machine("a", "e", owner("t"))))),
+            Box::new(|all| drop(all.insert(workers("md", "e", "s")))),
+            Box::new(|all| drop(all.insert(workers("md-2", "e", "t")))),
+            Box::new(|all| drop(all.remove(&machine("a", "e", json!(null)).key))),
+            Box::new(|all| drop(all.insert(cluster("two", "k")))),
+            Box::new(|all| drop(all.insert(cluster("one", "e")))),
+            Box::new(|all| drop(all.remove(&workers("md", "e", "s").key))),
+            Box::new(|all| assert!(all.remove(&workers("gone", "e", "s").key).is_none())),
+        ];
+        for step in steps {
+            step(&mut kept);
+            let fresh = Inventory::from(kept.objects().to_vec()).keeping_links();
+            assert_eq!(answers(&kept), answers(&fresh));
+            assert!(kept.objects().iter().all(|object| kept.get(&object.key).is_some()));
+        }
+        assert_eq!(names(kept.linked(|links| links.members_of("k"))), ["two"]);
+        assert_eq!(kept.len(), 4);
     }
 }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
-use super::index::Index;
+use super::index::{Event, Index};
+use super::links::Links;
 use crate::yaml;
 
 /// Where the content of an object is.
@@ -193,6 +194,8 @@ pub struct Inventory {
     objects: Vec<Object>,
     by_key: HashMap<Key, usize>,
     index: Index,
+    /// What the objects say of each other, where that is kept.
+    links: Option<Links>,
 }
 
 impl Inventory {
@@ -209,17 +212,17 @@ impl Inventory {
     }
 
     /// The objects of a kind, of whatever group.
-    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> {
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.of_kind(&self.objects, kind))
     }
 
     /// The objects with a name, of whatever kind.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> {
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.named(&self.objects, name))
     }
 
     /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
-    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> {
+    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.owned_by(&self.objects, kind, name))
     }
 
@@ -229,7 +232,7 @@ impl Inventory {
     }
 
     /// The Machines with the label of a cluster, in whatever namespace.
-    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> {
+    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> + use<'_> {
         self.at(self.index.of_cluster(&self.objects, cluster))
     }
 
@@ -237,11 +240,70 @@ impl Inventory {
         places.iter().filter_map(|place| self.objects.get(*place))
     }
 
-    /// Adds an object.
+    /// Adds an object, also where one with its key is there.
     pub fn push(&mut self, object: Object) {
-        self.index = Index::default();
-        self.by_key.insert(object.key.clone(), self.objects.len());
+        let place = self.objects.len();
+        self.note(&object, Event::Came(place));
+        self.by_key.insert(object.key.clone(), place);
         self.objects.push(object);
+    }
+
+    /// Puts an object in the place of the one with its key, which is handed back, or adds it.
+    pub fn insert(&mut self, object: Object) -> Option<Object> {
+        let Some(place) = self.by_key.get(&object.key).copied() else {
+            self.push(object);
+            return None;
+        };
+        let old = std::mem::replace(self.objects.get_mut(place)?, object.clone());
+        self.note(&old, Event::Goes(place));
+        self.note(&object, Event::Came(place));
+        Some(old)
+    }
+
+    /// Takes the object with a key out; the last one takes its place.
+    pub fn remove(&mut self, key: &Key) -> Option<Object> {
+        let place = self.by_key.remove(key)?;
+        let last = self.objects.len().checked_sub(1)?;
+        let old = self.objects.swap_remove(place);
+        self.note(&old, Event::Goes(place));
+        if let Some(object) = self.objects.get(place).cloned() {
+            self.note(&object, Event::Moved(last, place));
+            self.by_key.insert(object.key, place);
+        }
+        Some(old)
+    }
+
+    /// The same with an account of what the objects say of each other, which costs reading all of them once and each one that
+    /// comes later: for an inventory that lives on.
+    #[must_use]
+    pub fn keeping_links(mut self) -> Self {
+        let mut links = Links::default();
+        for (place, object) in self.objects.iter().enumerate() {
+            links.note(object, Event::Came(place));
+        }
+        self.links = Some(links);
+        self
+    }
+
+    /// Whether that account is kept.
+    #[must_use]
+    pub const fn keeps_links(&self) -> bool {
+        self.links.is_some()
+    }
+
+    /// The objects that the account gives; none where none is kept.
+    pub fn linked<'o>(
+        &'o self,
+        of: impl FnOnce(&'o Links) -> &'o [usize],
+    ) -> Box<dyn Iterator<Item = &'o Object> + 'o> {
+        Box::new(self.at(self.links.as_ref().map(of).unwrap_or_default()))
+    }
+
+    fn note(&mut self, object: &Object, event: Event) {
+        self.index.note(object, event);
+        if let Some(links) = &mut self.links {
+            links.note(object, event);
+        }
     }
 
     /// Whether there is no object.
@@ -260,7 +322,7 @@ impl Inventory {
 impl From<Vec<Object>> for Inventory {
     fn from(objects: Vec<Object>) -> Self {
         let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
-        Self { objects, by_key, index: Index::default() }
+        Self { objects, by_key, index: Index::default(), links: None }
     }
 }
 

@@ -208,8 +208,7 @@ impl Book {
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, BookError> {
         let fail =
             |line, column, message: String| BookError::Unreadable { file: file.to_owned(), line, column, message };
-        let span = yaml::Span { start: 0, end: bytes.len() };
-        let value = yaml::read_json(bytes, span).map_err(|error| fail(error.line, error.column, error.message))?;
+        let value = yaml::read_strict(bytes).map_err(|error| fail(error.line, error.column, error.message))?;
         let header = header(bytes);
         if value.is_null() {
             return Ok(Self { header, ..Self::default() });

@@ -37,10 +37,13 @@ fn display(root: &Path, policy: &Policy) -> Result<(), Fault> {
             return fault(&at.key("reason"), "say why nobody needs to see these changes");
         }
     }
-    for (place, path) in policy.redact.iter().enumerate() {
-        if path.split('.').any(str::is_empty) || path.contains('[') {
-            let message = format!("{path:?} is not a path; write it as spec.files.*.content, with * for a list place");
-            return fault(&root.key("redact").index(place), message);
+    for (field, paths) in [("redact", &policy.redact), ("show", &policy.show)] {
+        for (place, path) in paths.iter().enumerate() {
+            if path.split('.').any(str::is_empty) || path.contains('[') {
+                let message =
+                    format!("{path:?} is not a path; write it as spec.files.*.content, with * for a list place");
+                return fault(&root.key(field).index(place), message);
+            }
         }
     }
     Ok(())

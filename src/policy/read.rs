@@ -33,8 +33,7 @@ pub(super) struct Fault {
 /// When the text is not YAML as Kubernetes reads it, holds an unknown field, a value of the wrong type, or one that can
 /// never work (a value without a source, a pattern that is no regular expression, two places for the pins).
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
-    let span = yaml::Span { start: 0, end: bytes.len() };
-    let value = yaml::read_json(bytes, span).map_err(|error| PolicyError {
+    let value = yaml::read_strict(bytes).map_err(|error| PolicyError {
         file: file.to_owned(),
         line: error.line,
         column: error.column,
@@ -178,6 +177,20 @@ rules: []
     #[test]
     fn text_that_kubernetes_would_refuse_is_refused_at_its_place() {
         assert!(complaint("gates: {").starts_with("rollgate.yaml:3:"), "{}", complaint("gates: {"));
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
+        for (lines, place) in [
+            ("gates: {rollout: hold}\ngates: {rollout: allow}\n", "rollgate.yaml:4:1: the key \"gates\""),
+            ("gates:\n  rollout: hold\n  \"roll\\x6fut\": allow\n", "rollgate.yaml:5:3: the key \"rollout\""),
+            ("rules:\n- match: {a: 1, a: 2}\n", "rollgate.yaml:4:17: the key \"a\""),
+        ] {
+            assert!(complaint(lines).starts_with(place), "{}", complaint(lines));
+        }
+        let same_name_elsewhere = "gates: {health: {etcd: hold}}\npins: {file: a}\nignore: []\n";
+        let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{same_name_elsewhere}");
+        assert!(parse("rollgate.yaml", text.as_bytes()).is_ok());
     }
 
     #[test]

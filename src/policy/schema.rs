@@ -34,6 +34,10 @@ pub struct Policy {
     /// `spec.**.community`, where `*` is one step (also a list place) and `**` any number of them.
     #[serde(default)]
     pub redact: Vec<String>,
+    /// Places whose values are shown although anything could stand there: files, commands and bootstrap data show only what has a
+    /// form that no secret has. Paths as in `redact`. Values of Secrets, and what has the form of a secret, stay hidden.
+    #[serde(default)]
+    pub show: Vec<String>,
 }
 
 /// Changes that a report need not show one by one.
@@ -61,6 +65,7 @@ impl Default for Policy {
             rules: Vec::new(),
             ignore: Vec::new(),
             redact: Vec::new(),
+            show: Vec::new(),
         }
     }
 }

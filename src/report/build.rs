@@ -88,7 +88,7 @@ fn object(pair: &Pair) -> ObjectReport {
         comparison: pair.basis,
         rule: pair.rule.clone(),
         because: pair.because.clone(),
-        line: (pair.line > 0).then_some(pair.line),
+        location: pair.at.clone(),
         changes: pair.changes.iter().map(change).collect(),
     }
 }
@@ -105,6 +105,7 @@ fn change(change: &Change) -> ChangeReport {
         rule: change.rule.clone(),
         because: change.because.clone(),
         source: change.source.clone(),
+        location: change.at.clone(),
     }
 }
 

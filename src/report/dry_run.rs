@@ -136,7 +136,7 @@ impl DryRunReport {
             name: key.name.clone(),
             method: way,
             answer,
-            because: redactor.text(&because),
+            because: redactor.quoted(&because),
             differences: differences.collect(),
         });
     }
@@ -199,6 +199,7 @@ mod tests {
 
     use super::*;
     use crate::compare::changes;
+    use crate::compare::redact::MarkKey;
     use crate::object::Key;
 
     fn answered(kind: &str, verdict: Agreement) -> Answered {
@@ -222,7 +223,7 @@ mod tests {
             answered("Machine", Agreement::Refused("no, not with \"another password\"".to_owned())),
             answered("MachineSet", Agreement::NotAsked("so".to_owned())),
         ];
-        let report = DryRunReport::of(all, &mut Redactor::new(b"key"));
+        let report = DryRunReport::of(all, &mut Redactor::new(&MarkKey::fresh()));
         let counts = (report.answered, report.as_predicted, report.different, report.not_asked);
         assert_eq!((counts, report.objects.len()), ((4, 1, 3, 1), 4));
         let mut out = Vec::new();

@@ -1,5 +1,6 @@
 //! The report for people: the verdict first, then each reason with its next command, then the evidence.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -9,6 +10,7 @@ use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plur
 use crate::compare::Action;
 use crate::impact::Rollout;
 use crate::model::effect::{Decision, Effect, Touches};
+use crate::object::Location;
 
 /// Most lines of a value that are shown.
 const LINES: usize = 6;
@@ -83,15 +85,15 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 /// What happens, in one line that counts Machines.
 #[must_use]
 pub fn summary(report: &Report) -> String {
+    let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
+    let clusters: HashSet<(&Option<String>, &String)> = deleted
+        .filter(|rollout| rollout.owner.kind == "Cluster")
+        .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
+        .collect();
     let count = |effect: Effect| -> (u64, bool) {
         // What a Cluster takes with it is in its own count.
         let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != "Cluster"
-                && report.rollouts.iter().any(|other| {
-                    other.effect == Effect::Delete
-                        && (other.owner.kind.as_str(), &other.owner.name) == ("Cluster", &rollout.cluster)
-                        && other.owner.namespace == rollout.owner.namespace
-                })
+            rollout.owner.kind != "Cluster" && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
         };
         let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
         those.fold((0, true), |(sum, known), rollout| {
@@ -132,9 +134,9 @@ fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io:
     };
     let place = object.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
     let renamed = object.renamed_from.as_ref().map_or_else(String::new, |old| format!(" (was {old})"));
-    let line = object.line.map_or_else(String::new, |line| format!(", line {line}"));
+    let at = object.location.as_ref().map_or_else(String::new, |location| format!(", {}", place_of(location)));
     let name = format!("{sign} {} {place}{}{renamed}", object.kind, object.name);
-    writeln!(out, "\n{}  {}{}", paint.bold(&name), paint.effect(object.effect), paint.faint(&line))?;
+    writeln!(out, "\n{}  {}{}", paint.bold(&name), paint.effect(object.effect), paint.faint(&at))?;
     if !object.because.is_empty() {
         writeln!(out, "  {}", paint.faint(&format!("{} [{}]", object.because, object.rule)))?;
     }
@@ -144,13 +146,30 @@ fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io:
     Ok(())
 }
 
+/// Longest name of a file or template that is shown, in characters; the report in JSON has it whole.
+const LONGEST_NAME: usize = 60;
+
+/// Where an object stands, in a few words: file and line, and the template that made it.
+fn place_of(location: &Location) -> String {
+    let short = |name: &&String| name.chars().count() <= LONGEST_NAME;
+    let line = match location.file.as_ref().filter(short) {
+        Some(file) => format!("{file}:{}", location.line),
+        None => format!("line {}", location.line),
+    };
+    match location.template.as_ref().filter(short) {
+        Some(template) => format!("{line}, from {template}"),
+        None => line,
+    }
+}
+
 fn write_change(change: &ChangeReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let place = sentence::way(&change.path, &change.within);
     let touches = match change.touches {
         Some(Touches::Infrastructure) => ", touches infrastructure",
         None => "",
     };
-    writeln!(out, "  {place}  {}{touches}", paint.effect(change.effect))?;
+    let line = change.location.as_ref().map_or_else(String::new, |location| format!(", line {}", location.line));
+    writeln!(out, "  {place}  {}{touches}{}", paint.effect(change.effect), paint.faint(&line))?;
     let (before, after) = sides(change.before.as_ref(), change.after.as_ref());
     for line in before {
         writeln!(out, "    {}", paint.removed(&format!("- {line}")))?;
@@ -171,7 +190,10 @@ fn sides(before: Option<&Value>, after: Option<&Value>) -> (Vec<String>, Vec<Str
     {
         return differing(old, new);
     }
-    let side = |value: Option<&Value>| value.map(|value| sentence::short(Some(value))).into_iter().collect();
+    let side = |value: Option<&Value>| match value {
+        Some(Value::String(text)) if !text.is_empty() => vec![sentence::evidence(text)],
+        value => value.map(|value| sentence::short(Some(value))).into_iter().collect(),
+    };
     (side(before), side(after))
 }
 
@@ -179,7 +201,7 @@ fn differing(old: &str, new: &str) -> (Vec<String>, Vec<String>) {
     let diff = similar::TextDiff::from_lines(old, new);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in diff.iter_all_changes() {
-        let line = sentence::short(Some(&Value::String(change.value().trim_end().to_owned())));
+        let line = sentence::evidence(change.value().trim_end());
         match change.tag() {
             similar::ChangeTag::Delete => removed.push(line),
             similar::ChangeTag::Insert => added.push(line),

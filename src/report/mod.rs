@@ -2,6 +2,7 @@
 
 mod build;
 mod dry_run;
+pub mod escape;
 pub mod human;
 mod ignore;
 mod model;

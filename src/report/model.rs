@@ -12,7 +12,7 @@ use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
 use crate::impact::Rollout;
 use crate::model::effect::{Decision, Effect, Touches};
-use crate::object::Key;
+use crate::object::{Key, Location};
 
 /// Everything that one run has to say.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -72,7 +72,7 @@ pub struct Reason {
 }
 
 /// Something that deserves a line of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its id, such as `pending-rollout`.
@@ -124,9 +124,9 @@ pub struct ObjectReport {
     /// One sentence about the object as a whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
-    /// Line of the rendered stream where its document starts.
+    /// Where it stands in what was rendered; absent for what is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<usize>,
+    pub location: Option<Location>,
     /// What changes in it.
     pub changes: Vec<ChangeReport>,
 }
@@ -161,6 +161,9 @@ pub struct ChangeReport {
     /// Where that behaviour stands.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Where the place stands in what was rendered: at its key, or at the innermost place around it that was rendered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
 }
 
 /// State of a late value in this run.

@@ -8,6 +8,8 @@ use crate::model::effect::Effect;
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;
+/// Longest line of evidence.
+const LONGEST_EVIDENCE: usize = 160;
 
 /// What an object's changes of one effect come to, in one line.
 #[must_use]
@@ -114,13 +116,23 @@ pub fn short(value: Option<&Value>) -> String {
     }
 }
 
+/// A line of evidence: longer, since what differs may stand behind a mark.
+#[must_use]
+pub fn evidence(text: &str) -> String {
+    cut_at(text, LONGEST_EVIDENCE)
+}
+
 /// At most `LONGEST` characters, on one line.
 fn cut(text: &str) -> String {
+    cut_at(text, LONGEST)
+}
+
+fn cut_at(text: &str, longest: usize) -> String {
     let line = text.replace(['\n', '\r', '\t'], " ");
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= longest {
         return line;
     }
-    let mut short: String = line.chars().take(LONGEST - 1).collect();
+    let mut short: String = line.chars().take(longest - 1).collect();
     short.push('…');
     short
 }

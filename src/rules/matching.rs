@@ -96,6 +96,14 @@ impl Rules {
         &self.packs
     }
 
+    /// Every id that `rollgate explain` answers.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.packs.iter().chain(&self.user).flat_map(|pack| {
+            let causes = pack.causes.iter().map(|cause| cause.id.as_str());
+            causes.chain(pack.rules.iter().map(|rule| rule.id.as_str()))
+        })
+    }
+
     /// The packs that are about a kind.
     pub fn about<'r>(&'r self, key: &'r Key) -> impl Iterator<Item = &'r Pack> {
         self.packs.iter().filter(|pack| pack.is_about(&key.group, &key.kind))

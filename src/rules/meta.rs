@@ -14,8 +14,7 @@ use crate::yaml;
 /// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.
 #[must_use]
 pub fn check_pack(bytes: &[u8]) -> Vec<String> {
-    let span = yaml::Span { start: 0, end: bytes.len() };
-    match yaml::read_json(bytes, span) {
+    match yaml::read_strict(bytes) {
         Ok(value) => match read(value) {
             Ok(pack) => faults(&pack),
             Err(fault) => vec![fault],

@@ -1,6 +1,8 @@
 //! What the API server does to an object by its schema before it keeps it: unknown fields go, defaults come
 //! (apiextensions-apiserver `pkg/apiserver/schema/{pruning,defaulting}`).
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Node, Shape, Type};
@@ -60,9 +62,14 @@ pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
         }
         (Shape::List { items, .. }, Value::Array(list)) => {
             let before = live.and_then(Value::as_array);
-            for item in list {
+            // Most items stand where they stood; the others are looked up, once there is one.
+            let mut elsewhere: Option<HashSet<&Value>> = None;
+            for (place, item) in list.iter_mut().enumerate() {
                 // An item that is in live as it is has all its defaults.
-                let same = before.is_some_and(|before| before.contains(item));
+                let same = before.is_some_and(|before| {
+                    before.get(place) == Some(item)
+                        || elsewhere.get_or_insert_with(|| before.iter().collect()).contains(&*item)
+                });
                 if !same {
                     refilled(item, None, items);
                 }

@@ -58,8 +58,8 @@ pub enum FileError {
 pub struct Opened {
     /// The World.
     pub world: World,
-    /// Key of the hashes in it, where it is a snapshot: its readings and pins are then those of the recorded run.
-    pub key: Option<String>,
+    /// Which key its marks were made with, where it is a snapshot: its readings and pins are then those of the recorded run.
+    pub key_id: Option<String>,
     /// Places that the policy of that snapshot names as secret.
     pub redact: Vec<String>,
 }
@@ -103,7 +103,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
     if live.is_empty() {
         return Err(FileError::Empty { path: name });
     }
-    Ok(Opened { world: world(live, name, host, now), key: None, redact: Vec::new() })
+    Ok(Opened { world: world(live, name, host, now), key_id: None, redact: Vec::new() })
 }
 
 /// The World that a snapshot holds. What the host of this run says wins over what was recorded.
@@ -111,7 +111,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     let path = path.display().to_string();
     let snapshot =
         Snapshot::read(bytes).map_err(|error| FileError::Snapshot { path: path.clone(), what: error.to_string() })?;
-    let Snapshot { mut world, key, resource_versions, redact, .. } = snapshot;
+    let Snapshot { mut world, key_id, resource_versions, redact, .. } = snapshot;
     world.source.name = path;
     world.source.resource_versions = resource_versions;
     let told = |slot: &mut Option<String>, told: &Option<String>| {
@@ -134,7 +134,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     if host.method.is_some() {
         world.host.method = host.method;
     }
-    Ok(Opened { world, key: Some(key), redact })
+    Ok(Opened { world, key_id: Some(key_id), redact })
 }
 
 /// A World that knows nothing: every object is new, as far as can be told.

@@ -12,6 +12,7 @@ pub mod providers;
 pub mod release;
 pub mod rights;
 pub mod snapshot;
+mod view;
 mod whole;
 
 pub(crate) use whole::whole;
@@ -21,3 +22,4 @@ pub use model::{
     Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
+pub use view::{InMemory, Links, Objects, Presence, View};

@@ -1,15 +1,17 @@
-//! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a hash keyed for
-//! this one file, so that equal still shows as equal and nothing else can be learned by looking.
+//! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a mark, so that equal still
+//! shows as equal; the key of the marks is not in the file, so that nothing else can be learned by looking.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Read as _;
+use std::path::{Path as FilePath, PathBuf};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
-use crate::compare::redact::{MARK, Redactor};
+use crate::compare::redact::{MARK, MarkKey, Redactor};
 use crate::object::{Body, Inventory, Object, Path};
 
 /// The version of the file format that this program writes and reads.
@@ -27,8 +29,8 @@ pub struct Snapshot {
     pub kind: String,
     /// The program that wrote it, with its version.
     pub made_by: String,
-    /// Key of the hashes that stand for secrets, in hexadecimal; made for this file alone.
-    pub key: String,
+    /// Which key the marks were made with. The key itself is in no file that leaves the machine.
+    pub key_id: String,
     /// State of the cluster that each list shows: kind (and namespace) to resourceVersion.
     #[serde(default)]
     pub resource_versions: BTreeMap<String, String>,
@@ -41,7 +43,6 @@ pub struct Snapshot {
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The key would tell which guess at a hashed secret is right.
         f.debug_struct("Snapshot").field("made_by", &self.made_by).field("world", &self.world).finish_non_exhaustive()
     }
 }
@@ -73,43 +74,31 @@ struct Head {
     api_version: String,
 }
 
-/// A key that nobody has used before.
-#[must_use]
-pub fn fresh_key() -> [u8; 32] {
-    let mut key = [0_u8; 32];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
-    if read.is_err() {
-        // Where there is no such device, the seeds of the standard library's maps are random too.
-        for chunk in key.chunks_mut(8) {
-            use std::hash::{BuildHasher as _, RandomState};
-            chunk.copy_from_slice(&RandomState::new().hash_one(0_u8).to_le_bytes());
-        }
-    }
-    key
-}
-
 impl Snapshot {
-    /// Makes the file of a World, with everything secret in it hashed under `key`, also what a policy says is `redact`ed. The
+    /// Makes the file of a World, with everything secret in it marked under `key`, also what a policy says is `redact`ed. The
     /// World is taken, because that of a fleet should not be there twice.
     #[must_use]
-    pub fn of(mut world: World, key: &[u8], redact: &[String]) -> Self {
+    pub fn of(mut world: World, key: &MarkKey, redact: &[String]) -> Self {
         let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str));
         for object in world.live.objects().iter().chain(world.base.objects.objects()) {
             learn(&mut redactor, object);
         }
         for reading in world.readings.iter().filter(|reading| reading.secret) {
-            reading.found.iter().for_each(|secret| redactor.remember(secret.clone()));
+            reading.found.iter().for_each(|secret| redactor.remember(secret));
         }
         world.live = hidden(&redactor, std::mem::take(&mut world.live));
         world.base.objects = hidden(&redactor, std::mem::take(&mut world.base.objects));
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
             reading.found = reading.found.as_deref().map(|secret| redactor.mark(secret));
         }
+        for unread in &mut world.unread {
+            unread.why = redactor.quoted(&unread.why);
+        }
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
             made_by: concat!("rollgate ", env!("CARGO_PKG_VERSION")).to_owned(),
-            key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
+            key_id: key.id(),
             resource_versions: std::mem::take(&mut world.source.resource_versions),
             redact: redact.to_vec(),
             world,
@@ -130,30 +119,140 @@ impl Snapshot {
     }
 }
 
-/// Replaces the hashes in a World by what they stand for, wherever `rendered` holds the same secret: equal secrets are equal
-/// again, in the object itself and in what controllers made of it; others stay hashes and so differ.
-pub fn reveal(world: &mut World, key: &str, redact: &[String], rendered: &Inventory) {
-    let Some(key) = unhex(key) else { return };
-    let mut redactor = Redactor::new(&key).with_patterns(redact.iter().map(String::as_str)).keeping_marks();
-    rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
-    for object in rendered.objects() {
-        if let Ok(value) = object.value() {
-            drop(redactor.value(&object.key, &Path::root(), None, &value));
+/// Replaces the marks in a World by what they stand for, wherever `rendered` holds the same: equal secrets are equal again, in the
+/// object itself and in what controllers made of it. All others become marks of this run, so that no text that is rendered can
+/// be one of them. Without the key nothing is known to be equal.
+pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rendered: &Inventory) {
+    let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
+    if let Some(key) = key {
+        for objects in [&world.live, &world.base.objects] {
+            objects.objects().iter().for_each(|object| solve_object(key, object, rendered, &mut marks));
         }
     }
-    let marks = redactor.into_marks();
-    if marks.is_empty() {
-        return;
-    }
+    let uncover = Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived) };
     for objects in [&mut world.live, &mut world.base.objects] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         for object in &mut revealed {
             if let Body::Value(value) = &mut object.body {
-                uncover(value, &marks);
+                uncover.value(value);
             }
         }
         *objects = revealed.into();
     }
+}
+
+/// Marks that a text got because of Secrets that only the cluster has: the rendered text at the same place is tried for them.
+fn solve_object(key: &MarkKey, object: &Object, rendered: &Inventory, marks: &mut HashMap<String, Value>) {
+    let (Some(other), Body::Value(value)) = (rendered.get(&object.key), &object.body) else { return };
+    if let Ok(other) = other.value() {
+        solve_value(key, value, &other, marks);
+    }
+}
+
+fn solve_value(key: &MarkKey, hidden: &Value, plain: &Value, marks: &mut HashMap<String, Value>) {
+    match (hidden, plain) {
+        (Value::Object(hidden), Value::Object(plain)) => {
+            for (name, hidden) in hidden {
+                if let Some(plain) = plain.get(name) {
+                    solve_value(key, hidden, plain, marks);
+                }
+            }
+        }
+        (Value::Array(hidden), Value::Array(plain)) => {
+            hidden.iter().zip(plain).for_each(|(hidden, plain)| solve_value(key, hidden, plain, marks));
+        }
+        (Value::String(hidden), Value::String(plain)) if hidden.contains(MARK) => {
+            for (mark, plain) in solve(key, hidden, plain, marks).unwrap_or_default() {
+                marks.entry(mark).or_insert_with(|| plain.into());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Most places that are tried for the end of what one mark stands for.
+const TRIES: usize = 200;
+
+/// What the marks of a text stand for if the text is `plain`; `None` where it is another one.
+fn solve(key: &MarkKey, hidden: &str, plain: &str, known: &HashMap<String, Value>) -> Option<Vec<(String, String)>> {
+    let (mut found, mut hidden, mut plain) = (Vec::new(), hidden, plain);
+    while let Some(start) = hidden.find(MARK) {
+        plain = plain.strip_prefix(&hidden[..start])?;
+        let end = start + hidden[start..].find('>')? + 1;
+        let mark = &hidden[start..end];
+        hidden = &hidden[end..];
+        let until = &hidden[..hidden.find(MARK).unwrap_or(hidden.len())];
+        let length = match known.get(mark).and_then(Value::as_str).filter(|text| plain.starts_with(*text)) {
+            Some(text) => text.len(),
+            None if until.is_empty() && hidden.is_empty() => (key.mark(plain) == mark).then_some(plain.len())?,
+            None if until.is_empty() => {
+                let ends = plain.char_indices().map(|(at, _)| at).skip(1).take(TRIES);
+                ends.into_iter().find(|end| key.mark(&plain[..*end]) == mark)?
+            }
+            None => {
+                let mut ends = plain.match_indices(until).map(|(at, _)| at).take(TRIES);
+                ends.find(|end| key.mark(&plain[..*end]) == mark)?
+            }
+        };
+        found.push((mark.to_owned(), plain[..length].to_owned()));
+        plain = &plain[length..];
+    }
+    (hidden == plain).then_some(found)
+}
+
+/// Where the key of a snapshot is kept: beside it, so that whoever only gets the snapshot has it not.
+#[must_use]
+pub fn key_path(snapshot: &FilePath) -> PathBuf {
+    let mut path = snapshot.as_os_str().to_owned();
+    path.push(".key");
+    path.into()
+}
+
+/// Where the key of a snapshot is kept that went to standard output: in the user's own folder, by its id.
+#[must_use]
+pub fn kept_key_path(folder: &FilePath, id: &str) -> PathBuf {
+    folder.join("keys").join(id)
+}
+
+/// The key of a snapshot: the one that was told, else the one beside it, else the one in the user's own folder. `None` where none of
+/// them made its marks.
+#[must_use]
+pub fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey, folder: Option<&FilePath>) -> Option<MarkKey> {
+    if told.id() == id {
+        return Some(told.clone());
+    }
+    // The id comes from the file and becomes part of a path.
+    let kept =
+        folder.filter(|_| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(|folder| kept_key_path(folder, id));
+    let mut places = [Some(key_path(snapshot)), kept].into_iter().flatten();
+    places.find_map(|place| MarkKey::of_hex(&std::fs::read_to_string(place).ok()?).filter(|key| key.id() == id))
+}
+
+/// What is said where there is no key.
+#[must_use]
+pub fn without_key(snapshot: &FilePath) -> String {
+    format!(
+        "the key of this snapshot is neither in {} nor in ROLLGATE_KEY: what is hidden in it counts as changed",
+        key_path(snapshot).display()
+    )
+}
+
+/// The marks of everything that would be hidden of what is rendered.
+fn marks_of(key: &MarkKey, redact: &[String], rendered: &Inventory) -> HashMap<String, Value> {
+    let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str)).keeping_marks();
+    rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
+    for object in rendered.objects() {
+        if let Ok(value) = object.value() {
+            drop(redactor.value(&object.key, &Path::root(), None, &value));
+            for text in value.get("stringData").and_then(Value::as_object).into_iter().flatten() {
+                // The API server keeps it as `data`.
+                if let Some(text) = text.1.as_str() {
+                    drop(redactor.mark(&BASE64_STANDARD.encode(text)));
+                }
+            }
+        }
+    }
+    redactor.into_marks()
 }
 
 /// Whether a file starts as a snapshot does.
@@ -185,42 +284,44 @@ fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
     Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
 }
 
-/// Puts the plain text in the place of every mark that is known.
-fn uncover(value: &mut Value, marks: &HashMap<String, Value>) {
-    match value {
-        Value::Object(map) => map.values_mut().for_each(|value| uncover(value, marks)),
-        Value::Array(items) => items.iter_mut().for_each(|value| uncover(value, marks)),
-        Value::String(text) if text.contains(MARK) => {
-            let whole = marks.get(text.as_str()).cloned();
-            if let Some(plain) = whole.or_else(|| plain(text, marks).map(Value::String)) {
-                *value = plain;
+/// Puts the plain text in the place of every mark that is known, and another mark in the place of the others.
+struct Uncover {
+    marks: HashMap<String, Value>,
+    fresh: MarkKey,
+}
+
+impl Uncover {
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                if map.keys().any(|key| key.contains(MARK)) {
+                    *map = std::mem::take(map).into_iter().map(|(key, value)| (self.text(&key), value)).collect();
+                }
+                map.values_mut().for_each(|value| self.value(value));
             }
+            Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
+            Value::String(text) if text.contains(MARK) => {
+                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.text(text)));
+            }
+            _ => {}
         }
-        _ => {}
     }
-}
 
-/// A text with the known marks replaced; `None` where there is none.
-fn plain(text: &str, marks: &HashMap<String, Value>) -> Option<String> {
-    let (mut out, mut rest, mut found) = (String::with_capacity(text.len()), text, false);
-    while let Some(start) = rest.find(MARK) {
-        let end = rest[start..].find('>').map_or(rest.len(), |length| start + length + 1);
-        out.push_str(&rest[..start]);
-        let known = marks.get(&rest[start..end]).and_then(Value::as_str);
-        found |= known.is_some();
-        out.push_str(known.unwrap_or(&rest[start..end]));
-        rest = &rest[end..];
+    fn text(&self, text: &str) -> String {
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(start) = rest.find(MARK) {
+            let end = rest[start..].find('>').map_or(rest.len(), |length| start + length + 1);
+            out.push_str(&rest[..start]);
+            let mark = &rest[start..end];
+            match self.marks.get(mark).and_then(Value::as_str) {
+                Some(known) => out.push_str(known),
+                None => out.push_str(&self.fresh.mark(mark)),
+            }
+            rest = &rest[end..];
+        }
+        out.push_str(rest);
+        out
     }
-    out.push_str(rest);
-    found.then_some(out)
-}
-
-/// Bytes from hexadecimal digits.
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 #[cfg(test)]

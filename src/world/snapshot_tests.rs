@@ -47,18 +47,18 @@ fn nothing_secret_is_in_the_file() {
         clone_of: None,
         secret: true,
     });
-    let text = serde_json::to_string(&Snapshot::of(world, b"key", &[])).expect("JSON");
+    let text = serde_json::to_string(&Snapshot::of(world, &MarkKey::fresh(), &[])).expect("JSON");
     assert!(!text.contains(CANARY) && !text.contains("canary-secret-text"), "{text}");
 }
 
 #[test]
 fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
     let live = inventory(&[secret(CANARY), control_plane("a: canary-secret-text\n")]);
-    let key = fresh_key();
+    let key = MarkKey::fresh();
     let text = serde_json::to_vec(&Snapshot::of(world(live.clone()), &key, &[])).expect("JSON");
     let again = |rendered: &Inventory| {
-        let Snapshot { mut world, key, .. } = Snapshot::read(&text).expect("a snapshot");
-        reveal(&mut world, &key, &[], rendered);
+        let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+        reveal(&mut world, Some(&key), &[], rendered);
         world.live
     };
     let same = again(&live);
@@ -74,10 +74,10 @@ fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
 #[test]
 fn two_snapshots_of_one_secret_do_not_agree() {
     let world = world(inventory(&[secret(CANARY)]));
-    let shown = |key: &[u8]| {
+    let shown = |key: &MarkKey| {
         Snapshot::of(world.clone(), key, &[]).world.live.objects()[0].value().expect("a tree").into_owned()
     };
-    assert_ne!(shown(&fresh_key()), shown(&fresh_key()));
+    assert_ne!(shown(&MarkKey::fresh()), shown(&MarkKey::fresh()));
 }
 
 #[test]
@@ -103,15 +103,42 @@ fn a_secret_that_a_controller_copied_is_equal_again_too() {
         owner
     };
     let live = inventory(&[owner(CANARY), machine_config.clone()]);
-    let text = serde_json::to_vec(&Snapshot::of(world(live), &fresh_key(), &[])).expect("JSON");
+    let key = MarkKey::fresh();
+    let text = serde_json::to_vec(&Snapshot::of(world(live), &key, &[])).expect("JSON");
     assert!(!String::from_utf8_lossy(&text).contains("canary"));
     let again = |rendered: Value| {
-        let Snapshot { mut world, key, .. } = Snapshot::read(&text).expect("a snapshot");
-        reveal(&mut world, &key, &[], &inventory(&[rendered]));
+        let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+        reveal(&mut world, Some(&key), &[], &inventory(&[rendered]));
         world.live.objects()[1].value().expect("a tree").into_owned()
     };
     assert_eq!(again(owner(CANARY)), machine_config);
     let other = again(owner("b3RoZXItc2VjcmV0"));
     assert_ne!(other["spec"]["users"][0], machine_config["spec"]["users"][0]);
     assert_eq!(other["spec"]["users"][1], machine_config["spec"]["users"][1]);
+}
+
+#[test]
+fn a_rendered_mark_is_no_secret_of_the_cluster() {
+    let key = MarkKey::fresh();
+    let text = serde_json::to_vec(&Snapshot::of(world(inventory(&[secret(CANARY)])), &key, &[])).expect("JSON");
+    assert!(!String::from_utf8_lossy(&text).contains(&key.hex()));
+    let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+    let shown = world.live.objects()[0].value().expect("a tree").into_owned();
+    for key in [None, Some(&key)] {
+        reveal(&mut world, key, &[], &inventory(std::slice::from_ref(&shown)));
+        assert_ne!(*world.live.objects()[0].value().expect("a tree"), shown);
+    }
+}
+
+#[test]
+fn what_only_the_cluster_knows_to_be_secret_is_found_again_in_the_rendered_text() {
+    let content = "note: canary-secret-text\nx: 10.0.0.1\ny: some canary-secret-text here\n";
+    let live = inventory(&[secret(CANARY), control_plane(content)]);
+    let key = MarkKey::fresh();
+    let text = serde_json::to_vec(&Snapshot::of(world(live), &key, &[])).expect("JSON");
+    assert!(!String::from_utf8_lossy(&text).contains("canary"));
+    let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+    reveal(&mut world, Some(&key), &[], &inventory(&[control_plane(content)]));
+    let found = world.live.objects().iter().find(|object| object.key.kind == "RKE2ControlPlane").expect("there");
+    assert_eq!(*found.value().expect("a tree"), control_plane(content));
 }

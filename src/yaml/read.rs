@@ -1,6 +1,7 @@
 //! Reading one document: characters, tokens, events, arena, and what Go refuses after all that.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -60,9 +61,9 @@ pub(crate) fn read_lines(document: &[u8], base: usize, line: usize) -> Result<Tr
     match as_lines(document) {
         (Cow::Borrowed(text), _) => read_first(text, base, line),
         (Cow::Owned(text), in_place) => {
-            let Tree { source, arena, base, line, rest, converted } = read_first(&text, base, line)?;
+            let Tree { source, arena, base, line, rest, converted, flow } = read_first(&text, base, line)?;
             let source = Cow::Owned(source.into_owned());
-            Ok(Tree { source, arena, base, line, rest, converted: converted || !in_place })
+            Ok(Tree { source, arena, base, line, rest, converted: converted || !in_place, flow })
         }
     }
 }
@@ -84,7 +85,7 @@ pub fn read_first(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>>
         Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ()),
     };
     let source = source.map_err(|()| Error { line, column: 1, message: "the text is not valid UTF-8".to_owned() })?;
-    let tree = Tree { source, arena, base, line, rest, converted };
+    let tree = Tree { source, arena, base, line, rest, converted, flow: OnceLock::new() };
     if tree.arena.seen.decode {
         tree.check_decoding()?;
     }
@@ -106,6 +107,23 @@ pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
         let before = memchr::memchr_iter(b'\n', bytes.get(..span.start).unwrap_or_default()).count();
         Error { line: error.line + before, ..error }
     })
+}
+
+/// Reads a file of our own: a key that stands twice is an error, as whoever reads the file sees the first and the program would
+/// take the last.
+///
+/// # Errors
+/// As [`read`], and where a map has a key twice.
+pub fn read_strict(bytes: &[u8]) -> Result<Value> {
+    let tree = read(bytes)?;
+    match tree.duplicates().first() {
+        Some(twice) => {
+            let first = tree.position(twice.first.start).line;
+            let message = format!("the key {:?} stands here again, and on line {first} before; keep one", twice.key);
+            Err(tree.error(twice.again.start, message))
+        }
+        None => tree.to_json(),
+    }
 }
 
 /// Everyday documents are walked; all others are parsed from the start.

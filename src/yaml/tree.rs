@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::yaml::arena::{Arena, NodeId, Raw, Shape};
 use crate::yaml::error::Error;
@@ -81,6 +82,8 @@ pub struct Tree<'a> {
     pub(crate) line: usize,
     pub(crate) rest: Option<usize>,
     pub(crate) converted: bool,
+    /// Whether the innermost collection around each node is written in brackets, once somebody asked.
+    pub(crate) flow: OnceLock<Vec<bool>>,
 }
 
 impl Tree<'_> {

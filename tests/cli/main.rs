@@ -1,10 +1,13 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
 mod canary;
+mod corpus;
 mod display;
 mod emptied;
 mod helm_setup;
 mod late_cluster;
+mod limits;
+mod locations;
 mod pins;
 mod post_render;
 mod readme;
@@ -71,6 +74,13 @@ impl Program {
     fn run(&self, args: &[&str], stdin: &[u8]) -> Ran {
         let mut command = self.command();
         command.args(args);
+        ran(command, stdin)
+    }
+
+    /// The same with more in its environment.
+    fn run_with(&self, args: &[&str], stdin: &[u8], env: &[(&str, &str)]) -> Ran {
+        let mut command = self.command();
+        command.args(args).envs(env.iter().copied());
         ran(command, stdin)
     }
 }

@@ -87,9 +87,162 @@ fn a_revision_that_is_not_there_and_a_broken_policy_are_named() {
 }
 
 #[test]
-fn what_the_base_does_not_render_is_new() {
+fn a_base_that_renders_to_nothing_is_refused_unless_the_chart_is_new() {
     let program = repository();
-    let ran = plan(&program, &["--base-ref", "main", "--render", "grep -q v1.31 version || cat chart.yaml"]);
+    let render = ["--base-ref", "main", "--render", "grep -q v1.31 version || cat chart.yaml"];
+    let ran = plan(&program, &render);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("prints no object in main") && ran.stderr.contains("--new-chart"), "{}", ran.stderr);
+    let ran = plan(&program, &[&render[..], &["--new-chart"]].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("MachineDeployment ns/md is new and makes 2 Machines"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_pack_comes_from_the_base_however_it_is_named() {
+    let program = repository();
+    let pack = |effect: &str| {
+        format!(
+            "pack: ours\nprovider: cluster-api\nsource: us\nkinds: [{{group: cluster.x-k8s.io, kind: MachineDeployment}}]\nrules:\n- id: ours/version\n  paths: [spec.template.spec.version]\n  effect: {effect}\n  because: We say so.\n  override: true\n"
+        )
+    };
+    git(&program, &["checkout", "--quiet", "main"]);
+    program.file("pack.yaml", &pack("rollout"));
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "pack"]);
+    git(&program, &["checkout", "--quiet", "change"]);
+    git(&program, &["merge", "--quiet", "main"]);
+    program.file("pack.yaml", &pack("none"));
+    git(&program, &["commit", "--quiet", "--all", "--message", "loosened"]);
+    let absolute = program.home().join("pack.yaml").display().to_string();
+    for pack in ["pack.yaml", "./pack.yaml", &absolute] {
+        let ran = plan(&program, &["--base-ref", "main", "--render", RENDER, "--pack", pack]);
+        assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    }
+    let policy = program.home().join("rollgate.yaml").display().to_string();
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER, "--policy", &policy]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("policy main:rollgate.yaml"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_render_leaves_behind_ends_with_it() {
+    let program = repository();
+    let render = "sh -c 'echo $$ > /tmp/rollgate-left-$PPID; sleep 300' & sed s/v1.31.0/$(cat version)/ chart.yaml";
+    let render = render.replace("/tmp/rollgate-left-$PPID", &program.home().join("pid").display().to_string());
+    let before = std::time::Instant::now();
+    let ran = plan(&program, &["--base-ref", "main", "--render", &render]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(before.elapsed().as_secs() < 60);
+    let pid = std::fs::read_to_string(program.home().join("pid")).unwrap_or_default();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(pid.trim().is_empty() || state.is_empty() || state.contains(") Z "), "it still runs: {state}");
+}
+
+#[test]
+fn a_signal_takes_everything_away() {
+    let program = repository();
+    for signal in ["HUP", "TERM", "INT"] {
+        let temporary = program.home().join(format!("tmp-{signal}"));
+        std::fs::create_dir(&temporary).expect("a folder");
+        let pid = program.home().join(format!("pid-{signal}"));
+        let render = format!("sh -c 'echo $$ > {}; sleep 300; true'; cat chart.yaml", pid.display());
+        let mut command = program.command();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", &temporary);
+        command.args(["plan", "--base-ref", "main", "--render", &render]);
+        let mut child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        let wait = |until: &mut dyn FnMut() -> bool| {
+            (0..600).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                until()
+            })
+        };
+        let written = || std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'));
+        assert!(wait(&mut || written()), "the command of --render runs");
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        let mut status = None;
+        assert!(
+            wait(&mut || {
+                status = child.try_wait().expect("a child");
+                status.is_some()
+            }),
+            "it ends"
+        );
+        assert_eq!(status.and_then(|status| status.code()), Some(1), "{signal}");
+        let left = std::fs::read_to_string(&pid).expect("a process id");
+        assert!(
+            wait(&mut || std::fs::read_to_string(format!("/proc/{}/stat", left.trim()))
+                .map_or(true, |stat| stat.contains(") Z "))),
+            "what it started ends"
+        );
+        assert_eq!(std::fs::read_dir(&temporary).expect("a folder").count(), 0, "{signal}");
+        assert_eq!(worktrees(&program), 1, "{signal}");
+    }
+}
+
+#[test]
+fn a_render_that_fails_on_both_sides_or_in_a_pipe_is_no_plan() {
+    let program = repository();
+    for render in ["true", "false | cat", "cat gone.yaml | cat", "cat gone.yaml; true"] {
+        let ran = plan(&program, &["--base-ref", "main", "--render", render]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{render}: {}", ran.stderr);
+    }
+    let ran = plan(&program, &["--base-ref", "main", "--new-chart", "--render", "true"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("prints no object in HEAD"), "{}", ran.stderr);
+}
+
+/// Another request was merged meanwhile: `main` holds a version that the change, which edits a README only, does not have.
+fn behind() -> Program {
+    let program = repository();
+    git(&program, &["checkout", "--quiet", "-b", "words", "main"]);
+    program.file("README.md", "words\n");
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "words"]);
+    git(&program, &["checkout", "--quiet", "main"]);
+    program.file("version", "v1.33.0");
+    git(&program, &["commit", "--quiet", "--all", "--message", "merged meanwhile"]);
+    git(&program, &["checkout", "--quiet", "words"]);
+    program
+}
+
+#[test]
+fn what_others_merged_meanwhile_is_not_the_doing_of_a_change() {
+    let program = behind();
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("no compared object changes"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("main has moved on since (--base-tip compares with its tip)"), "{}", ran.stdout);
+    let tip = plan(&program, &["--base-ref", "main", "--base-tip", "--render", RENDER]);
+    assert_eq!(tip.code, Some(3), "{}{}", tip.stdout, tip.stderr);
+    assert!(tip.stdout.contains("v1.33.0 -> v1.31.0 replaces 2 Machines"), "{}", tip.stdout);
+    // A pipeline of merged results and a merge queue check out the merge of both.
+    git(&program, &["merge", "--quiet", "--no-edit", "main"]);
+    let merged = plan(&program, &["--base-ref", "main", "--render", RENDER]);
+    assert_eq!(merged.code, Some(0), "{}{}", merged.stdout, merged.stderr);
+    assert!(!merged.stdout.contains("has moved on"), "{}", merged.stdout);
+}
+
+#[test]
+fn a_shallow_clone_is_told_what_to_fetch_and_then_it_works() {
+    let program = behind();
+    let origin = format!("file://{}", program.home().display());
+    let clone = Program::new();
+    git(&clone, &["clone", "--quiet", "--depth", "1", "--branch", "words", &origin, "."]);
+    let args = ["--base-ref", "origin/main", "--render", RENDER];
+    // What is told is run as it stands, until nothing is told any more.
+    for told in ["+refs/heads/main:refs/remotes/origin/main", "--unshallow origin"] {
+        let ran = plan(&clone, &args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        let (_, command) = ran.stderr.split_once("run: git ").expect("a command");
+        let line = command.lines().next().unwrap_or_default();
+        let words: Vec<&str> = line.split(" (").next().unwrap_or_default().split_whitespace().collect();
+        assert!(words.join(" ").contains(told), "{words:?}");
+        let depth: &[&str] = if told.starts_with('+') { &["--depth", "1"] } else { &[] };
+        git(&clone, &[&words[..1], depth, &words[1..]].concat());
+    }
+    let ran = plan(&clone, &args);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }

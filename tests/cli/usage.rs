@@ -28,6 +28,22 @@ fn a_stream_that_kubernetes_refuses_is_exit_2_with_its_line() {
 }
 
 #[test]
+fn an_empty_stream_is_a_render_that_failed() {
+    let program = Program::new();
+    program.file("old.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("comments.yaml", "# nothing\n---\n");
+    for stdin in ["", "\n", "# only words\n---\n# more\n", "---\nnull\n"] {
+        for command in ["plan", "snapshot"] {
+            let ran = program.run(&[command, "--live", "old.yaml"], stdin.as_bytes());
+            assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{command} {stdin:?}: {}", ran.stderr);
+            assert!(ran.stderr.contains("the stream holds no object"), "{}", ran.stderr);
+        }
+    }
+    let ran = program.run(&["plan", "comments.yaml", "comments.yaml", "--live", "none"], b"");
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+}
+
+#[test]
 fn only_a_cluster_can_be_asked_for_a_dry_run() {
     let program = Program::new();
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: b}\nspec: {}\n";

@@ -43,6 +43,14 @@ fn values(program: &Program, more: &[&str]) -> Ran {
     program.run(&[&args, more].concat(), b"")
 }
 
+/// What goes out where no values can be had.
+const NO_VALUES: &str = "\"rollgate gives no values: the reason is on standard error\n";
+
+#[test]
+fn what_goes_out_without_values_is_no_yaml() {
+    assert!(rollgate::yaml::read(NO_VALUES.as_bytes()).is_err());
+}
+
 #[test]
 fn a_known_value_is_rendered_and_pinned_with_its_origin() {
     let program = program(Some("10.0.3.7"));
@@ -71,7 +79,7 @@ fn a_known_value_is_rendered_and_pinned_with_its_origin() {
 #[test]
 fn a_missing_value_is_exit_4_and_names_value_and_source() {
     let ran = values(&program(None), &["-f", "values.yaml.j2"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), NO_VALUES));
     assert!(ran.stderr.contains("late value cluster_virtual_ip is not known yet: ConfigMap capo/capo-cluster-resources at $.data.allocated_ip"), "{}", ran.stderr);
     assert!(ran.stderr.contains("env CLUSTER_VIP is not there"), "{}", ran.stderr);
 }
@@ -95,7 +103,7 @@ fn a_source_that_moved_is_exit_3() {
     assert_eq!(values(&program, &["-f", "values.yaml.j2"]).code, Some(0));
     program.file("live.yaml", &live(Some("10.0.9.9")));
     let ran = values(&program, &["-f", "values.yaml.j2"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), NO_VALUES));
     for word in
         ["pinned to 10.0.3.7", "now says 10.0.9.9", "rollgate pin set cluster_virtual_ip 10.0.9.9 --reason TEXT"]
     {
@@ -120,7 +128,7 @@ fn a_template_that_is_wrong_is_exit_2_with_file_and_line() {
     let program = program(Some("10.0.3.7"));
     program.file("bad.yaml.j2", "a: 1\nb: {{ late('cluster_vip') }}\n");
     let ran = values(&program, &["-f", "bad.yaml.j2"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), NO_VALUES));
     assert!(ran.stderr.contains("bad.yaml.j2:2: the policy has no late value \"cluster_vip\""), "{}", ran.stderr);
     program.file("bad.yaml", "a: [1\n");
     let ran = values(&program, &["-f", "bad.yaml"]);

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rollgate::compare::redact::MarkKey;
 use rollgate::late::Reach;
 use rollgate::model::effect::Decision;
 use rollgate::pipeline::{self, Question};
 use rollgate::policy::Policy;
 use rollgate::report::PolicyReport;
 use rollgate::world::World;
-use rollgate::world::snapshot::{Snapshot, fresh_key};
+use rollgate::world::snapshot::Snapshot;
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, bench};
@@ -39,16 +40,18 @@ const DEADLINE: Duration = Duration::from_secs(4);
 fn decision(world: &World) -> Decision {
     let question = Question {
         stream: Arc::from(STREAM.as_bytes()),
+        files: rollgate::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },
         reach: Reach::Cluster,
+        key: MarkKey::fresh(),
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }
 
 /// What plan decides from a snapshot of the same read.
 fn replayed(world: &World) -> Decision {
-    let saved = serde_json::to_vec(&Snapshot::of(world.clone(), &fresh_key(), &[])).expect("JSON");
+    let saved = serde_json::to_vec(&Snapshot::of(world.clone(), &MarkKey::fresh(), &[])).expect("JSON");
     decision(&Snapshot::read(&saved).expect("a snapshot").world)
 }
 

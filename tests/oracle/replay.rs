@@ -266,11 +266,13 @@ impl Recording {
             rule: String::new(),
             because: String::new(),
             line: 0,
+            at: None,
         }];
         let rendered = Inventory::default();
-        let classified = classify(&mut pairs, &Scene { world: &world, rendered: &rendered }, Rules::built_in());
+        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
+        let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
-        let waits = pair.changes.iter().any(|change| change.because.contains("this lands when"));
+        let waits = pair.changes.iter().any(|change| change.waits);
         let ours = match pair.effect {
             Effect::None | Effect::Scale | Effect::Delete => Word::NotReplaced,
             Effect::Latent if waits => Word::Replaced,

@@ -1,5 +1,5 @@
-//! `rollgate values`: values templates in, plain values out, before the chart renders. Nothing goes to standard output unless
-//! every late value is known and agrees with its pin, and then the whole text at once.
+//! `rollgate values`: values templates in, plain values out, before the chart renders. They go out at once, when every late
+//! value is known and agrees with its pin; else what goes out is a text that Helm refuses to read.
 
 mod input;
 mod merge;
@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::args::Commit;
 use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop};
+use super::{Outside, Stop, bound};
 use crate::exit::Exit;
 use crate::late::template::{self, Rendered};
 use crate::late::{self, Settled};
@@ -43,7 +43,20 @@ pub struct ValuesArgs {
     pub commit: Commit,
 }
 
+/// What goes out in the place of values that cannot be had: no reader of YAML takes it. Helm reads an empty standard input as
+/// no values at all, and in a pipe nobody looks at our exit code: the chart's defaults would be installed.
+const NO_VALUES: &str = "\"rollgate gives no values: the reason is on standard error\n";
+
 pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let result = values(args, outside);
+    if !matches!(result, Ok(Exit::Allow)) {
+        // Who closed standard output reads no values from it either.
+        drop(outside.out.write_all(NO_VALUES.as_bytes()).and_then(|()| outside.out.flush()));
+    }
+    result
+}
+
+fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let mut args = args.clone();
     if let Some(call) = Call::of(&args).map_err(Stop::usage)? {
         call.into_args(&mut args).map_err(Stop::usage)?;
@@ -110,6 +123,7 @@ fn render_all(
             texts.push(input.text.clone());
             continue;
         }
+        let _bound = bound::template(known.deadline());
         match template::render(&input.name, &input.text, policy, &context).map_err(Stop::usage)? {
             Rendered::Text(text) => texts.push(text),
             Rendered::Needs(names) => needs.extend(names),

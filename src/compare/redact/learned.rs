@@ -10,6 +10,15 @@ use aho_corasick::AhoCorasick;
 /// Longest piece that is looked for; bounds the memory of the search.
 const PIECE: usize = 32;
 
+/// Secrets that are shorter than this count as words only: as part of other words they would hide half of a text.
+const SHORTEST_PART: usize = 8;
+
+/// Whether what was found is long enough, or is a word.
+fn is_whole(text: &str, range: &Range<usize>) -> bool {
+    let of_word = |c: char| c.is_alphanumeric();
+    range.len() >= SHORTEST_PART || !text[..range.start].ends_with(of_word) && !text[range.end..].starts_with(of_word)
+}
+
 /// Secrets, found as part of texts.
 #[derive(Clone, Default)]
 pub(super) struct Learned {
@@ -48,7 +57,8 @@ impl Learned {
         let search = self.search.get_or_init(|| Search::of(&self.secrets));
         let Some(pieces) = &search.pieces else {
             for secret in &self.secrets {
-                ranges.extend(text.match_indices(secret.as_str()).map(|(start, secret)| start..start + secret.len()));
+                let found = text.match_indices(secret.as_str()).map(|(start, secret)| start..start + secret.len());
+                ranges.extend(found.filter(|range| is_whole(text, range)));
             }
             return;
         };
@@ -56,7 +66,7 @@ impl Learned {
             for (offset, secret) in search.around.get(piece.pattern().as_usize()).into_iter().flatten() {
                 let Some(start) = piece.start().checked_sub(*offset) else { continue };
                 let range = start..start + secret.len();
-                if text.as_bytes().get(range.clone()) == Some(secret.as_bytes()) {
+                if text.as_bytes().get(range.clone()) == Some(secret.as_bytes()) && is_whole(text, &range) {
                     ranges.push(range);
                 }
             }
@@ -112,6 +122,7 @@ mod tests {
             let plain: Vec<Range<usize>> = secrets.iter()
                 .flat_map(|secret| text.match_indices(secret.as_str()).map(|(start, secret)| start..start + secret.len()))
                 .collect();
+            let plain: Vec<Range<usize>> = plain.into_iter().filter(|range| is_whole(&text, range)).collect();
             let (found, plain) = (covered(&text, &found), covered(&text, &plain));
             for (place, wanted) in plain.iter().enumerate() {
                 prop_assert!(!wanted || found[place]);

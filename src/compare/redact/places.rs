@@ -63,3 +63,218 @@ pub(super) fn name_of(item: &Value) -> Option<&str> {
     let valued = item.get("value").is_some() || item.get("content").is_some();
     valued.then(|| ["name", "path", "key"].iter().find_map(|key| item.get(key).and_then(Value::as_str))).flatten()
 }
+
+/// How much is shown at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Guard {
+    /// Typed fields of an API: all but what looks like a secret.
+    Open,
+    /// Values that people choose: also plain names.
+    Plain,
+    /// Bootstrap data: its typed names and choices, else only what has a form that no secret has.
+    Typed,
+    /// Places where anything can stand under any name: only what has a form that no secret has.
+    Free,
+}
+
+/// Fields of any kind below which anything can stand, with typed fields among it.
+const TYPED: [&str; 16] = [
+    "args",
+    "bootCommands",
+    "bootcmd",
+    "commands",
+    "configPatches",
+    "env",
+    "extraArgs",
+    "extraEnvs",
+    "files",
+    "jsonPatches",
+    "kubeletExtraArgs",
+    "manifests",
+    "metaData",
+    "patches",
+    "runcmd",
+    "strategicPatches",
+];
+
+/// Fields of any kind below which anything can stand under any name: what files hold, what machines are started with.
+const FREE: [&str; 25] = [
+    "additionalConfig",
+    "binaryData",
+    "cloudConfig",
+    "cloudInit",
+    "config",
+    "content",
+    "contents",
+    "customData",
+    "customVMXKeys",
+    "data",
+    "extraConfig",
+    "ignition",
+    "machineConfig",
+    "manifest",
+    "postStart",
+    "preStart",
+    "script",
+    "scripts",
+    "serverMetadata",
+    "stringData",
+    "userData",
+    "values",
+    "valuesContent",
+    "valuesObject",
+    "valuesTemplate",
+];
+
+/// Fields whose values people choose.
+const CHOSEN: [&str; 4] = ["annotations", "additionalTags", "tags", "variables"];
+
+/// Fields of a control plane's spec that are no part of what its machines are started with.
+const OF_OWNER: [&str; 13] = [
+    "infrastructureRef",
+    "machineNaming",
+    "machineNamingStrategy",
+    "machineTemplate",
+    "metadata",
+    "registrationAddress",
+    "registrationMethod",
+    "remediation",
+    "remediationStrategy",
+    "replicas",
+    "rollout",
+    "rolloutStrategy",
+    "version",
+];
+
+/// Typed fields of bootstrap data that are names or choices of an API.
+const HARMLESS_FIELDS: [&str; 54] = [
+    "apiVersion",
+    "clusterDomain",
+    "clusterName",
+    "cni",
+    "controlPlaneEndpoint",
+    "criSocket",
+    "device",
+    "dnsDomain",
+    "effect",
+    "encoding",
+    "filesystem",
+    "format",
+    "fsType",
+    "group",
+    "groups",
+    "hostPath",
+    "imageRepository",
+    "imageTag",
+    "key",
+    "kind",
+    "kubernetesVersion",
+    "label",
+    "mountPath",
+    "name",
+    "namespace",
+    "networkName",
+    "nodeLabels",
+    "nodeTaints",
+    "object",
+    "op",
+    "owner",
+    "partition",
+    "path",
+    "pathType",
+    "permissions",
+    "policy",
+    "registrationMethod",
+    "replaceFS",
+    "role",
+    "roles",
+    "serverRef",
+    "serviceAccountName",
+    "shell",
+    "sshAuthorizedKeys",
+    "subject",
+    "sudo",
+    "tableType",
+    "target",
+    "timezone",
+    "tlsSan",
+    "type",
+    "uid",
+    "version",
+    "volumeName",
+];
+
+/// Fields of documents and free maps that name kinds, and nothing else.
+const HARMLESS_INSIDE: [&str; 2] = ["apiVersion", "kind"];
+
+/// A place on the way down, as far as it says what is shown there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Level {
+    /// What is shown here.
+    pub(super) guard: Guard,
+    /// Whether the object is what machines are started with.
+    of_bootstrap: bool,
+    stage: Stage,
+}
+
+/// How far the way has come to the spec that machines are started with.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Root,
+    Spec,
+    Template,
+    TemplateSpec,
+    Below,
+}
+
+impl Level {
+    /// The root of an object.
+    pub(super) fn root(key: &Key) -> Self {
+        let of_bootstrap = key.group == "bootstrap.cluster.x-k8s.io" || key.group == "controlplane.cluster.x-k8s.io";
+        Self { guard: Guard::Open, of_bootstrap, stage: Stage::Root }
+    }
+
+    /// The end of a path from here.
+    pub(super) fn along(self, path: &[Segment]) -> Self {
+        path.iter().fold(self, |level, segment| match segment {
+            Segment::Key(key) => level.below(key),
+            Segment::Index(_) => level,
+        })
+    }
+
+    /// One key further down.
+    pub(super) fn below(self, key: &str) -> Self {
+        let (stage, starts) = match (self.stage, key) {
+            (Stage::Root, "spec") => (Stage::Spec, false),
+            (Stage::Spec, "template") => (Stage::Template, false),
+            (Stage::Template, "spec") => (Stage::TemplateSpec, false),
+            (Stage::Spec | Stage::TemplateSpec, key) => (Stage::Below, self.of_bootstrap && !OF_OWNER.contains(&key)),
+            _ => (Stage::Below, false),
+        };
+        let here = if FREE.contains(&key) || key.ends_with("UserData") {
+            Guard::Free
+        } else if starts || TYPED.contains(&key) || key.ends_with("Commands") {
+            Guard::Typed
+        } else if CHOSEN.contains(&key) {
+            Guard::Plain
+        } else {
+            Guard::Open
+        };
+        Self { guard: self.guard.max(here), stage, ..self }
+    }
+
+    /// Inside a string that is a document.
+    pub(super) const fn inside(self) -> Self {
+        Self { guard: Guard::Free, ..self }
+    }
+
+    /// Whether a field holds a name or a choice of an API here. In a free place fewer do: anyone can call a field so.
+    pub(super) fn is_harmless(self, field: Option<&str>) -> bool {
+        let Some(field) = field else { return false };
+        match self.guard {
+            Guard::Open | Guard::Plain => false,
+            Guard::Typed => HARMLESS_FIELDS.contains(&field),
+            Guard::Free => HARMLESS_INSIDE.contains(&field),
+        }
+    }
+}

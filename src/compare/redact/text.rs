@@ -15,25 +15,30 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Fewest characters that are taken for base64.
-const SHORTEST_ENCODED: usize = 16;
-
-/// The words of `text` that may be base64.
-pub(super) fn encoded(text: &str) -> Vec<Range<usize>> {
+/// What a text quotes: between double quotes, quotes of Go and backticks, and JSON behind `Invalid value:`.
+pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut start = None;
-    for (place, byte) in text.bytes().chain([b' ']).enumerate() {
-        let of_word = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-        match (of_word, start) {
-            (true, None) => start = Some(place),
-            (false, Some(from)) => {
-                if place - from >= SHORTEST_ENCODED {
-                    found.push(from..place);
-                }
-                start = None;
-            }
-            _ => {}
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['"', '`']).map(|place| at + place) {
+        let quote = text[start..].chars().next().unwrap_or('"');
+        let inner = &text[start + 1..];
+        let mut escaped = false;
+        let end = inner.find(|c| {
+            let closes = c == quote && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        });
+        let end = end.map_or(text.len(), |length| start + 1 + length);
+        found.push(start + 1..end);
+        at = (end + 1).min(text.len());
+        while !text.is_char_boundary(at) {
+            at += 1;
         }
+    }
+    for (place, mark) in text.match_indices("nvalid value: ") {
+        let start = place + mark.len();
+        let end = text[start..].find(": ").map_or(text.len(), |length| start + length);
+        found.push(start..end);
     }
     found
 }

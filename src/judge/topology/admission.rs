@@ -193,7 +193,7 @@ fn unfinished(stage: &Stage<'_>, key: &Key, old: &Value, version: &Version) -> O
         }
     }
     stage.owners_of(key).into_iter().find_map(|owner| {
-        let object = stage.before(owner).filter(|_| owner.group == "cluster.x-k8s.io")?;
+        let object = stage.before(&owner).filter(|_| owner.group == "cluster.x-k8s.io")?;
         label(&object, "topology.cluster.x-k8s.io/owned")?;
         differs(text(&object, "/spec/template/spec/version")).then(|| owner.to_string())
     })

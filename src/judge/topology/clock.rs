@@ -6,22 +6,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::judge::stage::Stage;
-use crate::judge::topology::values::list;
 use crate::judge::topology::weight::owner;
 use crate::judge::verdict::Answer;
 use crate::kinds::machines;
 use crate::kinds::machines::text;
 use crate::model::effect::Effect;
 use crate::object::{Key, Path, Segment};
-
-/// A group of a topology by its word and name.
-#[must_use]
-pub(crate) fn group<'v>(cluster: &'v Value, word: &str, name: &str) -> Option<&'v Value> {
-    if word == "controlPlane" {
-        return cluster.pointer("/spec/topology/controlPlane");
-    }
-    list(cluster, &format!("/spec/topology/workers/{word}s")).find(|group| text(group, "/name") == Some(name))
-}
 
 /// The answer about the time itself; `None` for every other field, and where it goes away.
 #[must_use]
@@ -84,7 +74,7 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
         let members = machines::of_control_plane(stage.scene, &owner, &key.name, &stage.versions);
         (members.iter().map(|member| made(&member.machine)).collect(), false)
     } else {
-        let sets = stage.scene.world.live.owned_by("MachineDeployment", &owner.name);
+        let sets = stage.scene.view.owned_by("MachineDeployment", &owner.name);
         let sets = sets.filter(|object| machines::is_in(object, owner.namespace.as_deref()));
         (sets.map(|object| made(object.value().ok()?.as_ref())).collect(), true)
     };

@@ -12,6 +12,8 @@ mod values;
 mod variables;
 mod weight;
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use crate::judge::stage::Stage;
@@ -72,7 +74,7 @@ fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
     if key.kind == "ClusterClass" {
         return vec![key.clone()];
     }
-    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from.clone()).collect();
+    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from).collect();
     out.retain(|class| class.kind == "ClusterClass");
     out.dedup();
     out
@@ -127,18 +129,15 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
         let because = format!("every template of {} comes out the same, so nothing is replaced", key.name);
         return Answer::known(stage.rules, Effect::None, "topology/same").saying(because);
     };
-    let mut parts: Vec<String> = Vec::new();
-    for fate in fates.iter().filter(|fate| fate.answer.effect == first.answer.effect) {
-        let part = format!("{}: {}", fate.who(), fate.answer.because.trim_end_matches('.'));
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
+    let same = fates.iter().filter(|fate| fate.answer.effect == first.answer.effect);
+    let parts = same.map(|fate| format!("{}: {}", fate.who(), fate.answer.because.trim_end_matches('.')));
+    let mut seen = HashSet::new();
+    let parts: Vec<String> = parts.filter(|part| seen.insert(part.clone())).collect();
     let answer = first.answer.clone().saying(parts.join("; "));
     let cluster = stage.after(key).unwrap_or_default();
     if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && Stage::is_paused(&cluster, Some(&cluster)) {
         let because = format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
-        return Answer { effect: Effect::Latent, because, ..answer };
+        return Answer { effect: Effect::Latent, because, waits: true, ..answer };
     }
     if answer.effect == Effect::Rejected {
         // What is refused here is a write of the topology controller, not of the host.
@@ -212,10 +211,12 @@ fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
     }
     for list in ["machineDeployments", "machinePools"] {
         let pointer = format!("/workers/{list}");
+        let mut others: HashMap<Option<&str>, &Value> = HashMap::new();
+        for other in values::list(from, &pointer) {
+            others.entry(text(other, "/name")).or_insert(other);
+        }
         for group in to.pointer_mut(&pointer).and_then(Value::as_array_mut).into_iter().flatten() {
-            let name = text(group, "/name").map(str::to_owned);
-            let other = values::list(from, &pointer).find(|other| text(other, "/name").map(str::to_owned) == name);
-            if let Some(other) = other {
+            if let Some(other) = others.get(&text(group, "/name")) {
                 put(group, other, of_groups);
             }
         }

@@ -9,7 +9,7 @@ use super::blueprint::{Part, Role, class_of, parts};
 use super::forecast::{self, drift};
 use super::patches;
 use super::values::{self, list};
-use super::weight::{entry, owner};
+use super::weight::{entry_of, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::hold::Places;
@@ -76,7 +76,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
             rule: "waiting/topology",
             because: format!("{why}, and what waits in {key} comes along: {who}: {}", task.says),
             places,
-            rollout: Some(entry(stage, key, &old, task.word, &task.name, task.effect, &task.says))
+            rollout: Some(entry_of(stage, key, &old, (task.word, &task.name), task.effect, &task.says))
                 .filter(|_| matches!(task.effect, Effect::Rollout | Effect::Delete | Effect::Unknown)),
         });
     }
@@ -141,7 +141,7 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
     }
     let mut live: Vec<(Key, Value)> = Vec::new();
     for owner in stage.owners_of(key).into_iter().filter(|owner| owner.kind == "MachineDeployment") {
-        let value = stage.before(owner).filter(|value| label(value, "topology.cluster.x-k8s.io/owned").is_some());
+        let value = stage.before(&owner).filter(|value| label(value, "topology.cluster.x-k8s.io/owned").is_some());
         live.extend(value.map(|value| (owner.clone(), value)));
     }
     let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();

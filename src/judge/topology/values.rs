@@ -3,13 +3,13 @@
 //! Read beside `core/reconcilers/topology/cluster/patches/variables/{variables,value}.go` of Cluster API 1.14. Names that
 //! only the controller knows stand for themselves, so that they are the same before and after.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
 pub(crate) use crate::kinds::machines::list;
 use crate::kinds::machines::text;
-use crate::object::Path;
+use crate::object::{Path, Segment};
 
 /// The variables of the whole cluster.
 #[must_use]
@@ -67,8 +67,11 @@ pub(crate) fn of_group(cluster: &Value, values: &Values, group: &Group) -> Value
 pub(crate) fn look_up(values: &Values, path: &str) -> Result<Value, String> {
     let missing = || format!("the variable {path} does not exist");
     let parsed = Path::parse(path).map_err(|_| missing())?;
-    let tree: Value = values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into();
-    parsed.get(&tree).cloned().ok_or_else(missing)
+    let (Segment::Key(name), below) = parsed.segments().split_first().ok_or_else(missing)? else {
+        return Err(missing());
+    };
+    let value = values.get(name).ok_or_else(missing)?;
+    Path::from(below.to_vec()).get(value).cloned().ok_or_else(missing)
 }
 
 /// Puts named values in.

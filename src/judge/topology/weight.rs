@@ -1,5 +1,7 @@
 //! How many Machines a change of a topology replaces, per control plane and group of workers, over all clusters.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use crate::impact::Rollout;
@@ -9,7 +11,7 @@ use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
-use crate::kinds::machines::{label, number, target, text};
+use crate::kinds::machines::{number, target, text};
 use crate::model::effect::Effect;
 use crate::object::Key;
 
@@ -24,71 +26,115 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         return Vec::new();
     }
     let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
+    let (old_groups, new_groups) = (Groups::of(old), Groups::of(new));
     let mut out = if version(old) == version(new) {
         of_fates(stage, key, old, &cluster_fates(stage, key, old, new))
     } else {
-        let every = groups(new).into_iter();
+        let every = new_groups.order.iter();
         every
             .filter(|(word, name)| !super::pending::is_deferred(new, word, name))
-            .map(|(word, name)| entry(stage, key, old, word, &name, Effect::Rollout, "spec.topology.version"))
+            .map(|(word, name)| {
+                let at = (*word, *name, old_groups.get(word, name));
+                entry(stage, key, old, at, Effect::Rollout, "spec.topology.version")
+            })
             .collect()
     };
-    for (word, name) in groups(new).into_iter().filter(|group| groups(old).contains(group)) {
-        let is_out = out.iter().any(|rollout| rollout.owner == owner(stage, key, old, word, &name));
-        if let Some(cause) = own_cause(stage, key, (old, new), word, &name).filter(|_| !is_out) {
-            out.push(entry(stage, key, old, word, &name, Effect::Rollout, &cause));
-        }
+    let mut owners: HashSet<Key> = out.iter().map(|rollout| rollout.owner.clone()).collect();
+    for (word, name) in &new_groups.order {
+        let Some(before) = old_groups.get(word, name) else { continue };
+        let Some(after) = new_groups.get(word, name) else { continue };
+        let cause = own_cause(stage, key, old, (before, after), word, name);
+        let Some(cause) = cause.filter(|_| !owners.contains(&owner(stage, key, old, word, name))) else { continue };
+        let rollout = entry(stage, key, old, (word, name, Some(before)), Effect::Rollout, &cause);
+        owners.insert(rollout.owner.clone());
+        out.push(rollout);
     }
-    for (word, name) in groups(old).into_iter().filter(|group| !groups(new).contains(group)) {
-        out.push(entry(stage, key, old, word, &name, Effect::Delete, "spec.topology.workers"));
+    for (word, name) in old_groups.order.iter().filter(|(word, name)| new_groups.get(word, name).is_none()) {
+        let at = (*word, *name, old_groups.get(word, name));
+        out.push(entry(stage, key, old, at, Effect::Delete, "spec.topology.workers"));
     }
     out
 }
 
+/// The groups of a Cluster, the control plane first, and each by its word and name.
+struct Groups<'v> {
+    order: Vec<(&'static str, &'v str)>,
+    by_name: HashMap<(&'static str, &'v str), &'v Value>,
+}
+
+impl<'v> Groups<'v> {
+    fn of(cluster: &'v Value) -> Self {
+        let mut groups = Self { order: Vec::new(), by_name: HashMap::new() };
+        // A Cluster has a control plane, whatever its topology says of it.
+        groups.add("controlPlane", "", cluster.pointer("/spec/topology/controlPlane").unwrap_or(&Value::Null));
+        for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
+            for group in list(cluster, &format!("/spec/topology/workers/{lists}")) {
+                groups.add(word, text(group, "/name").unwrap_or_default(), group);
+            }
+        }
+        groups
+    }
+
+    fn add(&mut self, word: &'static str, name: &'v str, group: &'v Value) {
+        self.order.push((word, name));
+        self.by_name.entry((word, name)).or_insert(group);
+    }
+
+    fn get(&self, word: &'static str, name: &str) -> Option<&'v Value> {
+        self.by_name.get(&(word, name)).copied()
+    }
+}
+
 /// The field of a group that replaces its Machines by itself: a time, or a failure domain of workers.
-fn own_cause(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), word: &str, name: &str) -> Option<String> {
-    let group = |side| crate::judge::topology::clock::group(side, word, name);
-    let text_of = |side, pointer| group(side).and_then(|group| text(group, pointer)).map(str::to_owned);
-    let after = text_of(new, "/rollout/after").filter(|after| Some(after) != text_of(old, "/rollout/after").as_ref());
-    if after.is_some_and(|after| crate::judge::topology::clock::is_due(stage, key, old, (word, name), &after)) {
+fn own_cause(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    (old, new): (&Value, &Value),
+    word: &str,
+    name: &str,
+) -> Option<String> {
+    let after = text(new, "/rollout/after").filter(|after| Some(*after) != text(old, "/rollout/after"));
+    if after.is_some_and(|after| crate::judge::topology::clock::is_due(stage, key, cluster, (word, name), after)) {
         return Some(format!("rollout.after of {}", if name.is_empty() { "the control plane" } else { name }));
     }
-    let moves = word == "machineDeployment" && text_of(old, "/failureDomain") != text_of(new, "/failureDomain");
+    let moves = word == "machineDeployment" && text(old, "/failureDomain") != text(new, "/failureDomain");
     moves.then(|| format!("failureDomain of {name}"))
 }
 
 /// The entries of the parts that replace Machines, one for each group.
 fn of_fates(stage: &Stage<'_>, key: &Key, cluster: &Value, fates: &[Fate]) -> Vec<Rollout> {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    let mut out = Vec::new();
-    for fate in fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout) {
-        let id = (fate.word, fate.name.as_str());
-        if !seen.contains(&id) {
-            seen.push(id);
-            out.push(entry(stage, key, cluster, fate.word, &fate.name, Effect::Rollout, &fate.answer.because));
-        }
-    }
-    out
+    let groups = Groups::of(cluster);
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    let rolling = fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout);
+    rolling
+        .filter(|fate| seen.insert((fate.word, fate.name.as_str())))
+        .map(|fate| {
+            let at = (fate.word, fate.name.as_str(), groups.get(fate.word, &fate.name));
+            entry(stage, key, cluster, at, Effect::Rollout, &fate.answer.because)
+        })
+        .collect()
 }
 
-/// The groups of a Cluster, the control plane first.
-fn groups(cluster: &Value) -> Vec<(&'static str, String)> {
-    let mut out = vec![("controlPlane", String::new())];
-    for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
-        let pointer = format!("/spec/topology/workers/{lists}");
-        let names = list(cluster, &pointer);
-        out.extend(names.map(|group| (word, text(group, "/name").unwrap_or_default().to_owned())));
-    }
-    out
-}
-
-/// The entry of one group.
-pub(crate) fn entry(
+/// The entry of one group of a Cluster.
+pub(crate) fn entry_of(
     stage: &Stage<'_>,
     key: &Key,
     cluster: &Value,
-    word: &str,
-    name: &str,
+    (word, name): (&'static str, &str),
+    effect: Effect,
+    cause: &str,
+) -> Rollout {
+    let group = Groups::of(cluster).get(word, name);
+    entry(stage, key, cluster, (word, name, group), effect, cause)
+}
+
+/// The same with what the topology says of it.
+fn entry(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    (word, name, group): (&str, &str, Option<&Value>),
     effect: Effect,
     cause: &str,
 ) -> Rollout {
@@ -98,7 +144,7 @@ pub(crate) fn entry(
         live.as_ref().and_then(|owner| number(owner, "/status/replicas").or_else(|| number(owner, "/spec/replicas")));
     let names = if live.is_some() { machine_names(stage, &owner, &key.name) } else { Vec::new() };
     let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
-    let machines = counted.or(told).or_else(|| wanted(cluster, word, name));
+    let machines = counted.or(told).or_else(|| number(group?, "/replicas"));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
     let noun = if machines == Some(1) { "Machine" } else { "Machines" };
@@ -120,16 +166,6 @@ pub(crate) fn entry(
     }
 }
 
-/// The number of Machines that the topology wants.
-fn wanted(cluster: &Value, word: &str, name: &str) -> Option<u64> {
-    if word == "controlPlane" {
-        return number(cluster, "/spec/topology/controlPlane/replicas");
-    }
-    let pointer = format!("/spec/topology/workers/{word}s");
-    let group = list(cluster, &pointer).find(|group| text(group, "/name") == Some(name))?;
-    number(group, "/replicas")
-}
-
 /// The object that owns the Machines of a group, as far as it can be found.
 pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, name: &str) -> Key {
     let namespace = key.namespace.as_deref();
@@ -137,15 +173,8 @@ pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, n
         let found = cluster.pointer("/spec/controlPlaneRef").and_then(|reference| target(reference, namespace));
         return found.unwrap_or_else(|| Key { name: format!("{} (control plane)", key.name), ..key.clone() });
     }
-    let (kind, own) = match word {
-        "machinePool" => ("MachinePool", "topology.cluster.x-k8s.io/pool-name"),
-        _ => ("MachineDeployment", "topology.cluster.x-k8s.io/deployment-name"),
-    };
-    let is_it = |candidate: &Key| stage.before(candidate).is_some_and(|object| label(&object, own) == Some(name));
-    let mut candidates = stage.owners_of(key).into_iter().filter(|candidate| candidate.kind == kind);
-    candidates.find(|candidate| is_it(candidate)).cloned().unwrap_or_else(|| Key {
-        kind: kind.to_owned(),
-        name: format!("{}-{name}", key.name),
-        ..key.clone()
-    })
+    let kind = if word == "machinePool" { "MachinePool" } else { "MachineDeployment" };
+    let owners = stage.owners_by_group(key);
+    let found = owners.get(&(kind.to_owned(), name.to_owned())).cloned();
+    found.unwrap_or_else(|| Key { kind: kind.to_owned(), name: format!("{}-{name}", key.name), ..key.clone() })
 }

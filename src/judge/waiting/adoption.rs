@@ -150,7 +150,7 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
 /// name no owner, or only their Cluster, or that are written.
 fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Value)> {
     let stage = side.stage;
-    let live = &stage.scene.world.live;
+    let live = stage.scene.view;
     let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
     let known = live.unowned().chain(live.owned_by("Cluster", &cluster)).map(|object| &object.key);
     let written = stage.pairs_of_kind(kind).map(|pair| &pair.key);

@@ -39,7 +39,7 @@ pub(super) fn is_deleting(object: &Value) -> bool {
 /// The Machines of a cluster.
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
-    let live = stage.scene.world.live.machines_of_cluster(&cluster.name);
+    let live = stage.scene.view.machines_of_cluster(&cluster.name);
     live.filter(|object| object.key.kind == "Machine" && is_in(object, cluster.namespace.as_deref()))
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::hold::{Hold, Why};
 use super::side::Side;
 use crate::judge::owner::Mirror;
-use crate::judge::stage::references_in;
 use crate::kinds::machines::target;
 use crate::object::Key;
+use crate::object::references_in;
 
 /// Where the superset form of an owner names its templates.
 const TEMPLATES: [&str; 4] = [

@@ -62,7 +62,7 @@ impl<'s> Side<'s> {
                 && key.kind == kind
                 && (namespace.is_none() || key.namespace.is_none() || key.namespace.as_deref() == namespace)
         };
-        let live = self.stage.scene.world.live.of_kind(kind).map(|object| &object.key);
+        let live = self.stage.scene.view.of_kind(kind).map(|object| &object.key);
         let written = self.stage.pairs_of_kind(kind).map(|pair| &pair.key);
         let keys: BTreeSet<&Key> = live.chain(written).filter(|key| is_here(key)).collect();
         keys.into_iter().filter_map(|key| self.get(key).map(|value| (key.clone(), value))).collect()

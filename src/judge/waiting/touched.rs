@@ -36,10 +36,10 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
 fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
     let key = &pair.key;
     match key.kind.as_str() {
-        "Cluster" if changes_pause(pair) => stage.owners_of(key).into_iter().for_each(add),
+        "Cluster" if changes_pause(pair) => stage.owners_of(key).iter().for_each(add),
         _ if key.group == "controlplane.cluster.x-k8s.io" => {
             let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
-            let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());
+            let all = cluster.map(|cluster| stage.owners_of(&cluster));
             all.unwrap_or_default().iter().filter(|key| key.kind == "MachineDeployment").for_each(add);
         }
         kind if kind.ends_with("Template") || matches!(kind, "Secret" | "ConfigMap") => {

@@ -13,7 +13,8 @@ fn policy(edit: Value) -> Policy {
         value[field] = new.clone();
     }
     let other = json!({"name": "other", "placeholders": ["@@OTHER@@"], "from": [{"env": "O"}]});
-    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [value, other]});
+    let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [value, other],
+        "pins": {"file": "rollgate.pins.yaml"}});
     crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
 }
 

@@ -133,7 +133,7 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let own = scene.world.live.owned_by("MachineDeployment", &owner.name);
+    let own = scene.view.owned_by("MachineDeployment", &owner.name);
     own.filter(|object| object.key.kind == "MachineSet" && machines::is_in(object, namespace))
         .filter_map(|object| Some(set(scene, &object.key, machines::read(object, versions)?)))
         .collect()
@@ -147,7 +147,7 @@ pub fn set(scene: Scene<'_>, key: &Key, value: Value) -> Set {
         let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
         object.value().is_ok_and(|machine| stamp(&machine))
     };
-    let own = scene.world.live.owned_by("MachineSet", &key.name);
+    let own = scene.view.owned_by("MachineSet", &key.name);
     let own = own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, namespace)).filter(stays);
     let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
     // Where not one Machine was read, the status says how many there are.

@@ -1,6 +1,8 @@
 //! Mirror of what the bootstrap provider's webhook refuses in a kubeadm configuration.
 //! Read beside `bootstrap/kubeadm/webhooks/admission/kubeadmconfig.go` (Validate) of Cluster API 1.14.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::judge::admission::Refusal;
@@ -102,13 +104,12 @@ fn sources(spec: &Value, at: &Path, [list, own, from]: [&str; 3], empty_counts: 
 
 /// No two files have the same path.
 fn same_paths(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (place, file) in items(spec, "files") {
         let path = text(file, "/path").unwrap_or_default();
-        if seen.contains(&path) {
+        if !seen.insert(path) {
             refuse(out, RULE, at, &format!("files[{place}].path"), format!("two files have the path {path:?}"));
         }
-        seen.push(path);
     }
 }
 

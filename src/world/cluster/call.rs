@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use kube::Client;
@@ -14,8 +15,12 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::memory;
+
 /// So many requests are under way at one time.
 const PARALLEL: usize = 8;
+/// Most bytes of one answer, unpacked: a page of 500 objects has a few.
+const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 /// First pause before another try; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause that is ours to choose.
@@ -203,10 +208,19 @@ impl Caller {
         let (after, kind) = (text(&response, &header::RETRY_AFTER), text(&response, &header::CONTENT_TYPE));
         let after = after.parse().ok().map(Duration::from_secs);
         self.note_date(&text(&response, &header::DATE));
-        let Ok(body) = response.into_body().collect_bytes().await else {
-            return again("the connection broke inside an answer", true);
+        let body = match Limited::new(response.into_body(), LARGEST_ANSWER).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let most = LARGEST_ANSWER / (1024 * 1024);
+                return Try::Never(Fault::Other(format!("one answer is larger than {most} MiB, and was not read")));
+            }
+            Err(_) => return again("the connection broke inside an answer", true),
         };
-        self.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let before = self.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let most = memory::largest_input();
+        if before + body.len() as u64 > most {
+            return Try::Never(Fault::Other(memory::too_large(most)));
+        }
         if matches!(status, StatusCode::OK | StatusCode::CREATED) {
             if !kind.starts_with("application/json") {
                 return again(&format!("the answer is {}, not JSON", named(&kind)), true);

@@ -1,0 +1,97 @@
+//! The bounds of a run that no limit of its own keeps: a step that takes longer than `--deadline`, and memory that runs out. Both end
+//! the program with a sentence and a code of the table, before the system ends it without.
+
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::render;
+use crate::exit::Exit;
+use crate::memory;
+
+/// How often is looked.
+const TICK: Duration = Duration::from_millis(4);
+/// How much of a limit may be used; what is asked for at once must fit into the rest.
+const PART: u64 = 85;
+/// How much memory a values template may take.
+const TEMPLATE: u64 = 64 * 1024 * 1024;
+
+/// The step that runs now.
+static STEP: Mutex<Option<Step>> = Mutex::new(None);
+
+/// A step with bounds of its own.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    what: &'static str,
+    ends: Option<Instant>,
+    /// Most memory that may be in use.
+    most: Option<u64>,
+    exit: Exit,
+}
+
+/// Ends the bounds of a step when it goes.
+#[must_use]
+pub(super) struct Bound(());
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        *STEP.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Bounds a step by the deadline: nothing that it could not find out is known.
+pub(super) fn deadline(what: &'static str, limit: Duration) -> Bound {
+    set(Step { what, ends: Instant::now().checked_add(limit), most: None, exit: Exit::Undecided })
+}
+
+/// Bounds the rendering of values, which a template of a few bytes can make grow without end.
+pub(super) fn template(limit: Duration) -> Bound {
+    let most = memory::used().map(|(_, resident)| resident + TEMPLATE);
+    set(Step { what: "rendering the values", ends: Instant::now().checked_add(limit), most, exit: Exit::Usage })
+}
+
+fn set(step: Step) -> Bound {
+    *STEP.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
+    Bound(())
+}
+
+/// Watches over the whole run from now on.
+pub(super) fn watch() {
+    let (limit, addresses) = (memory::limit(), memory::address_space());
+    let part = |limit: u64| limit / 100 * PART;
+    let watcher = std::thread::Builder::new().name("bounds".to_owned()).stack_size(128 * 1024);
+    // Without the watcher the program only ends less politely.
+    drop(watcher.spawn(move || {
+        loop {
+            std::thread::sleep(TICK);
+            let step = *STEP.lock().unwrap_or_else(PoisonError::into_inner);
+            let (taken, resident) = memory::used().unwrap_or_default();
+            let late = step.filter(|step| step.ends.is_some_and(|ends| Instant::now() > ends));
+            let grown = step.filter(|step| step.most.is_some_and(|most| resident > most));
+            let full =
+                limit.is_some_and(|limit| resident > part(limit)) || addresses.is_some_and(|all| taken > part(all));
+            if let Some(step) = late {
+                end(
+                    &format!("{} takes longer than --deadline; give more time, or judge less at once", step.what),
+                    step.exit,
+                );
+            } else if let Some(step) = grown {
+                end(&format!("{} takes more memory than any values need", step.what), step.exit);
+            } else if full {
+                let limit = limit.unwrap_or_default() / (1024 * 1024);
+                end(
+                    &format!(
+                        "the {limit} MiB of memory that there are do not suffice; give more, or judge less at once"
+                    ),
+                    Exit::Undecided,
+                );
+            }
+        }
+    }));
+}
+
+fn end(message: &str, exit: Exit) {
+    // A closed standard error leaves nothing to say it with.
+    drop(writeln!(std::io::stderr(), "rollgate: {message}"));
+    render::leave(exit);
+}

@@ -1,0 +1,135 @@
+//! Runs the command of `--render`: whatever it starts ends with it, and a signal to this program takes all of it and the
+//! temporary folder away.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncReadExt as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::exit::Exit;
+
+/// How long is waited for what was printed, once the command has ended: what it left behind may hold its output open.
+const LINGER: Duration = Duration::from_secs(2);
+/// Most bytes that a command may print.
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// The group of processes that runs now; 0 where none does.
+static GROUP: AtomicI32 = AtomicI32::new(0);
+
+/// The temporary folder with the worktrees, where there is one.
+static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// What a command came to.
+pub(super) struct Ended {
+    /// How it ended.
+    pub(super) status: ExitStatus,
+    /// What it printed.
+    pub(super) stdout: Vec<u8>,
+    /// What it said.
+    pub(super) stderr: Vec<u8>,
+}
+
+/// Runs a command by a shell in a folder.
+///
+/// # Errors
+/// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
+pub(super) async fn run(command: &str, folder: &Path) -> io::Result<Ended> {
+    let mut sh = shell(command);
+    sh.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = sh.process_group(0).kill_on_drop(true).spawn()?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    GROUP.store(group, Ordering::SeqCst);
+    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let status = child.wait().await;
+    end(group);
+    GROUP.store(0, Ordering::SeqCst);
+    let status = status?;
+    let both = async { (out.await, err.await) };
+    let Ok((Ok(stdout), Ok(stderr))) = tokio::time::timeout(LINGER, both).await else {
+        return Err(io::Error::other("it left a process behind that still holds its output"));
+    };
+    Ok(Ended { status, stdout: stdout?, stderr: stderr? })
+}
+
+/// A shell that fails where any command of a pipe fails, as far as the machine has one.
+fn shell(command: &str) -> tokio::process::Command {
+    let mut asked = std::process::Command::new("bash");
+    asked.args(["-c", ":"]).stdin(Stdio::null());
+    let has_bash = asked.status().is_ok_and(|end| end.success());
+    if has_bash {
+        let mut child = tokio::process::Command::new("bash");
+        child.args(["-o", "pipefail", "-c", command]);
+        child
+    } else {
+        let mut child = tokio::process::Command::new("sh");
+        child.args(["-c", &format!("(set -o pipefail) 2>/dev/null && set -o pipefail\n{command}")]);
+        child
+    }
+}
+
+/// Reads a pipe to its end.
+fn reader(
+    pipe: Option<impl tokio::io::AsyncRead + Unpin + Send + 'static>,
+) -> tokio::task::JoinHandle<io::Result<Vec<u8>>> {
+    tokio::spawn(async move {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            pipe.take(MOST_BYTES + 1).read_to_end(&mut bytes).await?;
+        }
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(io::Error::other("it prints more than 1 GiB"));
+        }
+        Ok(bytes)
+    })
+}
+
+/// Ends a group of processes; none is there any more where all have ended.
+fn end(group: i32) {
+    if let Some(group) = Pid::from_raw(group) {
+        // None may be left to end.
+        let _: rustix::io::Result<()> = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// From now on a signal ends the command, removes the folder with Git's worktrees in it, and then the program.
+///
+/// # Errors
+/// When signals cannot be listened to.
+pub(super) fn clean_up_on_signals(folder: &Path) -> io::Result<()> {
+    let mut signals = [
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::hangup())?,
+        signal(SignalKind::quit())?,
+    ];
+    *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
+    tokio::spawn(async move {
+        let [interrupt, terminate, hangup, quit] = &mut signals;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
+        leave(Exit::Internal);
+    });
+    Ok(())
+}
+
+/// Ends the program from any thread, and takes away what it has made.
+#[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
+pub(super) fn leave(exit: Exit) {
+    end(GROUP.load(Ordering::SeqCst));
+    if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
+        drop(std::fs::remove_dir_all(folder));
+        drop(std::process::Command::new("git").args(["worktree", "prune"]).stdin(Stdio::null()).output());
+    }
+    std::process::exit(i32::from(exit.code()));
+}

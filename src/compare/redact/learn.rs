@@ -1,0 +1,141 @@
+//! Learns the secrets of objects, so that they are hidden wherever else they stand: values of Secrets, what stands in places that are
+//! secret, what has the form of a secret; also inside files, and behind encodings.
+
+use serde_json::Value;
+
+use super::super::within;
+use super::harmless::is_form;
+use super::{DEEPEST, Redactor, places, text, views};
+use crate::model::pair::Pair;
+use crate::object::{Key, Path, Route};
+
+/// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
+const SHORTEST: usize = 8;
+/// Shorter ones are learned where they are no ordinary word, and found as a word only.
+const SHORTEST_ODD: usize = 5;
+
+impl Redactor {
+    /// Remembers the secrets of an object, so that they are also hidden where they stand in other texts.
+    pub fn learn(&mut self, key: &Key, object: &Value) {
+        for secret in self.secrets_of(key, object) {
+            self.notice(&secret);
+        }
+    }
+
+    /// Remembers one secret text, whatever its form.
+    pub fn remember(&mut self, secret: &str) {
+        let secret = secret.trim();
+        let length = secret.chars().count();
+        if length >= SHORTEST || length >= SHORTEST_ODD && is_odd(secret) {
+            self.known.add(secret);
+            if secret.contains('\n') {
+                // As it reads where its lines are joined or indented.
+                let joined: String = secret.lines().map(str::trim).collect();
+                self.known.add(&joined);
+            }
+        }
+    }
+
+    /// Remembers a text from a secret place, unless its form says that it is none: Secrets also hold addresses and numbers.
+    pub(super) fn notice(&mut self, secret: &str) {
+        if !is_form(secret.trim()) && !self.names.contains(secret.trim()) {
+            self.remember(secret);
+        }
+    }
+
+    /// The secrets of both sides of a pair.
+    pub(super) fn found_in(&self, pair: &Pair) -> Vec<String> {
+        let sides = [&pair.live, &pair.predicted].into_iter().flatten();
+        sides.flat_map(|side| self.secrets_of(&pair.key, side)).collect()
+    }
+
+    /// The secrets of an object, and what is behind those that are encoded.
+    fn secrets_of(&self, key: &Key, object: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        self.collect(key, &Route::At(&Path::root()), None, object, &mut found);
+        for secret in std::mem::take(&mut found) {
+            if let Some(plain) = self.plain(&secret) {
+                self.shaped(&plain, 1, &mut found);
+                found.push(plain);
+            }
+            found.push(secret);
+        }
+        found
+    }
+
+    /// Collects the secret texts below a value.
+    fn collect(&self, key: &Key, place: &Route<'_>, item: Option<&str>, value: &Value, found: &mut Vec<String>) {
+        if self.is_secret(key, place, item) {
+            leaves(value, found);
+            return;
+        }
+        match value {
+            Value::Object(map) => {
+                let item = places::name_of(value).or(item);
+                for (name, value) in map {
+                    self.collect(key, &place.key(name), item, value, found);
+                }
+            }
+            Value::Array(items) => {
+                for (at, value) in items.iter().enumerate() {
+                    self.collect(key, &place.index(at), item, value, found);
+                }
+            }
+            Value::String(text) => self.shaped(text, 0, found),
+            _ => {}
+        }
+    }
+
+    /// What is behind the encoding of a value of a Secret, also of a short one.
+    fn plain(&self, secret: &str) -> Option<String> {
+        self.unpacked(secret.trim()).ok().flatten().or_else(|| views::short(secret.trim()))
+    }
+
+    /// The values of Secrets in a document.
+    fn inside(&self, tree: &Value, found: &mut Vec<String>) {
+        if tree.get("kind").and_then(Value::as_str) == Some("Secret") {
+            for value in ["data", "stringData"].iter().filter_map(|field| tree.get(field)) {
+                let mut values = Vec::new();
+                leaves(value, &mut values);
+                found.extend(values.iter().filter_map(|value| self.plain(value)));
+                found.extend(values);
+            }
+            return;
+        }
+        match tree {
+            Value::Object(map) => map.values().for_each(|value| self.inside(value, found)),
+            Value::Array(items) => items.iter().for_each(|value| self.inside(value, found)),
+            _ => {}
+        }
+    }
+
+    /// What has the form of a secret in a text, also behind an encoding of a part of it, and the Secrets that it holds.
+    fn shaped(&self, text: &str, depth: usize, found: &mut Vec<String>) {
+        found.extend(text::secrets(text).into_iter().map(|range| text[range].to_owned()));
+        if text.contains("Secret") && text.contains("ata") {
+            within::trees(text).iter().for_each(|tree| self.inside(tree, found));
+        }
+        if depth < DEEPEST {
+            for range in views::encoded(text) {
+                if let Ok(Some(inner)) = self.unpacked(&text[range]) {
+                    self.shaped(&inner, depth + 1, found);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a word is none that a sentence would have.
+fn is_odd(secret: &str) -> bool {
+    !secret.chars().all(|c| c.is_lowercase()) && secret.chars().any(char::is_alphabetic)
+}
+
+/// Every text below a value.
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.values().for_each(|value| leaves(value, found)),
+        Value::Array(items) => items.iter().for_each(|value| leaves(value, found)),
+        Value::String(text) => found.push(text.clone()),
+        _ => {}
+    }
+}

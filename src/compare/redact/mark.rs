@@ -1,0 +1,154 @@
+//! The marks that stand for what is hidden: 128 bits of a keyed hash, so that equal still shows as equal, and who has the
+//! report or the snapshot can neither look a guess up nor find another text with the same mark.
+
+use std::io::Read as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// How a mark begins.
+pub const MARK: &str = "<redacted:";
+
+/// Bytes of a hash that a mark shows.
+const SHOWN: usize = 16;
+
+/// Fewest characters of a key that a person gives: with fewer it could be found by trying.
+const SHORTEST: usize = 32;
+
+/// The key of the marks. It is in no report and in no snapshot: made for one run, or kept outside by who wants to compare
+/// the marks of several.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MarkKey([u8; 32]);
+
+impl std::fmt::Debug for MarkKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MarkKey(..)")
+    }
+}
+
+impl MarkKey {
+    /// A key that nobody has used before.
+    #[must_use]
+    pub fn fresh() -> Self {
+        let mut key = [0_u8; 32];
+        let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
+        if read.is_err() {
+            // Where there is no such device, the seeds of the standard library's maps are random too.
+            for chunk in key.chunks_mut(8) {
+                use std::hash::{BuildHasher as _, RandomState};
+                chunk.copy_from_slice(&RandomState::new().hash_one(0_u8).to_le_bytes());
+            }
+        }
+        Self(key)
+    }
+
+    /// The key that a text stands for; `None` where the text is so short that it could be guessed.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (text.chars().count() >= SHORTEST).then(|| Self(Sha256::digest(text.as_bytes()).into()))
+    }
+
+    /// The text that [`Self::of_hex`] reads.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// Reads what [`Self::hex`] wrote.
+    #[must_use]
+    pub fn of_hex(text: &str) -> Option<Self> {
+        let digits: Option<Vec<u8>> =
+            text.trim().chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+        let digits: [u8; 64] = digits?.try_into().ok()?;
+        let mut key = [0_u8; 32];
+        for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
+            *byte = pair.iter().fold(0, |sum, digit| sum << 4 | digit);
+        }
+        Some(Self(key))
+    }
+
+    /// What tells this key from others without telling it.
+    #[must_use]
+    pub fn id(&self) -> String {
+        hex(&keyed_hash(&self.0, b"rollgate key id")[..SHOWN])
+    }
+
+    /// Another key, which only who has this one can make.
+    #[must_use]
+    pub fn derived(&self) -> Self {
+        Self(keyed_hash(&self.0, b"rollgate derived key"))
+    }
+
+    /// The mark of a text.
+    #[must_use]
+    pub fn mark(&self, secret: &str) -> String {
+        format!("{MARK}{}>", hex(&keyed_hash(&self.0, secret.as_bytes())[..SHOWN]))
+    }
+}
+
+/// Where the marks in a text are.
+pub(super) fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
+    text.match_indices(MARK)
+        .filter_map(|(start, mark)| {
+            let inner = &text[start + mark.len()..];
+            let end = inner.find('>')?;
+            let of_hash = end == SHOWN * 2 && inner[..end].bytes().all(|byte| byte.is_ascii_hexdigit());
+            of_hash.then(|| start..start + mark.len() + end + 1)
+        })
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// HMAC-SHA-256 (RFC 2104).
+fn keyed_hash(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let mut block = [0_u8; 64];
+    if key.len() > block.len() {
+        block[..32].copy_from_slice(&Sha256::digest(key));
+    } else {
+        block[..key.len()].copy_from_slice(key);
+    }
+    let padded = |pad: u8| block.map(|byte| byte ^ pad);
+    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(message).finalize();
+    Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_one_of_rfc_4231() {
+        let hash = keyed_hash(b"Jefe", b"what do ya want for nothing?");
+        assert_eq!(hash[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+    }
+
+    #[test]
+    fn a_key_reads_back_and_its_name_tells_nothing_of_it() {
+        let key = MarkKey::fresh();
+        assert_eq!(MarkKey::of_hex(&key.hex()), Some(key.clone()));
+        assert!(!key.hex().contains(&key.id()) && format!("{key:?}") == "MarkKey(..)");
+        assert_ne!(key, MarkKey::fresh());
+        for broken in ["", "00", "x", &"0".repeat(63), &"0".repeat(66)] {
+            assert_eq!(MarkKey::of_hex(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_can_be_guessed_is_none() {
+        assert_eq!(MarkKey::of_text("telco"), None);
+        assert!(MarkKey::of_text("d3b07384d113edec49eaa6238ad5ff00").is_some());
+    }
+
+    #[test]
+    fn a_mark_has_128_bits_and_is_found_again() {
+        let mark = MarkKey::fresh().mark("a");
+        assert_eq!(mark.len(), MARK.len() + 32 + 1);
+        assert_eq!(
+            marks(&format!("x {mark} y <redacted:forged>")),
+            std::iter::once(2..2 + mark.len()).collect::<Vec<_>>()
+        );
+    }
+}

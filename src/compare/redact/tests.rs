@@ -1,0 +1,101 @@
+//! What is hidden and what stays, on whole objects and changes.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::json;
+
+use super::*;
+
+fn shown(kind: &str, object: &Value) -> String {
+    let api_version = if matches!(kind, "Secret" | "ConfigMap") { "v1" } else { "x.cluster.x-k8s.io/v1beta1" };
+    let key = Key::new(api_version, kind, None, "x");
+    Redactor::new(&MarkKey::fresh()).value(&key, &Path::root(), None, object).to_string()
+}
+
+#[test]
+fn every_value_of_a_secret_is_hidden_and_its_keys_are_not() {
+    let text = shown(
+        "Secret",
+        &json!({"metadata": {"name": "s"}, "data": {"tls.key": "Y2FuYXJ5"}, "stringData": {"a": "canary"}}),
+    );
+    assert!(!text.contains("canary") && !text.contains("Y2FuYXJ5") && text.contains("tls.key"), "{text}");
+}
+
+#[test]
+fn secrets_are_found_in_the_fields_of_every_kind() {
+    let cases = [
+        json!({"spec": {"users": [{"name": "a", "passwd": "canary"}]}}),
+        json!({"spec": {"initConfiguration": {"bootstrapTokens": [{"token": "canary"}]}}}),
+        json!({"spec": {"files": [{"path": "/etc/kubernetes/pki/ca.key", "content": "canary"}]}}),
+        json!({"spec": {"topology": {"variables": [{"name": "registryPassword", "value": "canary"}]}}}),
+        json!({"spec": {"topology": {"variables": [{"name": "registry", "value": {"password": "canary"}}]}}}),
+        json!({"spec": {"files": [{"path": "/a", "content": "x: 1\npassword: canary\n"}]}}),
+        json!({"spec": {"files": [{"path": "/a", "encoding": "base64", "content": BASE64_STANDARD.encode("token: canary-token")}]}}),
+        json!({"spec": {"preKubeadmCommands": ["export HTTPS_PROXY=http://user:canary@proxy:3128"]}}),
+        json!({"spec": {"certificateKey": "canary"}}),
+        json!({"spec": {"credentials": {"clientSecret": "canary"}}}),
+    ];
+    for case in cases {
+        let text = shown("KubeadmControlPlane", &case);
+        assert!(!text.contains("canary") && text.contains("<redacted:"), "{text}");
+        assert!(!text.contains(&BASE64_STANDARD.encode("token: canary-token")), "{text}");
+    }
+}
+
+#[test]
+fn what_only_names_a_secret_is_shown() {
+    let object = json!({"spec": {"files": [{"contentFrom": {"secret": {"name": "my-secret", "key": "value"}}}],
+        "identityRef": {"kind": "Secret", "name": "cloud-config"}, "secretName": "s", "tokenTTL": "24h",
+        "sshAuthorizedKeys": ["ssh-ed25519 AAAA me"], "privateKeyFile": "/etc/x"}});
+    assert_eq!(shown("KubeadmControlPlane", &object), object.to_string());
+}
+
+#[test]
+fn a_changed_secret_shows_as_two_marks() {
+    let mut redactor = Redactor::new(&MarkKey::fresh());
+    let key = Key::new("v1", "Secret", None, "s");
+    let path = Path::parse("data.a").expect("a path");
+    let mut change = Change::unjudged(path, Some(json!("b2xkLXZhbHVl")), Some(json!("bmV3LXZhbHVl")));
+    redactor.learn(&key, &json!({"data": {"a": "b2xkLXZhbHVl"}}));
+    redactor.change(&key, &mut change);
+    assert_ne!(change.before, change.after);
+    assert!(change.before.as_ref().and_then(Value::as_str).is_some_and(|text| text.starts_with("<redacted:")));
+    assert!(!redactor.text("it was old-value before").contains("old-value"));
+}
+
+#[test]
+fn a_leaf_change_in_a_named_item_is_known_by_that_name() {
+    let redactor = Redactor::new(&MarkKey::fresh());
+    let key = Key::new("x.cluster.x-k8s.io/v1", "KubeadmConfigTemplate", None, "x");
+    let path = Path::parse("spec.template.spec.files[2].content").expect("a path");
+    let mut change = Change::unjudged(path, None, Some(json!("canary")));
+    change.item = Some("/root/.ssh/id_rsa".into());
+    redactor.change(&key, &mut change);
+    assert_ne!(change.after, Some(json!("canary")));
+}
+
+#[test]
+fn a_secret_is_hidden_behind_encodings_of_a_part_of_a_text() {
+    let encoded = BASE64_STANDARD.encode("export TOKEN=canary-of-old");
+    let twice = BASE64_STANDARD.encode(format!("sh -c {encoded}"));
+    let redactor = Redactor::new(&MarkKey::fresh());
+    for word in [&encoded, &twice] {
+        let shown = redactor.text(&format!("echo {word} | base64 -d | sh"));
+        assert!(!shown.contains(word.as_str()) && shown.starts_with("echo <redacted:"), "{shown}");
+    }
+    let mut redactor = Redactor::new(&MarkKey::fresh());
+    let key = Key::new("x.cluster.x-k8s.io/v1", "A", None, "x");
+    redactor.learn(&key, &json!({"spec": {"commands": [format!("echo {twice} | sh")]}}));
+    assert!(!redactor.text("it was canary-of-old").contains("canary"));
+    let harmless = BASE64_STANDARD.encode("nothing to see in here");
+    assert_eq!(redactor.text(&harmless), harmless);
+}
+
+#[test]
+fn a_policy_can_name_more_places() {
+    let redactor = Redactor::new(&MarkKey::fresh()).with_patterns(["spec.**.community"]);
+    let key = Key::new("x.cluster.x-k8s.io/v1", "A", None, "x");
+    let text =
+        redactor.value(&key, &Path::root(), None, &json!({"spec": {"a": [{"community": "canary"}]}})).to_string();
+    assert!(!text.contains("canary"));
+}

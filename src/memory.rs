@@ -1,0 +1,92 @@
+//! How much memory this process may use, so that what is too large is said before it ends the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What an input grows to when it is read, parsed and judged, as measured.
+const GROWTH: u64 = 10;
+/// Largest input where memory is no limit.
+const LARGEST: u64 = 1024 * 1024 * 1024;
+
+/// The least of the limits that hold for this process: of its addresses, of its control groups, of the machine.
+#[must_use]
+pub(crate) fn limit() -> Option<u64> {
+    [address_space(), control_groups(Path::new("/sys/fs/cgroup")), machine()].into_iter().flatten().min()
+}
+
+/// The most bytes that one input may have.
+#[must_use]
+pub(crate) fn largest_input() -> u64 {
+    limit().map_or(LARGEST, |limit| (limit / GROWTH).min(LARGEST))
+}
+
+/// What is said of an input that is larger.
+#[must_use]
+pub(crate) fn too_large(most: u64) -> String {
+    let megabytes = |bytes: u64| bytes / (1024 * 1024);
+    let of = limit().map_or_else(String::new, |limit| format!(" in the {} MiB that there are", megabytes(limit)));
+    format!(
+        "it is larger than {} MiB, which is the most that can be judged{of}; give more memory, or judge less at once",
+        megabytes(most)
+    )
+}
+
+/// What this process uses now: its addresses and what of them is in memory.
+#[must_use]
+pub(crate) fn used() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split_ascii_whitespace().map(|field| field.parse::<u64>().ok());
+    let page = 4096;
+    Some((pages.next()?? * page, pages.next()?? * page))
+}
+
+/// The limit of the addresses, which `ulimit -v` sets.
+#[must_use]
+pub(crate) fn address_space() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// The least limit of the control groups that the process is in.
+fn control_groups(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let read = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+    let mut least: Option<u64> = None;
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let (folder, file) = match controllers {
+            "" => (root.to_owned(), "memory.max"),
+            "memory" => (root.join("memory"), "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        // In a container the group may be named as the host names it: then the root of what is seen is the group itself.
+        for group in Path::new(group).ancestors() {
+            let below = group.strip_prefix("/").unwrap_or(group);
+            least = [least, read(folder.join(below).join(file))].into_iter().flatten().min();
+        }
+    }
+    least
+}
+
+/// The memory of the machine.
+fn machine() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let kilobytes: u64 =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_knows_what_it_may_use_and_what_it_uses() {
+        let limit = limit().expect("a machine has memory");
+        let (addresses, resident) = used().expect("a process uses some");
+        assert!(resident > 0 && resident <= addresses && resident < limit);
+        assert!(largest_input() <= limit / GROWTH);
+    }
+}
