@@ -11,11 +11,12 @@ use super::layers::Target;
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Left, Why};
 use super::{held, signs, token};
-use crate::model::effect::Decision;
+use crate::model::Decision;
+use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::policy::{LateValue, Policy};
-use crate::report::{Finding, LateState, LateValueReport, Reason};
+use crate::report::{LateState, LateValueReport};
 use crate::world::World;
 
 /// What became of the late values of a stream.

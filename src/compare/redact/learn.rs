@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::within;
 use super::harmless::is_form;
 use super::{DEEPEST, Redactor, places, text, views};
-use crate::model::pair::Pair;
+use crate::model::Pair;
 use crate::object::{Key, Path, Route};
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
