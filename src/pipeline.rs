@@ -221,7 +221,7 @@ impl Case<'_> {
             .with_shown(question.policy.show.iter().map(String::as_str))
             .with_names(names.chain(late).chain(placeholders));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
-        for object in all().filter(|object| object.key.group.is_empty() && object.key.kind == "Secret") {
+        for object in all().filter(|object| object.key.is_secret()) {
             if let Ok(value) = object.value() {
                 redactor.learn(&object.key, &value);
             }

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::kinds::contract::CORE;
 use crate::object::nanoseconds;
 use crate::object::{ApiVersion, Path, Segment};
 use crate::schema::{Node, Shape, Type, builtin};
@@ -42,7 +43,7 @@ impl Meaning {
         let (version, kind) = (text("apiVersion"), text("kind"));
         let group = ApiVersion::parse(version).group;
         let kubeadm = kind.starts_with("Kubeadm") && group.ends_with(".cluster.x-k8s.io");
-        Self { spec: builtin(version, kind), core: group == "cluster.x-k8s.io" || kubeadm }
+        Self { spec: builtin(version, kind), core: group == CORE || kubeadm }
     }
 
     /// Whether two values of one place mean the same. `node` is the schema of the place, where it is known.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::impact::Rollout;
+use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::references::references;
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
@@ -79,7 +80,7 @@ fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, rollout: &Rol
     let owner = object(judged, predicted, &rollout.owner)?;
     let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
     let template = Key {
-        group: "infrastructure.cluster.x-k8s.io".to_owned(),
+        group: INFRASTRUCTURE.to_owned(),
         kind: TEMPLATE.to_owned(),
         namespace: rollout.owner.namespace.clone(),
         name: template.name,

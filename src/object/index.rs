@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::key::CORE;
 use super::{Key, Object};
 
 /// Label of everything that belongs to a cluster (Cluster API `api/core/v1beta2`, ClusterNameLabel).
@@ -159,7 +160,7 @@ impl Members {
     /// Takes over what becomes of an object: under each of its owners, and under its cluster.
     fn note(&mut self, object: &Object, event: Event) {
         let key = &object.key;
-        if key.group != "cluster.x-k8s.io" || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
+        if key.group != CORE || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
             return;
         }
         let Ok(value) = object.value() else { return };

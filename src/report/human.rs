@@ -88,7 +88,7 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 pub fn summary(report: &Report) -> String {
     let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
     let clusters: HashSet<(&Option<String>, &String)> = deleted
-        .filter(|rollout| rollout.owner.kind == "Cluster")
+        .filter(|rollout| rollout.owner.kind == CLUSTER)
         .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
         .collect();
     let count = |effect: Effect| -> (u64, bool) {

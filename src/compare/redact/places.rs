@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::shapes::is_secret_word;
 use crate::kinds::contract::SECRET;
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
 use crate::object::{Key, Route, Segment};
 
 /// Ends of file names whose content is secret.
@@ -231,7 +232,7 @@ enum Stage {
 impl Level {
     /// The root of an object.
     pub(super) fn root(key: &Key) -> Self {
-        let of_bootstrap = key.group == "bootstrap.cluster.x-k8s.io" || key.group == "controlplane.cluster.x-k8s.io";
+        let of_bootstrap = key.group == BOOTSTRAP || key.group == CONTROL_PLANE;
         Self { guard: Guard::Open, of_bootstrap, stage: Stage::Root }
     }
 
