@@ -274,7 +274,10 @@ impl Recording {
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
         let waits = pair.changes.iter().any(|change| change.waits);
+        let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
         let ours = match pair.effect {
+            // One refused field refuses the write, whatever is not known of another.
+            _ if is_refused => Word::Refused,
             Effect::None | Effect::Scale | Effect::Delete => Word::NotReplaced,
             Effect::Latent if waits => Word::Replaced,
             Effect::Latent => Word::NotReplaced,
