@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
-use crate::compare::redact::{MARK, MarkKey, Redactor};
+use crate::compare::redact::{Document, MARK, MarkKey, Redactor};
 use crate::object::{Body, Inventory, Object, Path};
 
 /// The version of the file format that this program writes and reads.
@@ -244,6 +244,8 @@ fn marks_of(key: &MarkKey, redact: &[String], rendered: &Inventory) -> HashMap<S
     for object in rendered.objects() {
         if let Ok(value) = object.value() {
             drop(redactor.value(&object.key, &Path::root(), None, &value));
+            // What one place shows, another hides: controllers copy it into documents.
+            drop(redactor.value_unknown(&object.key, &value));
             for text in value.get("stringData").and_then(Value::as_object).into_iter().flatten() {
                 // The API server keeps it as `data`.
                 if let Some(text) = text.1.as_str() {
@@ -301,9 +303,20 @@ impl Uncover {
             }
             Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
             Value::String(text) if text.contains(MARK) => {
-                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.text(text)));
+                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.marked(text)));
             }
             _ => {}
+        }
+    }
+
+    /// A text with marks, which may be a document.
+    fn marked(&self, text: &str) -> String {
+        match Document::of_marked(text) {
+            Some(mut document) => {
+                self.value(&mut document.tree);
+                document.to_string()
+            }
+            None => self.text(text),
         }
     }
 

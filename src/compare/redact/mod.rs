@@ -3,6 +3,7 @@
 
 mod guarded;
 mod harmless;
+mod json;
 mod learn;
 mod learned;
 mod mark;
@@ -19,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::json::Document;
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey};
 use self::places::{Guard, Level};
@@ -187,12 +189,48 @@ impl Redactor {
                     items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect(),
                 )
             }
-            Value::String(text) => Value::String(self.text_at(place, level, text)),
+            Value::String(text) => Value::String(match self.document(key, place, level, item, text) {
+                Some(text) => text,
+                None => self.text_at(place, level, text),
+            }),
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
                 self.hidden(value)
             }
             other => other.clone(),
         }
+    }
+
+    /// A text that is one JSON document: with what is secret in its values hidden, it is one still. So each of its values has
+    /// the mark that it has in a field of its own, and what a controller compares with it stays equal to it.
+    fn document(
+        &self,
+        key: &Key,
+        place: &Route<'_>,
+        level: Level,
+        item: Option<&str>,
+        text: &str,
+    ) -> Option<String> {
+        let document = Document::of(text)?;
+        let text_of = |field: &str| document.tree.get(field).and_then(Value::as_str);
+        let hidden = match text_of("apiVersion").zip(text_of("kind")) {
+            Some((version, kind)) if place.last_key() == Some(places::LAST_APPLIED) => {
+                let key = Key::new(version, kind, None, "");
+                self.value(&key, &Path::root(), None, &document.tree)
+            }
+            _ => self.value_at(key, place, level.of_json(), item, &document.tree),
+        };
+        // What is secret as a whole, or across values.
+        let hidden = self.text(&document.with(hidden).to_string());
+        if hidden != text {
+            self.keep(&hidden, || Value::String(text.to_owned()));
+        }
+        Some(hidden)
+    }
+
+    /// A value as [`Self::value`] hides it, but as if anything could stand in each of its places.
+    #[must_use]
+    pub fn value_unknown(&self, key: &Key, value: &Value) -> Value {
+        self.value_at(key, &Route::At(&Path::root()), Level::root(key).inside(), None, value)
     }
 
     /// A text at a place, with what is hidden there.
@@ -209,7 +247,11 @@ impl Redactor {
             Guard::Plain if harmless::is_plain_name(text) => {}
             Guard::Plain | Guard::Typed | Guard::Free => ranges.extend(guarded::hidden(text, self)),
         }
-        self.masked(text, ranges)
+        let masked = self.masked(text, ranges);
+        if masked != text {
+            self.keep(&masked, || Value::String(text.to_owned()));
+        }
+        masked
     }
 
     /// A text with what is secret in it hidden: what has the form of a secret, and every secret that was learned.
