@@ -11,6 +11,7 @@ use super::run::{Look, Setup, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::late;
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -23,8 +24,9 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let input = Input::read(&args.files)?;
     input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
+    let mut seen = look.read(outside).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
+    late::vet(&input.bytes, &setup.policy, &mut seen.world.readings);
     let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {

@@ -155,7 +155,7 @@ pub fn resolve<'s>(
 }
 
 /// The late values that are secret because they are written into a Secret.
-fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
+pub(super) fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
     let secrets = found
         .marked
         .iter()

@@ -177,6 +177,7 @@ mod tests {
             unread: None,
             gap: None,
             clone_of: None,
+            fits: false,
             secret: false,
         }
     }
