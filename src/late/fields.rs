@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::held;
+use crate::model::Finding;
 use crate::object::{Key, Path, Segment as Step};
 use crate::policy::{FieldPin, Policy};
-use crate::report::Finding;
 use crate::rules::Pattern;
 use crate::world::{World, WriteMethod};
 use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Segment, Tree};

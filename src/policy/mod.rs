@@ -5,15 +5,14 @@ mod check;
 mod cron;
 mod duration;
 mod file;
-mod message;
 mod origins;
 mod read;
 mod schema;
 mod selector;
 
+pub(crate) use crate::yaml::nearest;
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
-pub(crate) use message::{nearest, plain};
 pub use origins::origins;
 pub use read::{PolicyError, parse};
 pub use schema::{

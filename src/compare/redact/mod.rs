@@ -26,7 +26,7 @@ pub(crate) use self::json::Document;
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey, is_mark};
 use self::places::{Guard, Level};
-use crate::model::pair::{Change, Pair};
+use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
 
