@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use serde::Serialize as _;
+use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
 use super::input::Input;
@@ -12,6 +14,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::late;
+use crate::report::escape::{self, Visible};
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -30,7 +33,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
-        serde_json::to_writer(&mut out, &saved)?;
+        saved.serialize(&mut Serializer::with_formatter(&mut out, Visible))?;
         out.write_all(b"\n")
     };
     let file = file.filter(|file| file != "-");
@@ -44,8 +47,8 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     .and_then(|()| keep_key(&setup, file.as_deref().map(Path::new)))
     .map_err(Stop::internal)?;
     for unread in &unread {
-        writeln!(outside.err, "rollgate: not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy)
-            .map_err(Stop::internal)?;
+        let text = format!("not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy);
+        writeln!(outside.err, "rollgate: {}", escape::line(&text)).map_err(Stop::internal)?;
     }
     Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
 }
