@@ -12,13 +12,14 @@ use super::args::{Colour, CommonArgs};
 use super::input::Input;
 use super::known::Pending;
 use super::output::Output;
+use super::plan::fault_stop;
 use super::{Outside, Stop, bound, packs};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
-use crate::pipeline::Question;
+use crate::pipeline::{self, Question};
 use crate::policy::{self, Doubt, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::rules;
@@ -346,8 +347,7 @@ impl Look<'_> {
             if key.is_none() {
                 warnings.push(snapshot::without_key(path));
             }
-            let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
+            self.reveal(&mut world, key.as_ref(), &redact, !names.is_empty())?;
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -369,6 +369,21 @@ impl Look<'_> {
         let question = setup.question(self.input, reach);
         let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
+    }
+
+    /// Reveals of a snapshot what the stream holds too, as it came and with its late values filled in: of those the snapshot
+    /// has the answers.
+    fn reveal(&self, world: &mut World, key: Option<&MarkKey>, redact: &[String], late: bool) -> Result<(), Stop> {
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?.objects;
+        let hidden = late.then(|| world.clone());
+        snapshot::reveal(world, key, redact, &[&rendered]);
+        if let Some(hidden) = hidden {
+            let question = self.setup.question(self.input, Reach::Cluster);
+            let filled = pipeline::rendered(&question, world).map_err(fault_stop)?;
+            *world = hidden;
+            snapshot::reveal(world, key, redact, &[&rendered, &filled]);
+        }
+        Ok(())
     }
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {

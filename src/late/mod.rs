@@ -15,6 +15,7 @@ mod sources;
 mod stream;
 pub mod template;
 pub mod token;
+mod vet;
 pub mod wait;
 
 pub use fields::{Kept, keep};
@@ -23,3 +24,4 @@ pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
 pub use settle::{Evidence, NOTHING_HIDDEN, Reach, Settled, settle};
 pub use sources::{Wanted, describe, extract, no_kind, reading, wanted, within};
 pub use stream::{needed, standing};
+pub use vet::vet;

@@ -156,7 +156,7 @@ pub fn resolve<'s>(
 }
 
 /// The late values that are secret because they are written into a Secret.
-fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
+pub(super) fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
     let secrets = found.marked.iter().filter(|marked| marked.key().is_some_and(|key| key.is_secret()));
     let values = secrets.flat_map(stream::Marked::values).filter_map(|value| policy.late_values.get(value));
     values.filter(|value| value.is_secret_in_a_secret()).map(|value| value.name.clone()).collect()

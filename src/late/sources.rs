@@ -247,6 +247,7 @@ pub(super) fn blank(value: &LateValue, place: usize, from: &Source, namespace: O
         unread: None,
         gap: None,
         clone_of: None,
+        fits: false,
         secret: value.is_secret(),
     }
 }

@@ -5,6 +5,7 @@
 mod api;
 mod bench;
 mod cases;
+mod doubts;
 mod dry_run;
 mod emptied;
 mod flux;

@@ -37,6 +37,7 @@ fn reading(name: &str, found: Option<&str>) -> SourceReading {
         unread: None,
         gap: None,
         clone_of: None,
+        fits: false,
         secret: false,
     }
 }
