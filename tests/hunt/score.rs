@@ -84,6 +84,8 @@ pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mar
             _ => Mark::Word,
         };
     }
+    // Machines whose turn has not come are called outdated and still run.
+    let all: BTreeSet<String> = outcome.gone.union(&outcome.outdated).cloned().collect();
     let gone = u64::try_from(outcome.gone.len()).unwrap_or(u64::MAX);
     let found = if gone == 0 {
         still(&foretold, outcome)
@@ -91,7 +93,7 @@ pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mar
         Mark::Agrees
     } else if allowed {
         if foretold.scaled > 0 && outcome.made.is_empty() { Mark::Count } else { Mark::FalseSafe }
-    } else if foretold.names == outcome.gone || foretold.machines + foretold.scaled == gone {
+    } else if foretold.names == outcome.gone || foretold.machines + foretold.scaled == gone || foretold.names == all {
         Mark::Agrees
     } else if hurried || !outcome.rested {
         // Not all that comes was seen.

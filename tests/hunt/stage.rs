@@ -21,8 +21,10 @@ use crate::steps::{Act, Way};
 const QUIET: Duration = Duration::from_secs(5);
 /// What is paused never says that it has seen a write; so long without a move then counts.
 const QUIET_UNSEEN: Duration = Duration::from_secs(8);
+/// Where Machines are on their way or out of date, controllers look again after 10 to 15 seconds; longer without a move, and they wait.
+const QUIET_UNFINISHED: Duration = Duration::from_secs(25);
 /// So long a change is watched at most.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Who writes the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -162,7 +164,7 @@ impl<'a> Stage<'a> {
             let now = self.sight();
             if now != last {
                 (last, still) = (now, Instant::now());
-            } else if still.elapsed() >= if last.settled() { QUIET } else { QUIET_UNSEEN } {
+            } else if still.elapsed() >= quiet(&last) {
                 return true;
             }
         }
@@ -286,6 +288,7 @@ impl<'a> Stage<'a> {
             self.objects = objects;
         }
         let mut outcome = Outcome { refused, ..Outcome::default() };
+        self.poke();
         let began = Instant::now();
         let (mut last, mut still) = (before.clone(), Instant::now());
         let mut moved = None;
@@ -293,8 +296,7 @@ impl<'a> Stage<'a> {
             let now = self.sight();
             note(&before, &now, &outdated_before, &mut outcome);
             if now == last {
-                let quiet = if now.settled() { QUIET } else { QUIET_UNSEEN };
-                outcome.rested = still.elapsed() >= quiet;
+                outcome.rested = still.elapsed() >= quiet(&now);
                 if outcome.rested {
                     break;
                 }
@@ -309,6 +311,16 @@ impl<'a> Stage<'a> {
             }
         }
         outcome
+    }
+
+    /// Makes the topology controller look: it does not watch the templates of a class, and comes back to them after ten minutes.
+    fn poke(&self) {
+        if self.objects.keys().any(|name| name.starts_with("ClusterClass/")) {
+            let path = format!("/apis/{CAPI}/namespaces/{}/clusters/demo", self.space.namespace);
+            let now = format!("{:?}", std::time::SystemTime::now());
+            let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
+            drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
+        }
     }
 
     /// Does something beside the release; what cannot be done is not.
@@ -359,6 +371,17 @@ impl<'a> Stage<'a> {
                 merge(&owner, &json!({"metadata": {"finalizers": null}}));
             }
         }
+    }
+}
+
+/// How long a sight must stay as it is before nothing more is expected.
+fn quiet(sight: &Sight) -> Duration {
+    let (running, _) = sight.running();
+    let unfinished = running < sight.all("machines").count() || !sight.until(sight).outdated.is_empty();
+    match (unfinished, sight.settled()) {
+        (true, _) => QUIET_UNFINISHED,
+        (_, true) => QUIET,
+        (_, false) => QUIET_UNSEEN,
     }
 }
 
