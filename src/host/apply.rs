@@ -37,6 +37,8 @@ pub(super) enum Applied {
         /// The fields, as paths.
         paths: Vec<String>,
     },
+    /// A map or list that stays in the manifest loses its last part, becomes `null`, and may not be that.
+    Nulled(Path),
 }
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
@@ -50,13 +52,14 @@ pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
     mine.iter().for_each(|entry| last.add(&entry.fields));
     let mut kept = sent_fields(&rendered, root);
     others.iter().for_each(|entry| kept.add(&entry.fields));
-    remove(&mut merged, &last, &kept, root);
+    let mut nulls = Vec::new();
+    remove(&mut merged, &last, &kept, (root, &Path::root()), &mut nulls);
     if !applier.force
         && let Some(conflict) = conflict(live, &merged, &others, root)
     {
         return conflict;
     }
-    Applied::Merged(merged)
+    nulls.into_iter().next().map_or(Applied::Merged(merged), Applied::Nulled)
 }
 
 /// Whether an entry is what this applier applied before.
@@ -173,8 +176,15 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
 }
 
 /// Removes what was applied before and is in no set any more, and says whether nothing is left. What loses its last key
-/// becomes `null` (structured-merge-diff `typed/remove.go`), which the API server drops; what holds it stays.
-fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) -> bool {
+/// becomes `null` (structured-merge-diff `typed/remove.go`): the API server fills in the default, drops it from `metadata`, and
+/// refuses it in a `spec` that has another type for it; what holds it stays.
+fn remove(
+    value: &mut Value,
+    last: &FieldSet,
+    kept: &FieldSet,
+    (place, path): (Place<'_>, &Path),
+    nulls: &mut Vec<Path>,
+) -> bool {
     let nothing = FieldSet::default();
     let (mut dropped, mut nulled) = (false, false);
     let items = Items::of(value, place);
@@ -195,9 +205,13 @@ fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>)
         let kept = covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing);
         let below = place.step(step);
         let held = !sent_fields(inner, below).is_empty();
-        if remove(inner, last, kept, below) {
+        let at = step.field().map_or_else(|| path.clone(), |key| path.key(key));
+        if remove(inner, last, kept, (below, &at), nulls) {
             gone.insert(step);
             nulled = true;
+            if below.refuses_null() {
+                nulls.push(at);
+            }
         } else if held && (named || last.owned) && sent_fields(inner, below).is_empty() {
             // What is left holds no field, only lists without items: the server finds it gone.
             gone.insert(step);
@@ -310,7 +324,8 @@ mod tests {
             "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
             "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
             "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},
-            "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true}}}))
+            "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true},
+            "filled": {"m": {"t": "string"}, "d": {}}}}))
         .expect("a schema")
     }
 
@@ -327,7 +342,7 @@ mod tests {
     fn spec(applied: Applied) -> Value {
         match applied {
             Applied::Merged(value) => value["spec"].clone(),
-            Applied::Conflict { .. } => panic!("a conflict: {applied:?}"),
+            Applied::Conflict { .. } | Applied::Nulled(_) => panic!("it is refused: {applied:?}"),
         }
     }
 
@@ -401,6 +416,21 @@ mod tests {
     fn a_map_that_loses_its_last_key_goes() {
         let live = live(json!({"labels": {"a": "1"}, "a": 1}), json!({"f:labels": {"f:a": {}}, "f:a": {}}), json!({}));
         assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
+    }
+
+    #[test]
+    fn an_empty_map_that_is_sent_becomes_null_and_is_refused_unless_it_has_a_default() {
+        let live = live(json!({"labels": {"a": "1"}}), json!({"f:labels": {"f:a": {}}}), json!({}));
+        assert_eq!(
+            applied(&live, json!({"labels": {}}), HELM),
+            Applied::Nulled(Path::root().key("spec").key("labels"))
+        );
+        let others = json!({"spec": {"labels": {"a": "1", "b": "2"}}, "metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:labels": {"f:a": {}}}}}]}});
+        assert_eq!(spec(applied(&others, json!({"labels": {}}), HELM)), json!({"labels": {"b": "2"}}));
+        let filled = json!({"spec": {"filled": {"a": "1"}}, "metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:filled": {"f:a": {}}}}}]}});
+        assert_eq!(spec(applied(&filled, json!({"filled": {}}), HELM)), json!({}));
     }
 
     #[test]

@@ -183,7 +183,10 @@ impl Subject<'_> {
             return answer;
         }
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
-            return hit.into();
+            return match kind(self.key).role {
+                Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
+                _ => hit.into(),
+            };
         }
         self.assessment
             .and_then(|assessment| self.config_left_over(assessment, path))

@@ -71,8 +71,18 @@ impl Foretold {
     }
 }
 
-/// Compares.
+/// Compares. What an earlier write still has to do may come with this one or have come without it, so both readings count.
 pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mark {
+    let mark = compared(forecast, outcome, hurried);
+    if !outcome.met || mark <= Mark::Doubt {
+        return mark;
+    }
+    let gone = outcome.gone.difference(&outcome.due).cloned().collect();
+    let own = Outcome { gone, ..outcome.clone() };
+    mark.min(compared(forecast, &own, true))
+}
+
+fn compared(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mark {
     let foretold = Foretold::of(&forecast.report);
     let allowed = foretold.decision == "allow";
     if outcome.refused.is_some() {
@@ -113,6 +123,8 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         ("allow", "none" | "in-place" | "scale") if waits => Mark::FalseSafe,
         ("allow", _) => Mark::Agrees,
         (_, "rollout" | "latent") if waits => Mark::Agrees,
+        // Their turn has not come yet, and did not before.
+        (_, "rollout") if !outcome.due.is_empty() && foretold.names.is_subset(&outcome.due) => Mark::Agrees,
         ("undecided" | "none", _) => Mark::Doubt,
         (_, "rollout" | "delete" | "rejected" | "unknown") => {
             if waits {

@@ -103,6 +103,10 @@ pub(crate) struct Outcome {
     pub(crate) made: BTreeSet<String>,
     /// Machines and RKE2 control planes that their owner calls outdated now and did not before.
     pub(crate) outdated: BTreeSet<String>,
+    /// What was outdated or on its way out before the write: its turn comes with the write or without it.
+    pub(crate) due: BTreeSet<String>,
+    /// Whether the write came while an earlier one was still being carried out.
+    pub(crate) met: bool,
     /// Whether it all came to rest while it was watched.
     pub(crate) rested: bool,
 }
@@ -115,6 +119,8 @@ pub(crate) struct Stage<'a> {
     lookout: &'a Lookout,
     policy: PathBuf,
     chart: PathBuf,
+    /// Whether the last write was still being carried out when it was looked at last.
+    under_way: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -134,7 +140,7 @@ impl<'a> Stage<'a> {
         for file in ["Chart.yaml", "templates/objects.yaml"] {
             fs::copy(from.join(file), chart.join(file)).expect("the chart can be copied");
         }
-        let stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart };
+        let mut stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart, under_way: false };
         let run = stage.write("install", &stage.objects, Way::Plain);
         if run.code != Some(0) {
             return None;
@@ -157,7 +163,12 @@ impl<'a> Stage<'a> {
     }
 
     /// Waits until nothing moves; `false` where it does not come to that.
-    pub(crate) fn rest(&self) -> bool {
+    pub(crate) fn rest(&mut self) -> bool {
+        self.under_way = !self.rests();
+        !self.under_way
+    }
+
+    fn rests(&self) -> bool {
         let began = Instant::now();
         let (mut last, mut still) = (self.sight(), Instant::now());
         while began.elapsed() < PATIENCE {
@@ -287,7 +298,10 @@ impl<'a> Stage<'a> {
         if refused.is_none() {
             self.objects = objects;
         }
-        let mut outcome = Outcome { refused, ..Outcome::default() };
+        let going = before.all("machines").filter(|machine| going(machine).is_some());
+        let due =
+            going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
+        let mut outcome = Outcome { refused, due, met: self.under_way, ..Outcome::default() };
         self.poke();
         let began = Instant::now();
         let (mut last, mut still) = (before.clone(), Instant::now());
@@ -310,15 +324,24 @@ impl<'a> Stage<'a> {
                 }
             }
         }
+        self.under_way = !outcome.rested;
         outcome
     }
 
-    /// Makes the topology controller look: it does not watch the templates of a class, and comes back to them after ten minutes.
+    /// Makes the controllers look: the one of topologies does not watch the templates of a class, and those of owners come back
+    /// to a template that was missing only after minutes.
     fn poke(&self) {
-        if self.objects.keys().any(|name| name.starts_with("ClusterClass/")) {
-            let path = format!("/apis/{CAPI}/namespaces/{}/clusters/demo", self.space.namespace);
-            let now = format!("{:?}", std::time::SystemTime::now());
-            let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
+        let now = format!("{:?}", std::time::SystemTime::now());
+        let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
+        let sight = self.sight();
+        let mut paths = Vec::new();
+        for (group_version, resource) in OWNERS.into_iter().filter(|(_, resource)| *resource != "machinesets") {
+            paths.extend(sight.all(resource).map(|owner| {
+                let name = text(&owner["metadata"]["name"]);
+                format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.space.namespace)
+            }));
+        }
+        for path in paths {
             drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
         }
     }
