@@ -170,8 +170,8 @@ pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<
 fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
     let mut rollouts = Vec::new();
     for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
-        let live = stage.scene.view.get(&owner).object().and_then(|object| machines::read(object, &stage.versions));
-        rollouts.extend(live.map(|value| destroyed(stage, &owner, &value)));
+        let live = stage.scene.view.get(owner).object().and_then(|object| machines::read(object, &stage.versions));
+        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
     }
     let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     if rollouts.is_empty() {

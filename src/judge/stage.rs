@@ -125,11 +125,13 @@ impl<'a> Stage<'a> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
     }
 
-    /// Whether a write with a field that its kind does not have is refused.
+    /// Whether a write with a field that its kind does not have is refused: kubectl and Argo CD ask the API server to be strict
+    /// (`--validate`, since kubectl 1.25), and so does every apply.
     #[must_use]
     pub(crate) fn is_strict(&self) -> bool {
         let host = &self.scene.world.host;
-        host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply)
+        matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
+            || host.method == Some(WriteMethod::ServerSideApply)
     }
 
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they

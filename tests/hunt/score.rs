@@ -51,6 +51,8 @@ struct Foretold {
     names: BTreeSet<String>,
     machines: u64,
     scaled: u64,
+    /// Whether something is removed that others still name.
+    in_use: bool,
 }
 
 impl Foretold {
@@ -67,6 +69,11 @@ impl Foretold {
             names: names.map(text).collect(),
             machines: count(false),
             scaled: count(true),
+            in_use: report["findings"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|finding| finding["id"] == "removed-in-use"),
         }
     }
 }
@@ -123,6 +130,8 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         ("allow", "none" | "in-place" | "scale") if waits => Mark::FalseSafe,
         ("allow", _) => Mark::Agrees,
         (_, "rollout" | "latent") if waits => Mark::Agrees,
+        // Nothing can reach the cluster any more, or no Machine can be made: no Machine shows that.
+        (_, "unknown") if outcome.cut || foretold.in_use => Mark::Agrees,
         // Their turn has not come yet, and did not before.
         (_, "rollout") if !outcome.due.is_empty() && foretold.names.is_subset(&outcome.due) => Mark::Agrees,
         ("undecided" | "none", _) => Mark::Doubt,

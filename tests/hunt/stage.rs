@@ -105,6 +105,8 @@ pub(crate) struct Outcome {
     pub(crate) outdated: BTreeSet<String>,
     /// What was outdated or on its way out before the write: its turn comes with the write or without it.
     pub(crate) due: BTreeSet<String>,
+    /// Whether the address of the control plane was taken away or became another one.
+    pub(crate) cut: bool,
     /// Whether the write came while an earlier one was still being carried out.
     pub(crate) met: bool,
     /// Whether it all came to rest while it was watched.
@@ -309,6 +311,8 @@ impl<'a> Stage<'a> {
         while began.elapsed() < PATIENCE {
             let now = self.sight();
             note(&before, &now, &outdated_before, &mut outcome);
+            let known = address(&before);
+            outcome.cut |= known.is_some() && known != address(&now);
             if now == last {
                 outcome.rested = still.elapsed() >= quiet(&now);
                 if outcome.rested {
@@ -395,6 +399,13 @@ impl<'a> Stage<'a> {
             }
         }
     }
+}
+
+/// The address of the control plane.
+fn address(sight: &Sight) -> Option<String> {
+    let cluster = sight.all("clusters").next()?;
+    let host = &cluster["spec"]["controlPlaneEndpoint"]["host"];
+    host.is_string().then(|| format!("{host}:{}", cluster["spec"]["controlPlaneEndpoint"]["port"]))
 }
 
 /// How long a sight must stay as it is before nothing more is expected.

@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::class_of;
@@ -64,7 +65,29 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         _ => false,
     };
     is_input.then_some(())?;
+    if keys.contains(&"variables")
+        && let Some(answer) = stage.remember(key, "rules", || unruled(stage, key, old, new))
+    {
+        return Some(answer);
+    }
     stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
+}
+
+/// The answer about variables that the class checks with rules that are not computed; `None` where there are none, or where
+/// the API server was asked itself.
+fn unruled(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
+    let asked = stage
+        .scene
+        .world
+        .answers
+        .iter()
+        .flatten()
+        .any(|answer| answer.key == *key && !matches!(answer.said, Said::NotAsked(_)));
+    let class = stage.written_after(&class_of(key, new)?).filter(|_| !asked)?;
+    let name = variables::uncomputed(old, new, &class)?;
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/variable-rule"));
+    let because = format!("{name}: {}", answer.because);
+    Some(answer.saying(because))
 }
 
 /// The answer about a class, or about a template that classes are made of; `None` where no class is.

@@ -57,6 +57,10 @@ fn is_built_in(group: &str) -> bool {
 pub(super) async fn namespaces(caller: &Caller, rendered: &Inventory, outcome: &mut Outcome) {
     let host = &outcome.world.host;
     let home = host.namespace.as_deref();
+    // Of a release whose namespace is not known nobody can say which one Helm makes.
+    if home.is_none() && host.kind != Some(HostKind::Kubectl) {
+        return;
+    }
     let mut wanted: BTreeSet<&str> = BTreeSet::new();
     for object in rendered.objects().iter().filter(|object| !kinds::is_cluster_wide(&object.key)) {
         wanted.extend(object.key.namespace.as_deref().filter(|own| Some(*own) != home));
