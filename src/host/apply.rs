@@ -54,12 +54,26 @@ pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
     others.iter().for_each(|entry| kept.add(&entry.fields));
     let mut nulls = Vec::new();
     remove(&mut merged, &last, &kept, (root, &Path::root()), &mut nulls);
-    if !applier.force
-        && let Some(conflict) = conflict(live, &merged, &others, root)
-    {
-        return conflict;
+    if !applier.force {
+        // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
+        let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
+        let last = if applier.manager == KUBECTL { last_applied(live, &rendered) } else { None };
+        if let Some(conflict) = conflict((live, last.as_ref()), &merged, others.iter().chain(former), root) {
+            return conflict;
+        }
     }
     nulls.into_iter().next().map_or(Applied::Merged(merged), Applied::Nulled)
+}
+
+/// The field manager of `kubectl apply --server-side`.
+const KUBECTL: &str = "kubectl";
+
+/// What `kubectl apply` applied last without the server: where live still is so, an apply under the name of kubectl takes the
+/// field without a conflict (apimachinery `managedfields/internal/lastappliedmanager.go`, since 1.21).
+fn last_applied(live: &Value, rendered: &Value) -> Option<Value> {
+    let text = live.pointer("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration")?.as_str()?;
+    let last: Value = serde_json::from_str(text).ok()?;
+    (last.get("apiVersion") == rendered.get("apiVersion")).then_some(last)
 }
 
 /// Whether an entry is what this applier applied before.
@@ -271,17 +285,28 @@ impl Items {
     }
 }
 
-/// The first other manager that owns a field to which another value is given.
-fn conflict(live: &Value, merged: &Value, others: &[Ownership], root: Place<'_>) -> Option<Applied> {
-    others.iter().find_map(|entry| {
+/// The first other manager that owns a field to which another value is given; `last` is what may be taken all the same.
+fn conflict<'e>(
+    (live, last): (&Value, Option<&Value>),
+    merged: &Value,
+    mut others: impl Iterator<Item = &'e Ownership>,
+    root: Place<'_>,
+) -> Option<Applied> {
+    others.find_map(|entry| {
         let mut paths = Vec::new();
-        contested(live, merged, &entry.fields, root, &Path::root(), &mut paths);
+        contested((live, last), merged, &entry.fields, (root, &Path::root()), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
 
 /// Collects the places that a set owns and whose value becomes another one.
-fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, path: &Path, found: &mut Vec<String>) {
+fn contested(
+    (live, last): (&Value, Option<&Value>),
+    merged: &Value,
+    owned: &FieldSet,
+    (place, path): (Place<'_>, &Path),
+    found: &mut Vec<String>,
+) {
     if live == merged {
         return;
     }
@@ -290,22 +315,28 @@ fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, p
             for (key, value) in merged {
                 let owned = owned.below.get(&Step::Field(key.clone()));
                 if let (Some(owned), Some(live)) = (owned, live.get(key)) {
-                    contested(live, value, owned, place.field(key), &path.key(key.as_str()), found);
+                    let last = last.and_then(|last| last.get(key));
+                    contested((live, last), value, owned, (place.field(key), &path.key(key.as_str())), found);
                 }
             }
         }
         (Kind::Items(how), Value::Array(live), Value::Array(merged)) => {
-            let steps: Vec<Step> = live.iter().map(|item| place.step_to(&how, item)).collect();
-            let was_at = places_of(&steps);
+            let steps = |items: &[Value]| items.iter().map(|item| place.step_to(&how, item)).collect::<Vec<_>>();
+            let live_steps = steps(live);
+            let was_at = places_of(&live_steps);
+            let last = last.and_then(Value::as_array);
+            let last_steps = last.map(|last| steps(last)).unwrap_or_default();
+            let last_at = places_of(&last_steps);
             for (at, item) in merged.iter().enumerate() {
                 let step = place.step_to(&how, item);
                 let before = was_at.get(&step).map(|at| &live[*at]);
+                let last = last_at.get(&step).and_then(|at| last?.get(*at));
                 if let (Some(owned), Some(before)) = (owned.below.get(&step), before) {
-                    contested(before, item, owned, place.item(), &path.index(at), found);
+                    contested((before, last), item, owned, (place.item(), &path.index(at)), found);
                 }
             }
         }
-        _ if owned.owned => found.push(path.to_string()),
+        _ if owned.owned && last != Some(live) => found.push(path.to_string()),
         _ => {}
     }
 }
@@ -374,6 +405,35 @@ mod tests {
         );
         let forced = Applier { force: true, ..HELM };
         assert_eq!(spec(applied(&live, json!({"replicas": 1}), forced)), json!({"replicas": 1}));
+    }
+
+    #[test]
+    fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_of_it() {
+        let kubectl = Applier {
+            manager: KUBECTL,
+            adopts_updates: false,
+            migrates: Some("kubectl-client-side-apply"),
+            force: false,
+        };
+        let last = r#"{"apiVersion":"v1","spec":{"a":1,"ref":{"name":"x"}}}"#;
+        let live = |a: i64, reference: Value| {
+            json!({"apiVersion": "v1", "spec": {"a": a, "ref": reference}, "metadata": {
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": last},
+                "managedFields": [{"manager": "kubectl-client-side-apply", "operation": "Update",
+                    "fieldsV1": {"f:spec": {"f:a": {}, "f:ref": {}}}}]}})
+        };
+        let sent = |a: i64, name: &str| json!({"apiVersion": "v1", "spec": {"a": a, "ref": {"name": name}}});
+        let applied = |live: &Value, sent: &Value| apply(live, sent, Some(&schema()), kubectl);
+        let own = live(1, json!({"name": "x"}));
+        assert!(matches!(applied(&own, &sent(2, "y")), Applied::Merged(_)));
+        let filled = live(1, json!({"name": "x", "namespace": "n"}));
+        assert_eq!(
+            applied(&filled, &sent(2, "x")),
+            Applied::Conflict { manager: "kubectl-client-side-apply".into(), paths: vec!["spec.ref".into()] }
+        );
+        let drifted = live(7, json!({"name": "x"}));
+        assert!(matches!(applied(&drifted, &sent(2, "x")), Applied::Conflict { .. }), "somebody else wrote it");
+        assert!(matches!(applied(&drifted, &sent(7, "x")), Applied::Merged(_)));
     }
 
     #[test]
