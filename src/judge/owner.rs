@@ -69,7 +69,7 @@ impl Assessment {
         let cluster = stage.cluster_of(key, &new);
         let name = cluster.as_ref().map_or("", |cluster| cluster.name.as_str());
         let members = || machines::of_control_plane(live, key, name, versions);
-        let was_read = |reference: &Value| was_read(stage, reference);
+        let was_read = |reference: &Value| was_read(stage, reference, key.namespace.as_deref());
         let api_version = stage.pair(key).map_or("", |pair| pair.api_version.as_str());
         let case = Case {
             live,
@@ -183,9 +183,9 @@ fn missing_template(stage: &Stage<'_>, key: &Key, mirror: &dyn Mirror, new: &Val
     (stage.is_absent(&target) && stage.after(&target).is_none()).then_some(target)
 }
 
-/// Whether what a reference means was looked for, so that its absence is known.
-fn was_read(stage: &Stage<'_>, reference: &Value) -> bool {
-    let kind = text(reference, "/kind").unwrap_or_default();
-    stage.scene.view.of_kind(kind).next().is_some()
-        || stage.scene.world.absent.iter().any(|absent| absent.what.contains(kind))
+/// Whether what a reference means was looked for: another object of the kind shows that the kind was read, and an absence is one of
+/// this very object or kind.
+fn was_read(stage: &Stage<'_>, reference: &Value, namespace: Option<&str>) -> bool {
+    target(reference, namespace)
+        .is_some_and(|key| stage.scene.view.of_kind(&key.kind).next().is_some() || stage.is_absent(&key))
 }
