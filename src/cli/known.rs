@@ -74,6 +74,7 @@ impl<'a> Known<'a> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
             method: None,
+            force: false,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &parents, told: &told });

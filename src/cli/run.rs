@@ -214,6 +214,7 @@ impl Look<'_> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
             method: args.method,
+            force: args.force_conflicts,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
