@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::document::Ways;
 use super::held;
-use crate::object::{Key, Path, Segment as Step};
+use crate::object::Key;
 use crate::policy::{FieldPin, Policy};
 use crate::report::Finding;
 use crate::rules::Pattern;
@@ -101,15 +102,15 @@ fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings:
     }
     let Some(before) = before(world, &document.key) else { return Vec::new() };
     let Ok(rendered) = document.tree.to_json() else { return Vec::new() };
-    let parents = held::parents(&document.tree);
+    let ways = Ways::of(&document.tree);
     let mut edits = Vec::new();
     let mut done = NodeId(0);
     for node in document.tree.nodes() {
-        let steps = held::path(&parents, node);
+        let steps = ways.to(node);
         if node.0 < done.0 || steps.is_empty() {
             continue;
         }
-        let path = object_path(&steps);
+        let path = held::written(&steps);
         if !patterns.iter().any(|pattern| pattern.matches(&path)) {
             continue;
         }
@@ -124,17 +125,6 @@ fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings:
         }
     }
     edits
-}
-
-fn object_path(steps: &[Segment]) -> Path {
-    let mut path = Path::root();
-    for step in steps {
-        path.push(match step {
-            Segment::Key(key) => Step::Key(key.clone()),
-            Segment::Index(place) => Step::Index(*place),
-        });
-    }
-    path
 }
 
 /// The value at the same place of what was there: items of lists are the same by what names them, else by their place.
@@ -168,9 +158,9 @@ fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings:
     }
     for document in documents {
         let Some(before) = before(world, &document.key) else { continue };
-        let parents = held::parents(&document.tree);
+        let ways = Ways::of(&document.tree);
         for (node, kind, name) in references(&document.tree, &kinds) {
-            let Some(old) = text_at(&before, &held::path(&parents, node)) else { continue };
+            let Some(old) = text_at(&before, &ways.to(node)) else { continue };
             if old != name {
                 wishes.entry((kind, name)).or_default().insert(old);
             }

@@ -1,7 +1,7 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
 use super::read::Fault;
-use super::{Gates, LateValue, Pins, Policy, Selector, Source, ValueType, Window, duration, origins};
+use super::{Gates, LateValue, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
@@ -12,12 +12,14 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
     expect(&root.key("kind"), &policy.kind, "Policy")?;
     let list = root.key("lateValues");
     for (place, value) in policy.late_values.iter().enumerate() {
-        late_value(&list.index(place), value)?;
+        let at = list.index(place);
+        late_value(&at, value)?;
         for earlier in &policy.late_values[..place] {
-            apart(&list.index(place), value, earlier)?;
+            apart(&at, value, earlier)?;
         }
     }
     templates(&list, policy)?;
+    resolve(&root.key("resolve"), &policy.resolve)?;
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
     rules(&root.key("rules"), policy)?;
@@ -140,7 +142,9 @@ fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), Fault>
         return fault(&at.key("name"), format!("{:?} stands twice", value.name));
     }
     for (place, text) in value.placeholders.iter().enumerate() {
-        if let Some(other) = earlier.placeholders.iter().find(|other| overlaps(text, other)) {
+        // Two names for one value of one source are clear enough.
+        let one = |other: &str| other == text && value.from == earlier.from && value.kind == earlier.kind;
+        if let Some(other) = earlier.placeholders.iter().find(|other| overlaps(text, other) && !one(other)) {
             let message = format!(
                 "{text:?} and {other:?} of {} contain each other, so it is not clear which value is meant",
                 earlier.name
@@ -289,6 +293,26 @@ fn rules(at: &Path, policy: &Policy) -> Result<(), Fault> {
         Some(UserFault { place, message }) => fault(&at.index(place), message),
         None => Ok(()),
     }
+}
+
+/// Places say something, and their paths can be read.
+fn resolve(at: &Path, resolve: &Resolve) -> Result<(), Fault> {
+    for (field, list) in [("only", &resolve.only), ("skip", &resolve.skip)] {
+        for (place, places) in list.iter().enumerate() {
+            let at = at.key(field).index(place);
+            if *places == Places::default() {
+                return fault(&at, "say which places: kind, name or path");
+            }
+            match places.pattern() {
+                Some(Err(error)) => return fault(&at.key("path"), error),
+                Some(Ok(_)) if places.path.as_deref() == Some("") => {
+                    return fault(&at.key("path"), "the path is empty");
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {

@@ -7,6 +7,7 @@ mod duration;
 mod file;
 mod message;
 mod origins;
+mod places;
 mod read;
 mod schema;
 mod selector;
@@ -15,6 +16,7 @@ pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub(crate) use message::{nearest, plain};
 pub use origins::origins;
+pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue,

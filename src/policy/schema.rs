@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Resolve;
+
 /// The whole policy file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -14,6 +16,9 @@ pub struct Policy {
     /// Values that are not known when the chart is written.
     #[serde(default)]
     pub late_values: Vec<LateValue>,
+    /// Where they are filled in.
+    #[serde(default, skip_serializing_if = "Resolve::is_everywhere")]
+    pub resolve: Resolve,
     /// Where pins are kept.
     #[serde(default)]
     pub pins: Pins,
@@ -59,6 +64,7 @@ impl Default for Policy {
             api_version: "rollgate.dev/v1alpha1".to_owned(),
             kind: "Policy".to_owned(),
             late_values: Vec::new(),
+            resolve: Resolve::default(),
             pins: Pins::default(),
             gates: Gates::default(),
             unseen: Unseen::default(),
@@ -107,6 +113,9 @@ pub struct LateValue {
     /// Whether the stream need not hold it: then it is no sign of a wrong placeholder that neither stands there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    /// Whether it is filled in where it stands in the key of a field too; otherwise such a place holds the install.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keys: bool,
     /// Texts that look like a placeholder of this type and are meant, such as an address of a documentation network in a lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,

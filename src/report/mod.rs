@@ -13,7 +13,7 @@ pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
     AttemptReport, ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
-    ObjectReport, PolicyReport, Reason, Report, SourceState,
+    ObjectReport, PlaceReport, PolicyReport, Reason, Report, SourceState,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

@@ -154,6 +154,7 @@ fn only_referenced_secrets_are_read() {
 #[test]
 fn only_needed_late_values_are_read() {
     let value = |name: &str| LateValue {
+        keys: false,
         name: name.to_owned(),
         placeholders: Vec::new(),
         equivalent: Vec::new(),
