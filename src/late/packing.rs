@@ -192,14 +192,14 @@ pub(super) fn runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<u
 /// For each byte whether it is a letter of base64: 1 of the usual alphabet, 2 of that of URLs only.
 const LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        letters[byte] = match byte as u8 {
+    let mut byte = u8::MAX;
+    while byte > 0 {
+        letters[byte as usize] = match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => 1,
             b'-' | b'_' => 2,
             _ => 0,
         };
-        byte += 1;
+        byte -= 1;
     }
     letters
 };
