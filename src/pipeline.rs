@@ -11,10 +11,9 @@ use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
-use crate::judge as controllers;
-use crate::judge::{Classified, Scene};
+use crate::judge::{self, Scene};
 use crate::late;
-use crate::model::effect::{Decision, Effect};
+use crate::model::{Classified, Decision, Effect};
 use crate::object::{self, Files, Inventory, LoadError, Object, Places, Stream};
 use crate::parallel;
 use crate::pin::Pin;
@@ -222,7 +221,7 @@ impl Case<'_> {
             .with_shown(question.policy.show.iter().map(String::as_str))
             .with_names(names.chain(late).chain(placeholders));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
-        for object in all().filter(|object| object.key.group.is_empty() && object.key.kind == "Secret") {
+        for object in all().filter(|object| object.key.is_secret()) {
             if let Ok(value) = object.value() {
                 redactor.learn(&object.key, &value);
             }
@@ -236,7 +235,7 @@ impl Case<'_> {
         let answered = prediction.answered;
         let view = world.view();
         let scene = Scene { world, view: &view, rendered: &rendered.objects };
-        let mut classified: Classified = controllers::classify(&mut pairs, &scene, rules);
+        let mut classified: Classified = judge::classify(&mut pairs, &scene, rules);
         locate(&mut pairs, &rendered.objects, &question.files);
         // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
         let mut redactor = self.redactor();

@@ -1,8 +1,8 @@
 //! From reasons to one decision and one exit code: the weightiest reason decides, and a warning alone is an allow.
 
 use crate::exit::Exit;
-use crate::model::effect::Decision;
-use crate::report::Reason;
+use crate::model::Decision;
+use crate::model::Reason;
 
 /// The decision of a run: that of its weightiest reason.
 #[must_use]

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as File;
 
+use rollgate::kinds::Versions;
 use rollgate::object::{Key, Path};
-use rollgate::rules::{Asked, Rules, Versions};
+use rollgate::rules::{Asked, Rules};
 use rollgate::yaml;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,19 +1,29 @@
-//! The pages in `docs/rules/` are made from the packs; write them anew with `ROLLGATE_WRITE=1 cargo test --test rules_docs`.
+//! The pages in `docs/rules/` are made from the packs, and those in `docs/providers/` from what each provider knows; write them
+//! anew with `ROLLGATE_WRITE=1 cargo test --test rules_docs`.
 
 use std::path::Path;
 
-#[test]
-fn the_pages_of_the_rules_are_fresh() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+fn fresh(folder: &str, pages: Vec<(String, String)>) {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let write = std::env::var_os("ROLLGATE_WRITE").is_some();
-    for (name, text) in rollgate::rules::pages() {
-        let place = folder.join(&name);
+    for (name, text) in pages {
+        let file = place.join(&name);
         if write {
-            std::fs::create_dir_all(&folder).expect("the folder can be made");
-            std::fs::write(&place, text).expect("the page can be written");
+            std::fs::create_dir_all(&place).expect("the folder can be made");
+            std::fs::write(&file, text).expect("the page can be written");
         } else {
-            let have = std::fs::read_to_string(&place).unwrap_or_default();
-            assert!(have == text, "docs/rules/{name} is stale; run ROLLGATE_WRITE=1 cargo test --test rules_docs");
+            let have = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(have == text, "{folder}/{name} is stale; run ROLLGATE_WRITE=1 cargo test --test rules_docs");
         }
     }
+}
+
+#[test]
+fn the_pages_of_the_rules_are_fresh() {
+    fresh("docs/rules", rollgate::rules::pages());
+}
+
+#[test]
+fn the_pages_of_the_providers_are_fresh() {
+    fresh("docs/providers", rollgate::providers::pages());
 }

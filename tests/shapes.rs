@@ -1,4 +1,4 @@
-//! Makes `src/rules/shapes/shapes.json` from the CRDs of each provider version: which fields there are, of which type,
+//! Makes `src/kinds/shapes/shapes.json` from the CRDs of each provider version: which fields there are, of which type,
 //! within which limits. Run with `ROLLGATE_CRDS="cluster-api@1.14.2=DIR rke2@0.21.0=DIR ..." cargo test --test shapes -- --ignored`;
 //! versions that are not named stay in the file as they are. The second group of the vSphere provider stands under `vmware.`.
 
@@ -163,7 +163,7 @@ fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
 #[ignore = "needs the CRDs of the providers"]
 fn remake() {
     let told = std::env::var("ROLLGATE_CRDS").expect("ROLLGATE_CRDS names the folders");
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/shapes/shapes.json");
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kinds/shapes/shapes.json");
     let have: Value =
         std::fs::read(&place).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_else(|| json!({}));
     let mut pool = Pool::default();

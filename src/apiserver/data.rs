@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::{Reach, Refusal, word};
+use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{Key, Path};
 
 /// Bytes of the data of one object.
@@ -24,8 +25,8 @@ const TYPES: [(&str, &[&str]); 4] = [
 #[must_use]
 pub fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Refusal> {
     let mut out = Vec::new();
-    let is_secret = key.kind == "Secret";
-    if !key.group.is_empty() || !(is_secret || key.kind == "ConfigMap") {
+    let is_secret = key.kind == SECRET;
+    if !key.group.is_empty() || !(is_secret || key.kind == CONFIG_MAP) {
         return out;
     }
     for field in ["data", "stringData", "binaryData"] {
@@ -73,7 +74,7 @@ fn too_big(after: &Value) -> Option<Refusal> {
     let length = |field: &str, of: fn(usize) -> usize| -> usize {
         map(after, field).filter_map(|(_, value)| value.as_str()).map(|text| of(text.len())).sum()
     };
-    let is_secret = after.get("kind").and_then(Value::as_str) == Some("Secret");
+    let is_secret = after.get("kind").and_then(Value::as_str) == Some(SECRET);
     let decoded = |length: usize| length / 4 * 3;
     let data = if is_secret { length("data", decoded) } else { length("data", |length| length) };
     (data + length("stringData", |length| length) + length("binaryData", decoded) > SIZE)

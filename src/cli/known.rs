@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::args::Commit;
 use super::{Outside, Stop, run};
 use crate::host::{self, Detected, Signs, Told, parent};
+use crate::kinds::contract::CONFIG_MAP;
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{self, Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
@@ -289,7 +290,7 @@ impl<'a> Known<'a> {
         let found = world.live.objects().iter().find(|object| {
             let key = &object.key;
             let here = key.namespace.is_none() || namespace.is_none() || key.namespace.as_deref() == namespace;
-            key.group.is_empty() && key.kind == "ConfigMap" && key.name == name && here
+            key.group.is_empty() && key.kind == CONFIG_MAP && key.name == name && here
         });
         let Some(object) = found else { return Ok(Book::default()) };
         let value = object.value().map_err(Stop::usage)?;

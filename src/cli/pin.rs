@@ -12,7 +12,7 @@ use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::late::{self, Settled};
-use crate::model::effect::Decision;
+use crate::model::Decision;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;

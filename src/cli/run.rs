@@ -147,7 +147,7 @@ fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
         .map(|text| {
             let (name, version) =
                 text.split_once('=').with_context(|| format!("--provider {text}: write NAME=VERSION"))?;
-            let names = || rules::NEWEST.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            let names = || rules::known().collect::<Vec<_>>().join(", ");
             ensure!(rules::is_known(name), "--provider {text}: nothing is known about {name}; known are {}", names());
             semver::Version::parse(version.trim_start_matches('v'))
                 .with_context(|| format!("--provider {text}: {version} is no version such as v1.11.3"))?;

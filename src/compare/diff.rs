@@ -10,7 +10,7 @@ use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
 use super::within::{self, Layers};
-use crate::model::pair::Change;
+use crate::model::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;
 

@@ -5,12 +5,9 @@ mod diff;
 mod lists;
 mod noise;
 pub mod redact;
-mod refs;
 mod semantic;
 mod within;
 
 pub use crate::model::{Action, Basis, Change, Pair, Within};
 pub use diff::{changes, part_changes};
 pub use noise::without_identity;
-pub use refs::{Reference, references};
-pub(crate) use semantic::go_seconds;

@@ -5,6 +5,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::kinds::contract::CORE;
+use crate::object::nanoseconds;
 use crate::object::{ApiVersion, Path, Segment};
 use crate::schema::{Node, Shape, Type, builtin};
 
@@ -41,7 +43,7 @@ impl Meaning {
         let (version, kind) = (text("apiVersion"), text("kind"));
         let group = ApiVersion::parse(version).group;
         let kubeadm = kind.starts_with("Kubeadm") && group.ends_with(".cluster.x-k8s.io");
-        Self { spec: builtin(version, kind), core: group == "cluster.x-k8s.io" || kubeadm }
+        Self { spec: builtin(version, kind), core: group == CORE || kubeadm }
     }
 
     /// Whether two values of one place mean the same. `node` is the schema of the place, where it is known.
@@ -160,54 +162,6 @@ fn amount(text: &str) -> Option<i128> {
     (scaled % scale == 0).then_some(sign * (scaled / scale))
 }
 
-/// A length of time as Go reads it (`time.ParseDuration`), in nanoseconds; `None` where it is none.
-fn nanoseconds(text: &str) -> Option<i128> {
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(digits);
-        let end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
-        let unit: i128 = match &tail[..end] {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        };
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() && part.is_empty() {
-            return None;
-        }
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        total = total.checked_add(whole.checked_mul(unit)?)?;
-        if !part.is_empty() {
-            let scale = 10_i128.checked_pow(u32::try_from(part.len()).ok()?)?;
-            total = total.checked_add(part.parse::<i128>().ok()?.checked_mul(unit)? / scale)?;
-        }
-        rest = &tail[end..];
-    }
-    Some(sign * total)
-}
-
-/// A length of time as Go reads it, in whole seconds; what is below a second is cut off, as the conversion does.
-pub(crate) fn go_seconds(text: &str) -> Option<i64> {
-    // More than this is no `time.Duration`.
-    let nanoseconds = i64::try_from(nanoseconds(text)?).ok()?;
-    Some(nanoseconds / 1_000_000_000)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -228,15 +182,19 @@ mod tests {
             super::same_amount("1Gi", "1024Mi") && super::same_amount("0.5", "500m") && !super::same_amount("1e", "1e")
         );
         assert!(!super::same_amount("1G", "1Gi") && !super::same_amount("1", "x"));
-        assert_eq!(super::nanoseconds("1h30m0.5s"), Some(5_400_500_000_000));
-        assert_eq!(super::nanoseconds("5"), None);
+        assert_eq!(crate::object::nanoseconds("1h30m0.5s"), Some(5_400_500_000_000));
+        assert_eq!(crate::object::nanoseconds("5"), None);
         for (text, seconds) in
             [("5m0s", 300), ("1h", 3600), ("1h30m", 5400), ("1500ms", 1), ("0s", 0), ("0", 0), ("-1.5s", -1)]
         {
-            assert_eq!(super::go_seconds(text), Some(seconds), "{text}");
+            assert_eq!(crate::object::go_seconds(text), Some(seconds), "{text}");
         }
         assert_eq!(
-            (super::go_seconds("x"), super::go_seconds("300000h"), super::go_seconds("3000000h")),
+            (
+                crate::object::go_seconds("x"),
+                crate::object::go_seconds("300000h"),
+                crate::object::go_seconds("3000000h")
+            ),
             (None, Some(1_080_000_000), None)
         );
     }

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
 use super::diff::part_changes_within;
-use crate::model::pair::{Change, Within};
+use crate::model::{Change, Within};
 use crate::object::Path;
 use crate::yaml;
 

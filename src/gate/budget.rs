@@ -2,8 +2,9 @@
 
 use super::Judged;
 use crate::compare::Pair;
-use crate::model::effect::{Decision, Effect};
-use crate::report::{Reason, plural};
+use crate::model::Reason;
+use crate::model::{Decision, Effect};
+use crate::report::plural;
 
 /// A hold when more Machines go than the policy allows, or when their number is not known.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {

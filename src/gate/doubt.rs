@@ -1,8 +1,8 @@
 //! What could not be read makes the verdict undecided; it never counts as absent.
 
 use super::Judged;
-use crate::model::effect::Decision;
-use crate::report::Reason;
+use crate::model::Decision;
+use crate::model::Reason;
 use crate::world::Unread;
 
 /// A reason for each thing that was needed and could not be read.

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use super::{Judged, decision};
 use crate::compare::{Change, Pair};
-use crate::model::effect::{Decision, Effect, Touches};
+use crate::model::Reason;
+use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
 use crate::policy::Gates;
-use crate::report::{Reason, sentence};
+use crate::report::sentence;
 
 /// How many Machines an owner's rollout takes, by its effect.
 type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;

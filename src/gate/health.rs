@@ -9,16 +9,14 @@ use serde_json::Value;
 use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::impact::Rollout;
-use crate::model::effect::{Decision, Effect};
+use crate::kinds::contract::{CONTROL_PLANE, OF_CONTROL_PLANE};
+use crate::model::Reason;
+use crate::model::{Decision, Effect};
 use crate::object::Key;
-use crate::report::{Reason, plural};
+use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
-/// Group of the control planes.
-const CONTROL_PLANE_GROUP: &str = "controlplane.cluster.x-k8s.io";
-/// Label of the Machines of a control plane.
-const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 
 /// The reasons of every rollout, by owner. The Machines of a cluster are looked at once, however many of its owners roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -94,7 +92,7 @@ impl Fleet {
 
     /// The Machines that count for an owner: for a control plane only its own.
     fn for_owner(&self, owner: &Key) -> &Group {
-        if owner.group == CONTROL_PLANE_GROUP { &self.control_plane } else { &self.all }
+        if owner.group == CONTROL_PLANE { &self.control_plane } else { &self.all }
     }
 }
 
@@ -135,7 +133,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Rea
 /// (`controlplane/kubeadm/internal/controllers/remediation.go`, canSafelyRemoveEtcdMember).
 fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason> {
     // A member that says nothing about etcd is not known to be a voter (external etcd, an older provider).
-    if rollout.owner.group != CONTROL_PLANE_GROUP || !fleet.says_etcd {
+    if rollout.owner.group != CONTROL_PLANE || !fleet.says_etcd {
         return None;
     }
     let (voters, unhealthy) = (fleet.control_plane.count, fleet.unhealthy_members);
@@ -162,7 +160,7 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason>
 }
 
 fn is_control_plane(machine: &Value) -> bool {
-    label(machine, CONTROL_PLANE).is_some()
+    label(machine, OF_CONTROL_PLANE).is_some()
 }
 
 fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {

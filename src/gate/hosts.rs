@@ -6,19 +6,16 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::{Judged, decision};
-use crate::compare::{Pair, references};
+use crate::compare::Pair;
 use crate::impact::Rollout;
-use crate::model::effect::{Decision, Effect};
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::references::references;
+use crate::model::Reason;
+use crate::model::{Decision, Effect};
 use crate::object::{Key, Object};
-use crate::report::{Reason, plural};
+use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
+use crate::report::plural;
 use crate::world::LiveKind;
-
-/// The templates whose Machines need hosts.
-const TEMPLATE: &str = "Metal3MachineTemplate";
-/// Label of a host that waits to be used again by one owner (CAPM3 `baremetal/metal3machine_manager.go`, v1.10).
-const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
-/// Annotations that keep a host from being chosen (same file, chooseHost).
-const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
 
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -30,7 +27,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         return Vec::new();
     }
     let hosts: Vec<(&Object, Value)> =
-        live.of_kind("BareMetalHost").filter_map(|host| Some((host, host.value().ok()?.into_owned()))).collect();
+        live.of_kind(HOST.1).filter_map(|host| Some((host, host.value().ok()?.into_owned()))).collect();
     // Offline, no host in the World says nothing; a cluster was asked for all of them.
     if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
@@ -83,7 +80,7 @@ fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, rollout: &Rol
     let owner = object(judged, predicted, &rollout.owner)?;
     let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
     let template = Key {
-        group: "infrastructure.cluster.x-k8s.io".to_owned(),
+        group: INFRASTRUCTURE.to_owned(),
         kind: TEMPLATE.to_owned(),
         namespace: rollout.owner.namespace.clone(),
         name: template.name,

@@ -10,11 +10,12 @@ mod release;
 mod window;
 
 use crate::compare::Pair;
-use crate::judge::Classified;
-use crate::model::effect::Decision;
+use crate::model::Classified;
+use crate::model::Decision;
+use crate::model::Reason;
+use crate::object::View;
 use crate::policy::{Answer, Policy};
-use crate::report::Reason;
-use crate::world::{Unread, View, World};
+use crate::world::{Unread, World};
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]

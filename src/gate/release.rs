@@ -1,8 +1,8 @@
 //! A release that somebody else is writing at this moment is nothing to build a prediction on.
 
 use super::Judged;
-use crate::model::effect::Decision;
-use crate::report::Reason;
+use crate::model::Decision;
+use crate::model::Reason;
 use crate::world::ReleaseStatus;
 
 /// A hold while the newest revision is pending.

@@ -5,9 +5,9 @@ use std::str::FromStr as _;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::Judged;
-use crate::model::effect::{Decision, Effect};
+use crate::model::Reason;
+use crate::model::{Decision, Effect};
 use crate::policy::Window;
-use crate::report::Reason;
 
 /// A hold when Machines would go and no window is open.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {

@@ -8,6 +8,7 @@ use super::kinds;
 use super::predict::Run;
 use super::write::{Before, Outcome};
 use crate::compare::{Change, changes};
+use crate::model::RuleId;
 use crate::object::{Key, Object, Veil};
 use crate::world::WriteMethod;
 
@@ -157,7 +158,9 @@ impl Run<'_> {
         self.note(object, key, way, verdict);
         match said {
             Said::Holds(theirs) => Outcome::Holds { predicted: *theirs, blind: false, adopted: false },
-            Said::Refuses(words) => Outcome::Refused { rule: "host/server-refuses", because: refusal(&words) },
+            Said::Refuses(words) => {
+                Outcome::Refused { rule: RuleId::of("host/server-refuses"), because: refusal(&words) }
+            }
             Said::NotAsked(_) => predicted,
         }
     }

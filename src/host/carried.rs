@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::predict::Run;
 use super::{kinds, merge, reprint};
+use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{self, ApiVersion, Inventory, Key, LoadError, Object};
 use crate::world::{BaseKind, LiveKind, Unread};
 
@@ -95,7 +96,7 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
     if values.contains(&(key.kind.clone(), key.name.clone())) {
         return Ok(true);
     }
-    if key.kind == "ConfigMap" && !object.may_say("apiVersion") {
+    if key.kind == CONFIG_MAP && !object.may_say("apiVersion") {
         return Ok(false);
     }
     let value = object.value()?;
@@ -103,7 +104,7 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
         .into_iter()
         .filter_map(|field| Some((field, value.get(field)?.as_object()?)));
     Ok({ texts }.any(|(field, data)| {
-        let encoded = field == "binaryData" || (field == "data" && key.kind == "Secret");
+        let encoded = field == "binaryData" || (field == "data" && key.kind == SECRET);
         data.values().filter_map(Value::as_str).any(|text| match encoded {
             true => {
                 BASE64_STANDARD.decode(text.trim()).is_ok_and(|bytes| holds_compared(&String::from_utf8_lossy(&bytes)))

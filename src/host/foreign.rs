@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::predict::Run;
 use super::{kinds, referred};
-use crate::compare::references;
+use crate::kinds::references::references;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::world::{BaseKind, LiveKind, Unread};
 

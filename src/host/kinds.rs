@@ -1,14 +1,13 @@
 //! Which objects are compared: those of Cluster API and its providers. Everything else is compared only where one of
 //! these refers to it.
 
+use crate::kinds::Role;
 use crate::object::{self, Key};
+use crate::providers::kind;
 use crate::schema;
 
 /// Kinds that live outside namespaces, beside those that the schema table knows. What is not here has a namespace.
 const CLUSTER_WIDE: [&str; 3] = ["GlobalInClusterIPPool", "KubeVirtClusterIdentity", "AWSClusterStaticIdentity"];
-
-/// Kinds that own Machines: of the control plane or of workers.
-const OWNERS: [&str; 5] = ["MachineDeployment", "MachineSet", "MachinePool", "Cluster", "ClusterClass"];
 
 /// Whether objects of this kind are compared whatever refers to them.
 pub(crate) fn is_compared(key: &Key) -> bool {
@@ -17,7 +16,7 @@ pub(crate) fn is_compared(key: &Key) -> bool {
 
 /// Whether an object of this kind is compared where a compared object refers to it.
 pub(super) fn is_compared_when_referred(key: &Key) -> bool {
-    key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
+    kind(key).role == Role::Data
 }
 
 /// Whether objects of this kind are of a group that nobody knows, so that they may be templates and clusters of a provider:
@@ -50,22 +49,13 @@ pub(crate) fn is_cluster_wide(key: &Key) -> bool {
 
 /// Whether the removal of a field of this object can replace or destroy Machines: owners, and what they are made from.
 pub(super) fn owns_machines(key: &Key) -> bool {
-    let kind = key.kind.as_str();
-    OWNERS.contains(&kind) || kind.ends_with("ControlPlane") || kind.ends_with("MachinePool")
+    kind(key).role.decides_about_machines()
 }
 
 /// Whether controllers make objects of this kind, so that one found in an old render was not rendered:
 /// Machines, MachineSets, bootstrap configs, infrastructure Machines.
 pub(super) fn is_made_by_controllers(key: &Key) -> bool {
-    let kind = key.kind.as_str();
-    match key.group.as_str() {
-        "cluster.x-k8s.io" => matches!(kind, "Machine" | "MachineSet"),
-        "bootstrap.cluster.x-k8s.io" => kind.ends_with("Config"),
-        "infrastructure.cluster.x-k8s.io" => kind.ends_with("Machine") || kind.ends_with("MachinePoolMachine"),
-        "ipam.cluster.x-k8s.io" => matches!(kind, "IPAddress" | "IPAddressClaim"),
-        "ipam.metal3.io" => matches!(kind, "IPAddress" | "IPClaim"),
-        _ => false,
-    }
+    kind(key).role.is_made_by_controllers()
 }
 
 /// Whether the API server keeps objects of this kind as built-in types, which Helm 3 and `kubectl apply` merge three ways.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::tests::{annotated, helm3, ids, object, ours, paths, predicted, told, world};
 use super::*;
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::world::{BaseKind, LiveKind, WriteMethod};
 
 fn deployment(spec: Value) -> Value {

@@ -6,9 +6,10 @@ use super::predict::Run;
 use super::reprint;
 use super::write::sent;
 use crate::compare::{Action, Change, Pair, changes};
-use crate::model::effect::Effect;
+use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
-use crate::report::Finding;
 use crate::schema;
 
 impl Run<'_> {
@@ -24,7 +25,7 @@ impl Run<'_> {
         pair.predicted = Some(match made {
             Ok(predicted) => trimmed(predicted),
             Err((rendered, because)) => {
-                self.reject(&mut pair, "host/server-refuses", because);
+                self.reject(&mut pair, RuleId::of("host/server-refuses"), because);
                 rendered
             }
         });
@@ -52,7 +53,7 @@ impl Run<'_> {
         live: &Object,
         before: Value,
         rendered: Value,
-        rule: &str,
+        rule: RuleId,
         because: String,
     ) {
         let wanted = super::merge::overlay(&before, &rendered);
@@ -66,9 +67,9 @@ impl Run<'_> {
     }
 
     /// Marks a pair as refused, and says so.
-    pub(super) fn reject(&mut self, pair: &mut Pair, rule: &str, because: String) {
+    pub(super) fn reject(&mut self, pair: &mut Pair, rule: RuleId, because: String) {
         pair.effect = Effect::Rejected;
-        rule.clone_into(&mut pair.rule);
+        pair.rule = rule.into();
         pair.because.clone_from(&because);
         self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
     }

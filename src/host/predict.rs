@@ -18,9 +18,10 @@ use super::write::{Before, Last, Outcome, sent, write};
 use super::{carried, foreign, kinds, method, referred, rename, reprint};
 use crate::compare::Pair;
 use crate::host::HostKind;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
-use crate::report::Finding;
 use crate::schema;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
 
@@ -293,7 +294,7 @@ impl<'a> Run<'a> {
         let pairs = self.out.pairs.len();
         if let Outcome::Holds { predicted, blind, .. } = outcome {
             if let Some(because) = refused_by_schema(&live_value, &predicted) {
-                self.refuse(object, live, live_value, predicted, "host/schema", because);
+                self.refuse(object, live, live_value, predicted, RuleId::of("host/schema"), because);
                 return Ok(());
             }
             if blind && kinds::owns_machines(&live.key) {
@@ -326,10 +327,13 @@ impl<'a> Run<'a> {
         if matches!(last, Last::Nothing)
             && let Some(because) = self.not_ours(live_value)
         {
-            return Some(Outcome::Refused { rule: "host/ownership", because });
+            return Some(Outcome::Refused { rule: RuleId::of("host/ownership"), because });
         }
         if host.replace && way == WriteMethod::ServerSideApply {
-            return Some(Outcome::Refused { rule: "host/replace-with-apply", because: FORCED_APPLY.to_owned() });
+            return Some(Outcome::Refused {
+                rule: RuleId::of("host/replace-with-apply"),
+                because: FORCED_APPLY.to_owned(),
+            });
         }
         let before = Before { key: &live.key, live: live_value, last };
         if self.collect(object, way, &before, rendered) {

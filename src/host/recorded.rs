@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::apply::{Applied, Applier, apply};
 use super::write::{Before, Last, Outcome, write};
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::object::{Inventory, Key, Object};
 use crate::schema;
 use crate::world::{World, WriteMethod};

@@ -11,7 +11,9 @@ use super::stream::{self, same_text};
 use super::write::sent;
 use super::{HostKind, kinds};
 use crate::compare::Action;
-use crate::model::effect::Effect;
+use crate::kinds::contract::{self, SECRET};
+use crate::model::Effect;
+use crate::model::RuleId;
 use crate::object::{Body, Inventory, Key, LoadError, Object};
 use crate::world::LiveKind;
 
@@ -131,7 +133,7 @@ fn mark(run: &mut Run<'_>, from: usize, what: &str) {
         }
         let pair = &mut run.out.pairs[place];
         pair.effect = Effect::Unknown;
-        "host/cluster-secret".clone_into(&mut pair.rule);
+        pair.rule = RuleId::of("host/cluster-secret").into();
         pair.because = format!(
             "what the cluster keeps its keys in {what}: nodes that run keep the old ones, and no new one can join them"
         );
@@ -141,15 +143,10 @@ fn mark(run: &mut Run<'_>, from: usize, what: &str) {
 /// Whether a key is that of a Secret in which a cluster of either side keeps its certificates, its token or its access.
 fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
     let Some((name, end)) = key.name.rsplit_once('-') else { return false };
-    if key.kind != "Secret" || !OF_CLUSTER.contains(&end) {
+    if key.kind != SECRET || !OF_CLUSTER.contains(&end) {
         return false;
     }
-    let cluster = Key {
-        group: "cluster.x-k8s.io".to_owned(),
-        kind: "Cluster".to_owned(),
-        namespace: key.namespace.clone(),
-        name: name.to_owned(),
-    };
+    let cluster = contract::cluster(key.namespace.as_deref(), name);
     run.locator.anywhere(&run.world.live, &cluster).or_else(|| run.locator.anywhere(run.rendered, &cluster)).is_some()
 }
 

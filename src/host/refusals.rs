@@ -11,6 +11,7 @@ use super::stream;
 use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
 use crate::model::Effect;
+use crate::model::RuleId;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
 use crate::world::plan::GroupKind;
@@ -88,14 +89,14 @@ impl Run<'_> {
         };
         let (rule, because) = match refusal.reach {
             Reach::Release => (
-                "host/unreadable",
+                RuleId::of("host/unreadable"),
                 format!(
                     "{}: {}; {host} cannot read the object and stops before it writes anything",
                     refusal.path, refusal.because
                 ),
             ),
             Reach::Object => (
-                "host/server-refuses",
+                RuleId::of("host/server-refuses"),
                 format!(
                     "{}: {}, so the API server refuses the write, and the release stops half-way",
                     refusal.path, refusal.because

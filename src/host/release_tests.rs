@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::tests::{annotated, helm3, ids, object, ours, paths, predicted, told};
 use super::*;
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::world::{BaseKind, WriteMethod};
 
 fn control_plane(spec: Value) -> Value {

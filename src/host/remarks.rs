@@ -8,8 +8,9 @@ use super::removals::deleted;
 use super::write::Outcome;
 use super::{HostKind, merge, stream};
 use crate::compare::changes;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
-use crate::report::Finding;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
 impl Run<'_> {
@@ -155,7 +156,7 @@ impl Run<'_> {
     /// Adds the pair of an object that is deleted and made anew.
     pub(super) fn recreate(&mut self, live: &Object, value: Value) {
         let mut pair = deleted(live, value);
-        "host/recreates".clone_into(&mut pair.rule);
+        pair.rule = RuleId::of("host/recreates").into();
         pair.because = "the host deletes the live object and makes it anew".to_owned();
         self.out.findings.push(Finding {
             id: "recreated".to_owned(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::tests::{annotated, deployment, helm3, ids, object, old_render, ours, predicted, template, told, world};
 use super::*;
 use crate::compare::Action;
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::world::{BaseKind, LiveKind, WriteMethod};
 
 fn namespace(name: &str) -> Value {

@@ -12,9 +12,11 @@ use super::predict::Run;
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
-use crate::model::effect::Effect;
+use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
-use crate::report::Finding;
+use crate::providers::kind;
 use crate::world::{BaseKind, LiveKind, World};
 
 impl<'a> Run<'a> {
@@ -134,18 +136,18 @@ impl<'a> Run<'a> {
         {
             return;
         }
-        self.take_others(live.unwrap_or(gone), "host/takes-others", "it is removed");
+        self.take_others(live.unwrap_or(gone), RuleId::of("host/takes-others"), "it is removed");
     }
 
     /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
-    fn take_others(&mut self, gone: &Object, rule: &str, why: &str) {
+    fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
         let taken = self.taken_by(gone);
         let Some(first) = taken.first() else { return };
         let because = format!("{why}, and {first} and {} more objects go with it", taken.len() - 1);
         let value = gone.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
         let mut pair = deleted(gone, value);
         pair.effect = Effect::Delete;
-        rule.clone_into(&mut pair.rule);
+        pair.rule = rule.into();
         pair.because.clone_from(&because);
         self.out.findings.push(Finding {
             id: "removal-takes-others".to_owned(),
@@ -203,7 +205,7 @@ impl<'a> Run<'a> {
     fn give_way(&mut self, hook: &Object, when: &str) {
         let because = format!("the host deletes the live object {when}");
         if kinds::may_take_others(&hook.key) {
-            self.take_others(hook, "host/hook-recreates", &format!("it is deleted {when}"));
+            self.take_others(hook, RuleId::of("host/hook-recreates"), &format!("it is deleted {when}"));
             return;
         }
         let Some(live) = self.live_of(hook) else { return };
@@ -211,13 +213,13 @@ impl<'a> Run<'a> {
             return;
         }
         // A template that is made anew at once as it was reaches nothing.
-        if hook.key.kind.ends_with("Template") && same_spec(hook, live) {
+        if kind(&hook.key).role == crate::kinds::Role::Template && same_spec(hook, live) {
             return;
         }
         let Some(value) = self.live_value(live) else { return };
         self.removed.insert(live.key.clone());
         let mut pair = deleted(live, value);
-        "host/hook-recreates".clone_into(&mut pair.rule);
+        pair.rule = RuleId::of("host/hook-recreates").into();
         pair.because = because;
         self.out.pairs.push(pair);
     }
@@ -231,7 +233,7 @@ impl<'a> Run<'a> {
         let Some(before) = self.live_value(live) else { return Ok(()) };
         let because =
             "the hook is there already and its delete policy keeps it, so Helm cannot create it and stops".to_owned();
-        self.refuse(hook, live, before, hook.value()?.into_owned(), "host/hook-exists", because);
+        self.refuse(hook, live, before, hook.value()?.into_owned(), RuleId::of("host/hook-exists"), because);
         Ok(())
     }
 }

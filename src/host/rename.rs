@@ -9,10 +9,14 @@ use super::locate::Locator;
 use super::pairs::blank;
 use super::predict::Prediction;
 use super::{kinds, referred};
-use crate::compare::{Action, Pair, Reference, changes, references, without_identity};
+use crate::compare::{Action, Pair, changes, without_identity};
+use crate::kinds::Role;
+use crate::kinds::contract::CLUSTER_CLASS;
+use crate::kinds::references::{Reference, references};
+use crate::model::Finding;
 use crate::object::{Inventory, Key};
 use crate::parallel;
-use crate::report::Finding;
+use crate::providers::{kind, kind_of};
 use crate::schema;
 use crate::world::World;
 
@@ -61,11 +65,11 @@ fn moves(owner: &Pair) -> Vec<Move> {
     let new = references(predicted);
     let namespace = owner.key.namespace.clone();
     // A pool has no templates: its config and its infrastructure are named like them.
-    let is_template = |reference: &&Reference| {
-        reference.kind.ends_with("Template") || reference.kind == "ClusterClass" || owner.key.kind == "MachinePool"
+    let is_moved = |reference: &&Reference| {
+        is_template(reference) || reference.kind == CLUSTER_CLASS || kind(&owner.key).role == Role::Pool
     };
     new.iter()
-        .filter(is_template)
+        .filter(is_moved)
         .filter_map(|to| {
             let from = counterpart(to, &old, &new)?;
             (from.name != to.name).then(|| Move {
@@ -77,6 +81,11 @@ fn moves(owner: &Pair) -> Vec<Move> {
             })
         })
         .collect()
+}
+
+/// Whether a reference is one to a template.
+fn is_template(reference: &Reference) -> bool {
+    kind_of(reference.group.as_deref().unwrap_or_default(), &reference.kind).role == Role::Template
 }
 
 /// The old reference that a new one takes the place of: the one in the same role, else the only one of that kind.
@@ -154,7 +163,7 @@ fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
     let gone: Vec<Key> = out
         .pairs
         .iter()
-        .filter(|pair| pair.action == Action::Delete && pair.key.kind.ends_with("Template"))
+        .filter(|pair| pair.action == Action::Delete && kind(&pair.key).role == Role::Template)
         .map(|pair| pair.key.clone())
         .collect();
     let mut missed = Vec::new();
@@ -165,10 +174,10 @@ fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
     for key in gone {
         let named = users.get(&key.name).map_or(&[][..], Vec::as_slice);
         let mut using = named.iter().filter(|(user, reference)| points_at(user, reference, &key)).map(|(user, _)| user);
-        let Some(first) = using.clone().find(|user| user.kind != "MachineSet").or_else(|| using.next()) else {
+        let Some(first) = using.clone().find(|user| kind(user).role != Role::Set).or_else(|| using.next()) else {
             continue;
         };
-        let (id, message) = if first.kind == "MachineSet" {
+        let (id, message) = if kind(first).role == Role::Set {
             let until = "until the rollout ends no lost Machine of it can be made anew";
             ("old-template-removed", format!("{key} is deleted while {first} still refers to it: {until}"))
         } else {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::compare::{Action, Pair};
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::object::{Inventory, Object};
 use crate::world::{Base, BaseKind, LiveKind, LiveSource, Release, ReleaseStatus, World, WriteMethod};
 

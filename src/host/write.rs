@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use super::apply::{Applied, Applier, apply, is_mine};
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::{kinds, merge};
+use crate::kinds::contract::SECRET;
+use crate::model::RuleId;
 use crate::object::Key;
 use crate::schema;
 use crate::world::WriteMethod;
@@ -51,7 +53,7 @@ pub(super) enum Outcome {
     /// The write is refused.
     Refused {
         /// Which rule of the host or the server refuses it.
-        rule: &'static str,
+        rule: RuleId,
         /// One sentence.
         because: String,
     },
@@ -166,7 +168,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
     match apply(before.live, rendered, schema::builtin(version, kind), applier) {
         Applied::Merged(predicted) => Outcome::sure(predicted),
         Applied::Conflict { manager, paths } => Outcome::Refused {
-            rule: "host/conflict",
+            rule: RuleId::of("host/conflict"),
             because: format!(
                 "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way",
                 paths.join(", ")
@@ -289,7 +291,7 @@ pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
             metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
         }
     }
-    if key.group.is_empty() && key.kind == "Secret" {
+    if key.group.is_empty() && key.kind == SECRET {
         fold_string_data(&mut rendered);
     }
     rendered

@@ -5,18 +5,60 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::Rollout;
-use crate::judge::{Act, Assessment, Mirror, Unit, replicas_wanted};
-use crate::model::Basis;
-use crate::model::effect::Effect;
+use crate::kinds::Mirror;
+use crate::kinds::fields;
+use crate::model::{Basis, Effect, Rollout, Unit};
 use crate::object::Key;
+
+/// An owner of Machines, as it is weighed.
+#[derive(Clone, Copy)]
+pub struct Weighed<'a> {
+    /// How its controller decides and replaces.
+    pub mirror: &'static dyn Mirror,
+    /// The Cluster it belongs to.
+    pub cluster: Option<&'a Key>,
+    /// Which comparison was possible.
+    pub basis: Basis,
+    /// Its Machines.
+    pub units: &'a [Unit],
+    /// The owner before the write.
+    pub old: &'a Value,
+    /// The owner after it.
+    pub new: &'a Value,
+    /// Whether Machines that are out of date are left alone for now.
+    pub waits: bool,
+    /// Whether no Machine that is too many is deleted for now.
+    pub keeps_all: bool,
+    /// Whether the write lets go what waited before.
+    pub is_released: bool,
+}
+
+impl std::fmt::Debug for Weighed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Weighed").field("cluster", &self.cluster).field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Weighed<'a> {
+    /// How many Machines there are, as they were counted.
+    fn count(&self) -> u64 {
+        self.units.iter().map(|unit| unit.count).sum()
+    }
+
+    /// The Machines that are out of date after the write, those that were not before it first.
+    fn outdated(&self) -> impl Iterator<Item = &'a Unit> {
+        let due = self.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
+        let (newly, pending): (Vec<_>, Vec<_>) = due.partition(|unit| unit.before.is_empty());
+        newly.into_iter().chain(pending)
+    }
+}
 
 /// The entry of an owner, where Machines are replaced, deleted or their number falls; `None` where none is.
 #[must_use]
-pub fn of(owner: &Key, assessment: &Assessment) -> Option<Rollout> {
-    let wanted = replicas_wanted(&assessment.new, Some(&assessment.old));
-    let before = replicas_wanted(&assessment.old, None);
-    let cluster = assessment.cluster.as_ref().map(|key| key.name.clone()).unwrap_or_default();
+pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
+    let wanted = fields::wanted(assessment.new, Some(assessment.old));
+    let before = fields::wanted(assessment.old, None);
+    let cluster = assessment.cluster.map(|key| key.name.clone()).unwrap_or_default();
     let base = Rollout {
         owner: owner.clone(),
         cluster,
@@ -31,14 +73,13 @@ pub fn of(owner: &Key, assessment: &Assessment) -> Option<Rollout> {
     };
     // Machines that were read are counted; what is said of their number is not.
     let runs = if assessment.basis == Basis::Machines { assessment.count().min(before) } else { before };
-    let counts = assessment.held(Act::Fewer).is_none() && !is_deleting(&assessment.old);
+    let counts = !assessment.keeps_all && !is_deleting(assessment.old);
     if wanted == 0 && runs > 0 && counts {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
         return Some(gone(base, runs, names, vec!["spec.replicas".to_owned()]));
     }
-    let rolls =
-        assessment.newly().next().is_some() || (assessment.is_released() && assessment.pending().next().is_some());
-    if rolls && !assessment.waits() && !is_deleting(&assessment.old) {
+    let rolls = assessment.outdated().any(|unit| unit.before.is_empty() || assessment.is_released);
+    if rolls && !assessment.waits && !is_deleting(assessment.old) {
         return Some(replaced(base, assessment, wanted));
     }
     (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
@@ -77,94 +118,23 @@ pub(crate) fn fewer(base: Rollout, before: u64, wanted: u64) -> Rollout {
 }
 
 /// Machines are replaced.
-fn replaced(base: Rollout, assessment: &Assessment, wanted: u64) -> Rollout {
-    let mut units: Vec<&Unit> = assessment.newly().chain(assessment.pending()).collect();
+fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
+    let mut units: Vec<&Unit> = assessment.outdated().collect();
     units.sort_by(|left, right| left.names.cmp(&right.names));
     let count: u64 = units.iter().map(|unit| unit.count).sum();
-    let (surge, unavailable) = room(assessment, wanted);
+    let room = assessment.mirror.room(assessment.new, wanted);
+    let each =
+        if count == 1 { "the Machine that is".to_owned() } else { format!("each of the {count} Machines that are") };
     let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
     let mut seen = HashSet::new();
     let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
         machines: Some(count),
         machine_names: units.iter().flat_map(|unit| unit.names.clone()).collect(),
-        max_surge: Some(surge),
-        max_unavailable: Some(unavailable),
-        steps: steps(assessment.mirror, count, wanted, surge, unavailable),
+        max_surge: Some(room.0),
+        max_unavailable: Some(room.1),
+        steps: assessment.mirror.steps(&each, wanted, room),
         causes,
         ..base
     }
-}
-
-/// The room that the strategy gives: Machines above and below the wanted number.
-fn room(assessment: &Assessment, wanted: u64) -> (u64, u64) {
-    let owner = &assessment.new;
-    match assessment.mirror {
-        Mirror::Kubeadm => {
-            let surge = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge");
-            let surge = surge.map_or(1, plain_number);
-            (surge, u64::from(surge == 0))
-        }
-        Mirror::Rke2 => {
-            let surge = owner.pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge");
-            let surge = surge.or_else(|| owner.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge"));
-            let surge = surge.map_or(1, plain_number);
-            (surge, u64::from(surge == 0))
-        }
-        Mirror::Workers => {
-            let told = |key: &str| owner.pointer(&format!("/spec/rollout/strategy/rollingUpdate/{key}"));
-            let surge = told("maxSurge").map_or(1, |value| of_percent(value, wanted, true));
-            let unavailable = told("maxUnavailable").map_or(0, |value| of_percent(value, wanted, false));
-            // Both zero would stand still, so the controller takes one Machine away at a time.
-            if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
-        }
-    }
-}
-
-/// A number as control planes read it: a text that is not a number, such as a percentage, is 0.
-fn plain_number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(0))
-}
-
-/// A number or a percentage of the wanted Machines; surge rounds up, unavailable rounds down.
-fn of_percent(value: &Value, wanted: u64, up: bool) -> u64 {
-    let percent = value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<u64>().ok());
-    match percent {
-        Some(percent) if up => (wanted * percent).div_ceil(100),
-        Some(percent) => wanted * percent / 100,
-        None => plain_number(value),
-    }
-}
-
-/// What happens, in order.
-fn steps(mirror: Mirror, count: u64, wanted: u64, surge: u64, unavailable: u64) -> Vec<String> {
-    let each =
-        if count == 1 { "the Machine that is".to_owned() } else { format!("each of the {count} Machines that are") };
-    if mirror == Mirror::Workers {
-        let mut out = vec!["makes a new MachineSet; the old ones drain away".to_owned()];
-        if surge > 0 {
-            out.push(format!("makes up to {surge} new Machines first, so that at most {} run", wanted + surge));
-        }
-        let least = wanted.saturating_sub(unavailable);
-        out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));
-        out.push(format!("repeats until {each} out of date is replaced"));
-        return out;
-    }
-    let first = if surge > 0 {
-        [
-            format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1),
-            "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned(),
-        ]
-    } else {
-        [
-            "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned(),
-            format!(
-                "makes 1 Machine in its place and waits until it is healthy; {} run meanwhile",
-                wanted.saturating_sub(1)
-            ),
-        ]
-    };
-    let mut out = first.to_vec();
-    out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
-    out
 }

@@ -6,27 +6,30 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::compare::{Action, Basis, Change, Pair};
-use crate::judge::admission;
-use crate::judge::admission::Refusal;
-use crate::judge::admission::{Admission, Sides};
+use crate::judge::admission::{self, Admission, Sides};
 use crate::judge::deletions;
 use crate::judge::deletions::Deletion;
-use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::{Lifted, adoption};
-use crate::judge::{
-    Classified, Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh,
-};
-use crate::kinds::{diff, gates, hub};
-use crate::model::cause::Cause;
-use crate::model::effect::Effect;
+use crate::judge::{Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh};
+use crate::kinds::Versions;
+use crate::kinds::contract::{CLUSTER_CLASS, INFRASTRUCTURE};
+use crate::kinds::fields;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::{Role, diff, gates, superset};
+use crate::model::Cause;
+use crate::model::Classified;
+use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Key, Path};
 use crate::parallel;
-use crate::report::Finding;
-use crate::rules::{Rules, Versions};
+use crate::providers::kind;
+use crate::rules::Rules;
 
 /// What is to be written into one pair.
 #[derive(Default)]
@@ -46,7 +49,7 @@ pub(crate) struct Outcome {
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
-    let mut runs = Versions::candidates(scene.world).into_iter().map(|versions| {
+    let mut runs = Versions::candidates(&scene.world.told_versions()).into_iter().map(|versions| {
         let stage = Stage::new(*scene, pairs, rules, versions);
         let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
         (judge_all(&stage, &mut out), out)
@@ -130,7 +133,7 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
 fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
     let (sides, mut admission) = admission::admit(pair, &stage.versions, &|gate| stage.gate(gate))?;
-    if matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass") && pair.action == Action::Update {
+    if matches!(kind(&pair.key).role, Role::Cluster | Role::Class) && pair.action == Action::Update {
         admission.refusals.extend(topology::refusals(stage, &pair.key, &sides.old, &sides.new));
     }
     Some((sides, admission))
@@ -142,15 +145,15 @@ fn is_refused(pair: &Pair, admission: &Admission) -> bool {
 }
 
 /// One side of a pair in the superset form.
-fn superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
-    side.map(|value| hub::value(&pair.key.kind, &pair.api_version, value, &stage.versions))
+fn in_superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
+    side.map(|value| superset::value(kind(&pair.key), &pair.api_version, value, &stage.versions))
 }
 
 /// The outcome of a pair that is no renamed template.
 fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
     let mut beside = Classified::default();
     let mut open = Vec::new();
-    let (mut outcome, mut is_owner) = (Outcome::default(), pair.key.kind == "MachinePool");
+    let (mut outcome, mut is_owner) = (Outcome::default(), kind(&pair.key).role == Role::Pool);
     let mut lifted = None;
     match (pair.action, admitted(stage, pair)) {
         (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
@@ -160,7 +163,7 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
             open.extend(admission.into_iter().flat_map(|admission| admission.open));
         }
         (Action::Update | Action::Unchanged, Some((sides, admission))) => {
-            let subject = match Mirror::of(&pair.key) {
+            let subject = match kind(&pair.key).mirror {
                 Some(mirror) => Whole::Owner(Box::new(Assessment::of(stage, &pair.key, mirror, sides))),
                 None => Whole::Plain(sides),
             };
@@ -203,18 +206,18 @@ impl Whole {
 
 /// An object goes.
 fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
-    let old = superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
+    let old = in_superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
     let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
     let answers = pair.changes.iter().map(|_| Answer {
         effect,
         touches: None,
-        rule: rule.to_owned(),
+        rule: rule.into(),
         because: because.clone(),
         source: String::new(),
         finding: None,
         waits: false,
     });
-    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.to_owned(), because, basis: None };
+    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.into(), because, basis: None };
     out.rollouts.extend(rollouts);
     out.findings.extend(findings);
     outcome
@@ -225,17 +228,17 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
     if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
         return outcome;
     }
-    let new = superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
+    let new = in_superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
     if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
         out.rollouts.extend(taken.rollout);
-        let answer = Answer::known(stage.rules, taken.effect, "waiting/adopted").saying(taken.because);
+        let answer = Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because);
         return whole(pair, &answer);
     }
     let because = if replicas::makes_machines(&pair.key, &new) {
-        let count = replicas::wanted(&new, None);
+        let count = fields::wanted(&new, None);
         out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
         format!("it is new and makes {count} Machines; none that exists is touched")
-    } else if pair.key.kind == "MachineHealthCheck" {
+    } else if kind(&pair.key).role == Role::HealthCheck {
         out.warnings.push(format!("{} is new: Machines that fail it are replaced as soon as it is seen", pair.key));
         "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned()
     } else {
@@ -244,13 +247,13 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
     let answers = pair.changes.iter().map(|_| Answer {
         effect: Effect::None,
         touches: None,
-        rule: "create/new".to_owned(),
+        rule: RuleId::of("create/new").into(),
         because: because.clone(),
         source: String::new(),
         finding: None,
         waits: false,
     });
-    Outcome { answers: answers.collect(), rule: "create/new".to_owned(), because, ..Outcome::default() }
+    Outcome { answers: answers.collect(), rule: RuleId::of("create/new").into(), because, ..Outcome::default() }
 }
 
 /// A new object that the API server refuses; one whose fields it only drops is noted.
@@ -263,7 +266,7 @@ fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &m
         let places: Vec<String> = admission.dropped.iter().map(ToString::to_string).collect();
         let places = places.join(", ");
         if stage.is_strict() {
-            let answer = Answer::known(stage.rules, Effect::Rejected, "schema/unknown-field-refused");
+            let answer = Answer::known(stage.rules, Effect::Rejected, RuleId::of("schema/unknown-field-refused"));
             let because = format!("{places}: {}", answer.because);
             refused.get_or_insert(answer.saying(because));
         } else {
@@ -317,8 +320,8 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
             out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
         }
     }
-    let of_topology = matches!(pair.key.kind.as_str(), "Cluster" | "ClusterClass")
-        || used_by.iter().any(|kind| kind == "ClusterClass");
+    let of_topology =
+        matches!(kind(&pair.key).role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
     if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
         out.rollouts.extend(topology::rollouts(stage, &pair.key, old, new));
     }
@@ -345,7 +348,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
     {
         outcome.effect = Effect::Rejected;
-        outcome.rule = refusal.rule.to_owned();
+        outcome.rule = refusal.rule.into();
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
     outcome
@@ -356,7 +359,7 @@ fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -
     if assessment.basis != Basis::Machines || assessment.waits() {
         return None;
     }
-    let moved = |change: &Change| hub::path(&pair.key.kind, &pair.api_version, &change.path, &stage.versions);
+    let moved = |change: &Change| superset::path(kind(&pair.key), &pair.api_version, &change.path, &stage.versions);
     let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
     let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
     assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
@@ -364,17 +367,16 @@ fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.
 fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
-    let wanted = pair.key.kind.ends_with("Template") || matches!(pair.key.kind.as_str(), "Secret" | "ConfigMap");
+    let wanted = matches!(kind(&pair.key).role, Role::Template | Role::Data);
     if !wanted {
         return Vec::new();
     }
     let mut out: Vec<String> = Vec::new();
     for reference in stage.referrers(&pair.key) {
         let from = &reference.from;
-        let family = match from.kind.as_str() {
-            "KubeadmControlPlane" | "KubeadmControlPlaneTemplate" | "KubeadmConfigTemplate" => Some("bootstrap"),
-            "RKE2ControlPlane" | "RKE2ControlPlaneTemplate" | "RKE2ConfigTemplate" => Some("bootstrap"),
-            _ if from.group == "infrastructure.cluster.x-k8s.io" => Some("infrastructure"),
+        let family = match kind(from) {
+            kind if kind.bootstraps => Some("bootstrap"),
+            _ if from.group == INFRASTRUCTURE => Some("infrastructure"),
             _ => None,
         };
         out.push(from.kind.clone());
@@ -407,12 +409,12 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
         }
         // It takes the place of one that did without: this is no first install, of which a note is enough.
         if let Some(open) = admission.open.first() {
-            let answer = Answer::known(stage.rules, Effect::Unknown, "gate/open");
+            let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("gate/open"));
             return whole(pair, &answer.saying(format!("{}: {}", open.path, open.because())));
         }
     }
     let from = pair.renamed_from.clone().unwrap_or_default();
-    let side = |value: &Option<Value>| superset(stage, pair, value.as_ref()).unwrap_or_default();
+    let side = |value: &Option<Value>| in_superset(stage, pair, value.as_ref()).unwrap_or_default();
     let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
     let subject = Subject::of(stage, pair, (&old, &new), &used_by);
     let answer = |change| subject.heard(change, templates::renamed(stage, pair, &from, moved, change));
@@ -421,5 +423,5 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
     let effect = referrers.iter().filter_map(|reference| moved.get(&reference.from)).copied().max().unwrap_or_default();
     out.findings.extend(templates::same_content(pair, &from, effect));
     let because = format!("it takes the place of {from}; alone it does nothing, the reference that moves to it does");
-    Outcome { answers, rule: "template/renamed".to_owned(), because, ..Outcome::default() }
+    Outcome { answers, rule: RuleId::of("template/renamed").into(), because, ..Outcome::default() }
 }

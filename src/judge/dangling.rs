@@ -1,10 +1,13 @@
 //! References to templates that nobody has: neither the release, nor what was read. The controller that follows one stops
 //! with an error, or makes no Machine any more, and no webhook says so.
 
-use crate::compare::{Action, references};
+use crate::compare::Action;
 use crate::judge::stage::Stage;
+use crate::kinds::Role;
+use crate::kinds::references::{Reference, references};
+use crate::model::Finding;
 use crate::object::Key;
-use crate::report::Finding;
+use crate::providers::kind_of;
 use crate::world::LiveKind;
 
 /// A finding for each template that a written object refers to anew and that is not there.
@@ -18,7 +21,7 @@ pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
         let Some(predicted) = &pair.predicted else { continue };
         let old = pair.live.as_ref().map(references).unwrap_or_default();
-        for reference in references(predicted).into_iter().filter(|reference| reference.kind.ends_with("Template")) {
+        for reference in references(predicted).into_iter().filter(is_template) {
             let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
             let target = Key {
                 group: reference.group.clone().unwrap_or_default(),
@@ -36,4 +39,9 @@ pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
         }
     }
     out
+}
+
+/// Whether a reference is one to a template.
+fn is_template(reference: &Reference) -> bool {
+    kind_of(reference.group.as_deref().unwrap_or_default(), &reference.kind).role == Role::Template
 }

@@ -2,16 +2,20 @@
 
 use serde_json::Value;
 
-use crate::impact::Rollout;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
-use crate::judge::waiting::hold::Hold;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines;
-use crate::model::effect::Effect;
-use crate::object::Key;
-use crate::report::Finding;
+use crate::kinds::Role;
+use crate::kinds::fields;
+use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::Hold;
+use crate::model::Rollout;
+use crate::model::RuleId;
+use crate::object::{Key, Object};
+use crate::providers::kind;
+use crate::providers::machines;
 
 /// The answer about a deleted object.
 #[derive(Debug, Clone)]
@@ -19,7 +23,7 @@ pub(crate) struct Deletion {
     /// What it does to Machines.
     pub(crate) effect: Effect,
     /// Rule that decided.
-    pub(crate) rule: &'static str,
+    pub(crate) rule: RuleId,
     /// One sentence.
     pub(crate) because: String,
     /// Machines that go.
@@ -36,9 +40,10 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
         return found;
     }
     if old.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null()) {
-        return plain(Effect::None, "delete/under-way", "it is being deleted already, so this write changes nothing");
+        let because = "it is being deleted already, so this write changes nothing";
+        return plain(Effect::None, RuleId::of("delete/under-way"), because);
     }
-    let cluster = if key.kind == "Cluster" { Some(key.clone()) } else { stage.cluster_of(key, old) };
+    let cluster = if kind(key).role == Role::Cluster { Some(key.clone()) } else { stage.cluster_of(key, old) };
     match pause::of_object(Side::after(stage), key, old, cluster.as_ref()).first() {
         Some(hold) => held(&found, hold),
         None => found,
@@ -48,31 +53,27 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
 /// A deletion that waits: the controllers that would delete the Machines do nothing for now.
 fn held(found: &Deletion, hold: &Hold) -> Deletion {
     let because = format!("{}; {}, so this is held back and happens when {}", found.because, hold.says, hold.over);
-    plain(Effect::Latent, "delete/held-back", &because)
+    plain(Effect::Latent, RuleId::of("delete/held-back"), &because)
 }
 
 /// The deletion of an object, where nothing holds the controllers back.
 fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
-    match (key.group.as_str(), key.kind.as_str()) {
-        ("cluster.x-k8s.io", "Cluster") => cluster(stage, key),
-        ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine") => {
-            owner(stage, key, old, "delete/workers")
-        }
-        ("controlplane.cluster.x-k8s.io", kind) if !kind.ends_with("Template") => {
-            owner(stage, key, old, "delete/control-plane")
-        }
-        ("cluster.x-k8s.io", "ClusterClass") => {
+    match kind(key).role {
+        Role::Cluster => cluster(stage, key),
+        role if role.is_workers() || role == Role::Machine => owner(stage, key, old, RuleId::of("delete/workers")),
+        Role::ControlPlane => owner(stage, key, old, RuleId::of("delete/control-plane")),
+        Role::Class => {
             let users = crate::judge::topology::users_of_deleted(stage, key);
             if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
         }
-        ("cluster.x-k8s.io", "MachineHealthCheck") => plain(
+        Role::HealthCheck => plain(
             Effect::None,
-            "delete/health-check",
+            RuleId::of("delete/health-check"),
             "unhealthy Machines are no longer replaced; no Machine is touched",
         ),
-        ("infrastructure.cluster.x-k8s.io", kind) if kind.ends_with("Cluster") => plain(
+        Role::InfraCluster => plain(
             Effect::Delete,
-            "delete/infrastructure",
+            RuleId::of("delete/infrastructure"),
             "the networks and load balancers of the cluster are torn down while its Machines need them",
         ),
         _ => referred_to(stage, key),
@@ -87,31 +88,31 @@ fn class_in_use(key: &Key, users: &[String]) -> Deletion {
     );
     let message = because.clone();
     let finding = Finding { id: "removed-in-use".to_owned(), object: key.clone(), message };
-    Deletion { findings: vec![finding], ..plain(Effect::Rejected, "delete/class-in-use", &because) }
+    Deletion { findings: vec![finding], ..plain(Effect::Rejected, RuleId::of("delete/class-in-use"), &because) }
 }
 
 /// An answer without Machines.
-fn plain(effect: Effect, rule: &'static str, because: &str) -> Deletion {
+fn plain(effect: Effect, rule: RuleId, because: &str) -> Deletion {
     Deletion { effect, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
 }
 
 /// An owner goes, with its Machines.
-fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Deletion {
-    if rule == "delete/control-plane" && !replicas::makes_machines(key, old) {
+fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
+    if rule == RuleId::of("delete/control-plane") && !replicas::makes_machines(key, old) {
         let because =
             format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
         return plain(Effect::Delete, rule, &because);
     }
     let rollout = destroyed(stage, key, old);
     let count = rollout.machines.unwrap_or(0);
-    let theirs = match (key.kind.as_str(), count) {
-        ("Machine", _) => "the host or server behind it is given back with it".to_owned(),
+    let theirs = match (kind(key).role, count) {
+        (Role::Machine, _) => "the host or server behind it is given back with it".to_owned(),
         (_, 0) => "it has no Machines".to_owned(),
         (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
         (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
     };
     let because = format!("{key} is removed, and {theirs}");
-    let effect = if key.kind == "MachineSet" && count == 0 { Effect::None } else { Effect::Delete };
+    let effect = if kind(key).role == Role::Set && count == 0 { Effect::None } else { Effect::Delete };
     Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
 }
 
@@ -119,7 +120,7 @@ fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: &'static str) -> Delet
 fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
     let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
     let names = machine_names(stage, key, &cluster);
-    let told = if key.kind == "Machine" { 1 } else { replicas::wanted(old, None) };
+    let told = if kind(key).role == Role::Machine { 1 } else { fields::wanted(old, None) };
     let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
     Rollout {
         owner: key.clone(),
@@ -140,19 +141,20 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
 
 /// Names of the Machines of an owner, where they were read.
 pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
-    match key.kind.as_str() {
-        "Machine" => vec![key.name.clone()],
-        "MachineDeployment" => crate::providers::core::machine_deployment::sets(stage.scene, key, &stage.versions)
-            .into_iter()
-            .flat_map(|set| set.machines)
-            .collect(),
-        "MachineSet" => {
-            let own = stage.scene.view.owned_by("MachineSet", &key.name);
-            own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
-                .map(|object| object.key.name.clone())
-                .collect()
+    let live = stage.scene.view;
+    let kind_of = kind(key);
+    if let Some(names) = kind_of.mirror.and_then(|mirror| mirror.machine_names(live, key, &stage.versions)) {
+        return names;
+    }
+    match kind_of.role {
+        Role::Machine => vec![key.name.clone()],
+        Role::Set => {
+            let is_own = |object: &&Object| {
+                kind(&object.key).role == Role::Machine && fields::is_in(object, key.namespace.as_deref())
+            };
+            live.owned_by(&key.kind, &key.name).filter(is_own).map(|object| object.key.name.clone()).collect()
         }
-        _ => machines::of_control_plane(stage.scene, key, cluster, &stage.versions)
+        _ => machines::of_control_plane(live, key, cluster, &stage.versions)
             .into_iter()
             .map(|member| member.name)
             .collect(),
@@ -171,7 +173,7 @@ fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
         rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
     }
     let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
-    Deletion { effect: Effect::Delete, rule: "delete/cluster", because, rollouts, findings: Vec::new() }
+    Deletion { effect: Effect::Delete, rule: RuleId::of("delete/cluster"), because, rollouts, findings: Vec::new() }
 }
 
 /// Something that others may refer to goes.
@@ -179,14 +181,14 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
     let referrers = stage.referrers(key);
     if let Some(first) = referrers.first() {
         let from = &first.from;
-        let because = match from.kind.as_str() {
-            "MachineDeployment" | "MachineSet" | "MachinePool" => format!(
+        let because = match kind(from).role {
+            role if role.is_workers() => format!(
                 "{from} still refers to it: Machines that run are untouched, but no new one can be made, also not in place of a broken one"
             ),
-            kind if kind.ends_with("ControlPlane") => format!(
+            Role::ControlPlane => format!(
                 "{from} still refers to it: its controller stops with an error, and nothing of the control plane is reconciled until it is back"
             ),
-            "ClusterClass" => format!("{from} still refers to it: its clusters can no longer be reconciled"),
+            Role::Class => format!("{from} still refers to it: its clusters can no longer be reconciled"),
             _ => format!("{from} still refers to it"),
         };
         let finding = Finding {
@@ -194,21 +196,21 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
             object: key.clone(),
             message: format!("{key} is removed, although {because}"),
         };
-        let mut out = plain(Effect::Unknown, "delete/in-use", &because);
+        let mut out = plain(Effect::Unknown, RuleId::of("delete/in-use"), &because);
         out.findings.push(finding);
         return out;
     }
     let known = stage.rules.about(key).any(|pack| pack.pack != "others");
-    if known || !key.is_capi() || key.kind.ends_with("Template") {
+    if known || !key.is_capi() || kind(key).role == Role::Template {
         return plain(
             Effect::None,
-            "delete/unused",
+            RuleId::of("delete/unused"),
             "nothing refers to it after the write, so no Machine depends on it",
         );
     }
     plain(
         Effect::Unknown,
-        "unknown/kind",
+        RuleId::of("unknown/kind"),
         "nothing is known about this kind, so its deletion may do anything to Machines",
     )
 }

@@ -4,8 +4,8 @@
 
 use crate::compare::{Action, Pair};
 use crate::host::HostKind;
-use crate::model::effect::Effect;
-use crate::report::Finding;
+use crate::model::Effect;
+use crate::model::Finding;
 use crate::world::World;
 
 /// How many objects are named.

@@ -1,13 +1,13 @@
 //! The effects of pairs on the cluster after the write: which Machines are replaced, deleted or made, and why.
 
-pub mod admission;
+mod admission;
 mod classify;
 mod dangling;
 mod deletions;
 mod half_applied;
 mod owner;
 mod plain_owner;
-pub mod replicas;
+mod replicas;
 mod scene;
 mod selector;
 mod stage;
@@ -19,7 +19,5 @@ mod waiting;
 mod weigh;
 
 pub use classify::classify;
-pub use owner::{Assessment, Mirror, Unit};
-pub use replicas::wanted as replicas_wanted;
-pub use scene::{Classified, Scene};
-pub use waiting::hold::{Act, Hold, Why};
+pub use owner::Assessment;
+pub use scene::Scene;

@@ -4,20 +4,23 @@
 use serde_json::Value;
 
 use crate::compare::Change;
-use crate::impact::{self, Rollout};
+use crate::impact;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::kinds::machines;
-use crate::kinds::machines::number;
-use crate::model::effect::Effect;
+use crate::kinds::Role;
+use crate::kinds::fields;
+use crate::kinds::fields::number;
+use crate::model::Effect;
+use crate::model::Rollout;
 use crate::object::Key;
+use crate::providers::kind;
 
 /// Whether a key is that of an owner of Machines, where no mirror knows it.
 #[must_use]
 pub(crate) fn is_one(key: &Key) -> bool {
-    matches!(key.kind.as_str(), "MachinePool" | "MachineSet")
-        || (key.group == "controlplane.cluster.x-k8s.io" && !key.kind.ends_with("Template"))
+    let kind = kind(key);
+    kind.role.owns_machines() && kind.mirror.is_none()
 }
 
 /// The entry of a changed owner; `None` where no Machine of it is replaced or deleted.
@@ -40,16 +43,16 @@ pub(crate) fn rollout(
         .world
         .live
         .owned_by(&key.kind, &key.name)
-        .filter(|object| object.key.kind == "Machine" && machines::is_in(object, key.namespace.as_deref()))
+        .filter(|object| kind(&object.key).role == Role::Machine && fields::is_in(object, key.namespace.as_deref()))
         .map(|object| object.key.name.clone())
         .collect();
-    let (before, wanted) = (replicas::wanted(old, None), replicas::wanted(new, Some(old)));
+    let (before, now) = (fields::wanted(old, None), fields::wanted(new, Some(old)));
     let runs = number(old, "/status/replicas").unwrap_or(before);
     let base = Rollout {
         owner: key.clone(),
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
-        replicas: Some(wanted),
+        replicas: Some(now),
         machines: Some(runs),
         machine_names: names,
         max_surge: None,
@@ -66,10 +69,10 @@ pub(crate) fn rollout(
         return Some(lost);
     }
     if !base.causes.is_empty() {
-        let who = if key.kind == "MachinePool" { "the infrastructure provider" } else { "its controller" };
+        let who = if kind(key).role == Role::Pool { "the infrastructure provider" } else { "its controller" };
         let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
         let steps = vec![format!("{who} replaces {what} in its own order")];
         return Some(Rollout { steps, ..base });
     }
-    (wanted < before && !worst(Effect::Scale).is_empty()).then(|| impact::fewer(base, before, wanted))
+    (now < before && !worst(Effect::Scale).is_empty()).then(|| impact::fewer(base, before, now))
 }

@@ -6,16 +6,19 @@
 
 use serde_json::{Value, json};
 
-use crate::impact::Rollout;
-use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
+use crate::kinds::contract::{CLUSTER_NAME, MACHINE_SET};
+use crate::kinds::fields;
+use crate::kinds::fields::{is_paused, text, wanted};
 use crate::kinds::labels;
-use crate::kinds::machines;
-use crate::kinds::machines::text;
-use crate::model::effect::Effect;
+use crate::kinds::{Role, SelectorRules};
+use crate::model::Effect;
+use crate::model::Rollout;
 use crate::object::Key;
+use crate::providers::core::changes::SELECTOR_TO_ALL_SETS;
 use crate::providers::core::machine_deployment;
+use crate::providers::kind;
 
 /// Machines that their owner finds no longer.
 struct Lost {
@@ -38,14 +41,14 @@ enum Fate {
 /// The answer about `spec.selector` of a MachineDeployment or a MachineSet; `None` for other kinds.
 #[must_use]
 pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
-    let family = family(key)?;
-    let known = |effect, id: &str| Answer::known(stage.rules, effect, &format!("{family}/{id}"));
+    let rules = rules(key)?;
+    let known = |effect, rule| Answer::known(stage.rules, effect, rule);
     Some(match fate(stage, key, old, new)? {
-        Fate::Kept => known(Effect::None, "selector-kept"),
-        Fate::Unreadable => known(Effect::Unknown, "selector-unreadable"),
-        Fate::Lost(lost) if waits(stage, key, new) => known(Effect::Latent, "selector")
+        Fate::Kept => known(Effect::None, rules.kept),
+        Fate::Unreadable => known(Effect::Unknown, rules.unreadable),
+        Fate::Lost(lost) if waits(stage, key, new) => known(Effect::Latent, rules.lost)
             .saying(format!("{}; it is paused, so this happens when it is no longer paused", lost.because(key, new))),
-        Fate::Lost(lost) => known(Effect::Rollout, "selector").saying(lost.because(key, new)),
+        Fate::Lost(lost) => known(Effect::Rollout, rules.lost).saying(lost.because(key, new)),
     })
 }
 
@@ -56,16 +59,16 @@ pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) ->
         return None;
     }
     let Some(Fate::Lost(lost)) = fate(stage, key, old, new) else { return None };
-    let wanted = replicas::wanted(new, Some(old));
-    if wanted == 0 {
+    let count_wanted = wanted(new, Some(old));
+    if count_wanted == 0 {
         return None;
     }
-    let (count, made) = (words(lost.count), words(lost.count.min(wanted)));
+    let (count, made) = (words(lost.count), words(lost.count.min(count_wanted)));
     Some(Rollout {
         owner: key.clone(),
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
-        replicas: Some(wanted),
+        replicas: Some(count_wanted),
         machines: Some(lost.count),
         machine_names: lost.names,
         max_surge: Some(lost.count),
@@ -82,7 +85,7 @@ impl Lost {
     /// One sentence.
     fn because(&self, key: &Key, new: &Value) -> String {
         let who = if self.names.is_empty() { "its Machines".to_owned() } else { self.names.join(", ") };
-        let made = words(self.count.min(replicas::wanted(new, None)));
+        let made = words(self.count.min(wanted(new, None)));
         format!(
             "it selects {who} no longer: {key} makes {made} beside them, and the old ones run on, counted by nobody"
         )
@@ -94,29 +97,25 @@ fn words(count: u64) -> String {
     if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") }
 }
 
-/// First word of the ids of a kind whose selector finds Machines.
-fn family(key: &Key) -> Option<&'static str> {
-    match (key.group.as_str(), key.kind.as_str()) {
-        ("cluster.x-k8s.io", "MachineDeployment") => Some("md"),
-        ("cluster.x-k8s.io", "MachineSet") => Some("ms"),
-        _ => None,
-    }
+/// The ids of a kind whose selector finds Machines.
+fn rules(key: &Key) -> Option<&'static SelectorRules> {
+    kind(key).owner?.selector.as_ref()
 }
 
 /// Whether the controllers do nothing for it. That a MachineDeployment itself is paused keeps no selector back.
 fn waits(stage: &Stage<'_>, key: &Key, new: &Value) -> bool {
     let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
-    Stage::is_paused(new, cluster.as_ref())
+    is_paused(new, cluster.as_ref())
 }
 
 /// What the selector of an owner does to its Machines.
 fn fate(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Fate> {
-    family(key)?;
+    rules(key)?;
     let selector = new.pointer("/spec/selector")?;
     if !is_map(selector) {
         return Some(Fate::Unreadable);
     }
-    let is_lost = |machine: &Value| labels::selects(selector, |key| machines::label(machine, key)) != Some(true);
+    let is_lost = |machine: &Value| labels::selects(selector, |key| fields::label(machine, key)) != Some(true);
     let lost = match machines(stage, key, new) {
         Some(real) => {
             let names: Vec<String> =
@@ -126,7 +125,7 @@ fn fate(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Fate> 
         None if replaced_anyway(stage, key, old, new) || !is_lost(&derived(key, old)) => {
             Lost { names: Vec::new(), count: 0 }
         }
-        None => Lost { names: Vec::new(), count: replicas::wanted(old, None) },
+        None => Lost { names: Vec::new(), count: wanted(old, None) },
     };
     Some(if lost.count == 0 { Fate::Kept } else { Fate::Lost(lost) })
 }
@@ -142,7 +141,7 @@ fn is_map(selector: &Value) -> bool {
 
 /// Whether Machines of the old spec are replaced by the template, by a version that leaves old MachineSets their selector.
 fn replaced_anyway(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> bool {
-    if key.kind != "MachineDeployment" || stage.versions.capi(12) {
+    if kind(key).role != Role::Deployment || stage.versions.has(&SELECTOR_TO_ALL_SETS) {
         return false;
     }
     let sets = machine_deployment::derived(old, stage.scene.world.now);
@@ -153,18 +152,18 @@ fn replaced_anyway(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> bo
 fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Value)>> {
     let mut is_any = false;
     let mut owners: Vec<String> = vec![key.name.clone()];
-    if key.kind == "MachineDeployment" {
-        let sets = machine_deployment::sets(stage.scene, key, &stage.versions);
+    if kind(key).role == Role::Deployment {
+        let sets = machine_deployment::sets(stage.scene.view, key, &stage.versions);
         let old = machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now);
         is_any = sets.iter().any(|set| !set.machines.is_empty());
-        let is_handed = |causes: &Vec<_>| stage.versions.capi(12) || causes.is_empty();
+        let is_handed = |causes: &Vec<_>| stage.versions.has(&SELECTOR_TO_ALL_SETS) || causes.is_empty();
         owners = sets.into_iter().zip(old).filter(|(_, causes)| is_handed(causes)).map(|(set, _)| set.name).collect();
     }
     let real: Vec<(String, Value)> = owners
         .iter()
-        .flat_map(|owner| stage.scene.view.owned_by("MachineSet", owner))
-        .filter(|object| object.key.group == "cluster.x-k8s.io" && object.key.kind == "Machine")
-        .filter(|object| machines::is_in(object, key.namespace.as_deref()))
+        .flat_map(|owner| stage.scene.view.owned_by(MACHINE_SET, owner))
+        .filter(|object| kind(&object.key).role == Role::Machine)
+        .filter(|object| fields::is_in(object, key.namespace.as_deref()))
         .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
         .filter(|(_, machine)| machine.pointer("/metadata/deletionTimestamp").is_none())
         .collect();
@@ -175,9 +174,9 @@ fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Va
 fn derived(key: &Key, old: &Value) -> Value {
     let mut labels = old.pointer("/spec/template/metadata/labels").cloned().unwrap_or_else(|| json!({}));
     if let Some(map) = labels.as_object_mut() {
-        let own = if key.kind == "MachineDeployment" { "deployment-name" } else { "set-name" };
+        let own = if kind(key).role == Role::Deployment { "deployment-name" } else { "set-name" };
         map.insert(format!("cluster.x-k8s.io/{own}"), json!(key.name));
-        map.insert("cluster.x-k8s.io/cluster-name".to_owned(), json!(text(old, "/spec/clusterName")));
+        map.insert(CLUSTER_NAME.to_owned(), json!(text(old, "/spec/clusterName")));
     }
     json!({"metadata": {"labels": labels}})
 }

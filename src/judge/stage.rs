@@ -11,14 +11,17 @@ use crate::compare::{Action, Pair};
 use crate::host::HostKind;
 use crate::judge::Scene;
 use crate::judge::verdict::Answer;
-use crate::kinds::gates;
+use crate::kinds::Versions;
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::gates::State;
-use crate::kinds::hub;
-use crate::kinds::machines::{annotation, label, text};
-use crate::object::{Key, Object, can_refer, class_name, cluster_name, control_plane, owns_machines, references_in};
+use crate::kinds::{Role, contract, references, superset};
+use crate::object::{Key, Object, Presence};
 use crate::parallel;
-use crate::rules::{Gates, Rules, Versions};
-use crate::world::{Links, Objects, Presence, View, WriteMethod};
+use crate::providers::gates::{is_usually_on, may_need, needs};
+use crate::providers::{kind, machines};
+use crate::rules::{Gates, Rules};
+use crate::world::WriteMethod;
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -90,7 +93,7 @@ impl<'a> Stage<'a> {
         if let Some(told) = self.told_gate(name) {
             return if told { State::On } else { State::Off };
         }
-        if gates::is_usually_on(name, &self.versions) { State::On } else { State::Open }
+        if is_usually_on(name, &self.versions) { State::On } else { State::Open }
     }
 
     /// Whether a feature gate is on, as it was told or read, or as an object shows that is there and would be refused without.
@@ -113,7 +116,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn look_for_gates(&self) {
         let needs = |pair: &Pair| {
             let new = pair.predicted.as_ref();
-            new.map(|new| gates::needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
+            new.map(|new| needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
         };
         let wanted: BTreeSet<&str> =
             parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
@@ -133,10 +136,10 @@ impl<'a> Stage<'a> {
     /// are many, and they have nothing that their owner has not.
     fn is_used(&self, gate: &str) -> bool {
         let live = self.scene.view.objects();
-        let candidates: Vec<&Object> = live.filter(|object| gates::may_need(gate, object)).collect();
+        let candidates: Vec<&Object> = live.filter(|object| may_need(gate, object)).collect();
         // What needs a gate stands at the same place in every version that has it.
         parallel::any(&candidates, |object| {
-            let needs = |value: &Value| gates::needs(&object.key, value, true, &self.versions);
+            let needs = |value: &Value| needs(&object.key, value, true, &self.versions);
             object.value().is_ok_and(|value| needs(&value).iter().any(|need| need.gate == gate))
         })
     }
@@ -191,10 +194,10 @@ impl<'a> Stage<'a> {
             return pair
                 .predicted
                 .as_ref()
-                .map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
         }
         let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
-        crate::kinds::machines::read(object, &self.versions)
+        machines::read(object, &self.versions)
     }
 
     /// The object before the write, in the superset form.
@@ -202,9 +205,12 @@ impl<'a> Stage<'a> {
     pub(crate) fn before(&self, key: &Key) -> Option<Value> {
         let key = &*self.there(key);
         if let Some(pair) = self.pair(key) {
-            return pair.live.as_ref().map(|value| hub::value(&key.kind, &pair.api_version, value, &self.versions));
+            return pair
+                .live
+                .as_ref()
+                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
         }
-        crate::kinds::machines::read(self.scene.view.get(key).object()?, &self.versions)
+        machines::read(self.scene.view.get(key).object()?, &self.versions)
     }
 
     /// The object after the write, as it is written.
@@ -248,11 +254,11 @@ impl<'a> Stage<'a> {
         let mut groups = Groups::new();
         for owner in self.owners_of(cluster) {
             let own = match owner.kind.as_str() {
-                "MachineDeployment" => "topology.cluster.x-k8s.io/deployment-name",
-                "MachinePool" => "topology.cluster.x-k8s.io/pool-name",
+                MACHINE_DEPLOYMENT => "topology.cluster.x-k8s.io/deployment-name",
+                MACHINE_POOL => "topology.cluster.x-k8s.io/pool-name",
                 _ => continue,
             };
-            let Some(value) = self.before(&owner) else { continue };
+            let Some(value) = self.before(owner) else { continue };
             if let Some(name) = label(&value, own) {
                 groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
             }
@@ -262,31 +268,23 @@ impl<'a> Stage<'a> {
         groups
     }
 
-    /// The key of the Cluster that an owner belongs to, and its name.
+    /// The key of the Cluster that an owner belongs to.
     #[must_use]
     pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
-        let name = cluster_name(owner);
-        let key_of = |name: &str| Key {
-            group: "cluster.x-k8s.io".to_owned(),
-            kind: "Cluster".to_owned(),
-            namespace: key.namespace.clone(),
-            name: name.to_owned(),
-        };
-        if let Some(name) = name {
-            return Some(key_of(name));
+        if let Some(name) = cluster_name(owner) {
+            return Some(contract::cluster(key.namespace.as_deref(), name));
         }
         // A chart's control plane names no cluster: the Cluster names it.
         let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
-        let touched = clusters.get(&(key.kind.clone(), key.name.clone())).cloned().unwrap_or_default();
-        let naming = self.with_untouched(touched, |links| links.clusters_naming(&key.kind, &key.name));
-        naming.into_iter().find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref()))
+        let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
+        naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
     }
 
     /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
-    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<Key> {
+    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
-            for key in self.keys(owns_machines) {
+            for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
                 let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
                 if let Some(cluster) = self.cluster_of(&key, &value) {
                     owners.entry(cluster.name).or_default().push(key);
@@ -294,27 +292,8 @@ impl<'a> Stage<'a> {
             }
             owners
         });
-        let mut touched = owners.get(&cluster.name).cloned().unwrap_or_default();
-        touched.extend(self.untouched_control_plane(cluster));
-        let mut named = self.with_untouched(touched, |links| links.owners_of(&cluster.name));
-        named.retain(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref()));
-        named
-    }
-
-    /// The control plane that a Cluster names and that names no cluster, where the account of a view has neither.
-    fn untouched_control_plane(&self, cluster: &Key) -> Option<Key> {
-        self.scene.view.links()?;
-        let value = self.after(cluster).or_else(|| self.before(cluster))?;
-        let (kind, name) = control_plane(&value)?;
-        let mut live = self.scene.view.named(name).filter(|object| {
-            object.key.kind == kind && owns_machines(&object.key) && !self.places.contains_key(&object.key)
-        });
-        let is_ours = |object: &&Object| {
-            let value = object.value().ok();
-            let value = value.filter(|value| cluster_name(value).is_none());
-            value.is_some_and(|value| self.cluster_of(&object.key, &value).is_some_and(|own| own.name == cluster.name))
-        };
-        live.find(is_ours).map(|object| object.key.clone())
+        let named = owners.get(&cluster.name).into_iter().flatten();
+        named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
     }
 
     /// The answer about an object under a word, made once.
@@ -338,18 +317,15 @@ impl<'a> Stage<'a> {
     pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
         let members = self.members.get_or_init(|| {
             let mut members: HashMap<String, Vec<Key>> = HashMap::new();
-            for cluster in self.keys(|key| key.kind == "Cluster") {
+            for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
                 let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
-                if let Some(class) = class_name(&value) {
+                if let Some(class) = text(&value, "/spec/topology/classRef/name") {
                     members.entry(class.to_owned()).or_default().push(cluster);
                 }
             }
             members
         });
-        let touched = members.get(&class.name).cloned().unwrap_or_default();
-        let mut members = self.with_untouched(touched, |links| links.members_of(&class.name));
-        members.retain(|key| self.may_have_class(key, class));
-        members
+        members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
     }
 
     /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.
@@ -363,67 +339,43 @@ impl<'a> Stage<'a> {
     /// Every Cluster under the kind and name of its control plane.
     fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
         let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
-        for cluster in self.keys(|key| key.kind == "Cluster") {
+        for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
             let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
-            if let Some((kind, name)) = control_plane(&value) {
-                clusters.entry((kind.to_owned(), name.to_owned())).or_default().push(cluster);
+            let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
+            if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
+                clusters.entry((kind, name)).or_default().push(cluster);
             }
         }
         clusters
     }
 
-    /// The keys of all objects that are wanted, before and after the write. Where the view keeps account of what its objects say
-    /// of each other, only those of them that differ are wanted here.
+    /// The keys of all objects that are wanted, before and after the write.
     fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
         keys.extend(self.scene.rendered.objects().iter().map(|object| &object.key));
-        if self.scene.view.links().is_none() {
-            keys.extend(self.scene.view.objects().map(|object| &object.key));
-        }
+        keys.extend(self.scene.view.objects().map(|object| &object.key));
         keys.retain(|key| wanted(key));
         keys.sort();
         keys.dedup();
         keys.into_iter().cloned().collect()
     }
 
-    /// What is known of the objects that the write touches, and of the others where the view keeps account of them; in the
-    /// order of their keys.
-    fn with_untouched(&self, touched: Vec<Key>, others: impl FnOnce(&'a dyn Links) -> Objects<'a>) -> Vec<Key> {
-        let view: &'a dyn View = self.scene.view;
-        let Some(links) = view.links() else { return touched };
-        let others = others(links).map(|object| &object.key).filter(|key| !self.places.contains_key(*key)).cloned();
-        let mut keys: Vec<Key> = others.chain(touched).collect();
-        keys.sort();
-        keys.dedup();
-        keys
-    }
-
-    /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
-    #[must_use]
-    pub(crate) fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
-        annotation(owner, "cluster.x-k8s.io/paused").is_some()
-            || cluster.is_some_and(|cluster| cluster.pointer("/spec/paused") == Some(&Value::Bool(true)))
-    }
-
     /// Who refers to an object after the write.
-    pub(crate) fn referrers(&self, key: &Key) -> Vec<Reference> {
+    pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
         let all = self.references.get_or_init(|| self.collect());
-        let touched = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
-        let touched = touched.map(|reference| reference.from.clone()).collect();
-        let mut from = self.with_untouched(touched, |links| links.referrers(&key.kind, &key.name));
-        from.retain(|from| may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()));
-        from.into_iter().map(|from| Reference { from }).collect()
+        let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
+        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
     }
 
     /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
     fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
         let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
         let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
-        let keys = self.keys(|key| can_refer(key) && !gone.contains(key));
+        let keys = self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key));
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
         for key in keys {
             if let Some(value) = self.written_after(&key) {
-                references_in(&value, &mut |kind, name| {
+                references::named(&value, &mut |kind, name| {
                     out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
                 });
             }

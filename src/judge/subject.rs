@@ -4,20 +4,24 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::compare::{Basis, Change, Pair};
-use crate::judge::admission::Refusal;
-use crate::judge::owner::{Assessment, Mirror};
+use crate::compare::{Change, Pair};
+use crate::judge::owner::Assessment;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::judge::waiting::hold::{self, Act, Hold};
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::judge::{admission, topology};
+use crate::kinds::contract::{CLUSTER_CLASS, REPLICAS_MANAGED_BY};
+use crate::kinds::fields::{annotation, text, wanted};
 use crate::kinds::gates::Open;
-use crate::kinds::{diff, hub};
-use crate::model::effect::Effect;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::{Role, diff, superset};
+use crate::model::Effect;
+use crate::model::RuleId;
+use crate::model::{Act, Hold, hold_of};
 use crate::object::{Key, Path, Segment};
+use crate::providers::kind;
 use crate::rules::Asked;
 
 /// What is known about one updated object.
@@ -96,12 +100,12 @@ impl Subject<'_> {
                 }
             }
         }
-        worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, "schema/same-value"))
+        worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, RuleId::of("schema/same-value")))
     }
 
     /// The place in the superset form.
     fn moved(&self, path: &Path) -> Path {
-        hub::path(&self.key.kind, self.api_version, path, &self.stage.versions)
+        superset::path(kind(self.key), self.api_version, path, &self.stage.versions)
     }
 
     /// The places below a change that really differ, moved to the superset form.
@@ -137,11 +141,11 @@ impl Subject<'_> {
         }
         let rules = self.stage.rules;
         Some(if self.stage.is_strict() {
-            Answer::known(rules, Effect::Rejected, "schema/unknown-field-refused")
+            Answer::known(rules, Effect::Rejected, RuleId::of("schema/unknown-field-refused"))
         } else {
             Answer {
                 finding: Some("silent-no-op".to_owned()),
-                ..Answer::known(rules, Effect::None, "schema/unknown-field")
+                ..Answer::known(rules, Effect::None, RuleId::of("schema/unknown-field"))
             }
         })
     }
@@ -153,15 +157,15 @@ impl Subject<'_> {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
         }
         if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
-            return Answer::known(rules, Effect::Unknown, "gate/open").saying(open.because());
+            return Answer::known(rules, Effect::Unknown, RuleId::of("gate/open")).saying(open.because());
         }
-        if (self.same && admission::fixed_template::covers(self.key, path)) || self.has_same_value(path) {
-            return Answer::known(rules, Effect::None, "schema/same-value");
+        if (self.same && kind(self.key).fixed.is_some_and(|fixed| fixed.covers(path))) || self.has_same_value(path) {
+            return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
         if let Some(answer) = self.by_replicas(path) {
             return answer;
         }
-        if starts(path, &["spec", "selector"])
+        if path.starts_with(&["spec", "selector"])
             && let Some(answer) = crate::judge::selector::answer(self.stage, self.key, self.old, self.new)
         {
             return answer;
@@ -171,9 +175,9 @@ impl Subject<'_> {
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
         // nobody can say whether its webhook tells an empty field from an absent one.
-        let may_differ = self.as_go || self.key.kind.ends_with("Template") || !rules.knows(self.key);
+        let may_differ = self.as_go || kind(self.key).role == Role::Template || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
-            return Answer::known(rules, Effect::None, "schema/same-value");
+            return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
         if let Some(answer) = self.by_topology(path) {
             return answer;
@@ -203,11 +207,11 @@ impl Subject<'_> {
 
     /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
     fn by_topology(&self, path: &Path) -> Option<Answer> {
-        let in_spec = starts(path, &["spec"]);
-        match self.key.kind.as_str() {
-            "Cluster" => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
-            "ClusterClass" if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
-            kind if in_spec && kind.ends_with("Template") && self.used_by.iter().any(|kind| kind == "ClusterClass") => {
+        let in_spec = path.starts_with(&["spec"]);
+        match kind(self.key).role {
+            Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
+            Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            Role::Template if in_spec && self.used_by.iter().any(|name| name == CLUSTER_CLASS) => {
                 let fixed = self.stage.rules.find(&self.asked(path, None, None));
                 if fixed.is_some_and(|hit| hit.effect == Effect::Rejected) {
                     return None;
@@ -235,27 +239,16 @@ impl Subject<'_> {
 
     /// The answer about the number of Machines.
     fn by_replicas(&self, path: &Path) -> Option<Answer> {
-        let family = match self.key.kind.as_str() {
-            "MachineDeployment" => "md",
-            "KubeadmControlPlane" => "kcp",
-            "RKE2ControlPlane" => "rke2cp",
-            "MachineSet" => "ms",
-            "MachinePool" => "mp",
-            _ => return None,
-        };
-        if !is(path, &["spec", "replicas"]) || self.counts_elsewhere() {
+        let owner = kind(self.key).owner?;
+        if !path.is(&["spec", "replicas"]) || self.counts_elsewhere() {
             return None;
         }
-        let answer = replicas::answer(self.stage.rules, family, self.old, self.new);
+        let answer = replicas::answer(self.stage.rules, owner.replicas, self.old, self.new);
         if answer.effect == Effect::None {
             return Some(answer);
         }
-        let act = if replicas::wanted(self.new, Some(self.old)) < replicas::wanted(self.old, None) {
-            Act::Fewer
-        } else {
-            Act::Make
-        };
-        let Some(hold) = self.hold(act) else { return Some(answer) };
+        let falls = wanted(self.new, Some(self.old)) < wanted(self.old, None);
+        let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
         Some(Answer { effect: Effect::Latent, because, ..answer })
     }
@@ -267,45 +260,34 @@ impl Subject<'_> {
         }
         let cluster = self.stage.cluster_of(self.key, self.new);
         let holds = pause::of_object(Side::after(self.stage), self.key, self.new, cluster.as_ref());
-        hold::of(&holds, act).cloned()
+        hold_of(&holds, act).cloned()
     }
 
     /// Whether something outside of Cluster API manages the number of Machines of a pool.
     fn counts_elsewhere(&self) -> bool {
-        self.key.kind == "MachinePool"
-            && crate::kinds::machines::annotation(self.new, "cluster.x-k8s.io/replicas-managed-by").is_some()
+        kind(self.key).role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
     }
 
     /// The answer of the mirror, where the leaf has to do with it.
     fn by_mirror(&self, assessment: &Assessment, path: &Path) -> Option<Answer> {
         let rules = self.stage.rules;
-        let family = assessment.mirror.family();
+        let mirror = assessment.mirror;
         if let Some(template) = assessment.missing.as_ref().filter(|_| is_reference(path)) {
-            return Some(Answer::known(rules, Effect::Unknown, "kcp/template-missing").saying(format!(
+            return Some(Answer::known(rules, Effect::Unknown, RuleId::of("kcp/template-missing")).saying(format!(
                 "{template} is not there: the controller stops with an error and reconciles nothing until it is, and then every Machine is replaced"
             )));
         }
-        if assessment.mirror == Mirror::Kubeadm
-            && assessment.basis == Basis::Specs
-            && is(path, &["spec", "rollout", "before", "certificatesExpiryDays"])
-            && path.get(&assessment.new).is_some()
-        {
-            return Some(Answer::known(rules, Effect::Unknown, "kcp/rollout-before-unread"));
+        if let Some(doubt) = mirror.doubt(path, assessment.basis, &assessment.new) {
+            return Some(Answer::known(rules, doubt.effect, doubt.rule));
         }
-        if assessment.mirror == Mirror::Rke2
-            && is(path, &["spec", "version"])
-            && path.get(&assessment.new).is_none_or(|version| version == "")
-        {
-            return Some(Answer::known(rules, Effect::Unknown, "rke2cp/version-missing"));
-        }
-        if assessment.mirror == Mirror::Rke2 && is(path, &["spec", "nodeDrainTimeout"]) && same_drain(assessment) {
-            return Some(Answer::known(rules, Effect::None, "schema/same-value"));
+        if mirror.is_overruled(path, &assessment.old, &assessment.new) {
+            return Some(Answer::known(rules, Effect::None, RuleId::of("schema/same-value")));
         }
         if let Some(cause) = assessment.causes().find(|cause| diff::touch(&cause.path, path)) {
             let answer = Answer::known(rules, Effect::Rollout, cause.rule);
             return Some(self.unless_waiting(assessment, answer));
         }
-        if starts(path, &["spec", "rollout", "after"])
+        if path.starts_with(&["spec", "rollout", "after"])
             && let Some(answer) = self.by_clock(assessment)
         {
             return Some(answer);
@@ -313,12 +295,11 @@ impl Subject<'_> {
         let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
         let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
         later.then(|| {
-            let id = if family == "md" { "md/on-delete" } else { &format!("{family}/later-config") };
-            let answer = Answer::known(rules, Effect::Latent, id);
-            if family == "md" {
-                answer.saying("no Machine that exists is out of date by this; the next new Machine is made with it")
-            } else {
-                answer
+            let words = mirror.rules();
+            let answer = Answer::known(rules, Effect::Latent, words.later);
+            match words.later_says {
+                Some(because) => answer.saying(because),
+                None => answer,
             }
         })
     }
@@ -326,9 +307,9 @@ impl Subject<'_> {
     /// The answer about a time to roll after that makes no Machine out of date: called off, or over and every Machine is
     /// younger; `None` for one that is still to come.
     fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
-        let id = format!("{}/rollout-after", assessment.mirror.family());
-        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, &id).saying(because));
-        match crate::kinds::machines::text(&assessment.new, "/spec/rollout/after") {
+        let rule = assessment.mirror.rules().after?;
+        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, rule).saying(because));
+        match text(&assessment.new, "/spec/rollout/after") {
             None => known("without a time nothing is replaced because of its age"),
             Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
                 known("the time is over, and everything is younger than it, so nothing is replaced")
@@ -374,24 +355,8 @@ impl Subject<'_> {
             [Segment::Key(spec), Segment::Key(key), ..] if spec == "spec" => key.as_str(),
             _ => return None,
         };
-        let of_config = match assessment.mirror {
-            Mirror::Kubeadm => below == "kubeadmConfigSpec",
-            Mirror::Rke2 => {
-                matches!(
-                    below,
-                    "agentConfig"
-                        | "files"
-                        | "preRKE2Commands"
-                        | "postRKE2Commands"
-                        | "privateRegistriesConfig"
-                        | "gzipUserData"
-                        | "serverConfig"
-                )
-            }
-            Mirror::Workers => false,
-        };
-        let id = format!("{}/equal-config", assessment.mirror.family());
-        of_config.then(|| Answer::known(self.stage.rules, Effect::None, &id))
+        let equal = assessment.mirror.rules().equal.filter(|_| assessment.mirror.is_config(below))?;
+        Some(Answer::known(self.stage.rules, Effect::None, equal))
     }
 }
 
@@ -415,33 +380,16 @@ fn is_empty(value: Option<&Value>) -> bool {
     }
 }
 
-/// Whether a path is exactly these keys.
-fn is(path: &Path, keys: &[&str]) -> bool {
-    path.segments().len() == keys.len()
-        && path.segments().iter().zip(keys).all(|(segment, key)| matches!(segment, Segment::Key(have) if have == key))
-}
-
-/// Whether a path lies at or below these keys.
-fn starts(path: &Path, keys: &[&str]) -> bool {
-    keys.iter().fold(Path::root(), |path, key| path.key(*key)).covers(path)
-}
-
-/// Whether the drain timeout of Machines stays, whatever its old place says.
-fn same_drain(assessment: &Assessment) -> bool {
-    let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
-    told(&assessment.old) == told(&assessment.new)
-}
-
 /// Whether a place of a class is one that its clusters' templates are computed from.
 fn is_computed(path: &Path) -> bool {
     let text = path.to_string();
-    starts(path, &["spec", "patches"])
+    path.starts_with(&["spec", "patches"])
         || [".templateRef", ".ref.", ".infrastructure.", ".bootstrap."].iter().any(|word| text.contains(word))
 }
 
 /// Whether a path lies in the reference to the infrastructure template.
 fn is_reference(path: &Path) -> bool {
-    starts(path, &["spec", "machineTemplate", "spec", "infrastructureRef"])
+    path.starts_with(&["spec", "machineTemplate", "spec", "infrastructureRef"])
 }
 
 /// Judges every change of an updated pair; the findings of rules are handed back with the answers.

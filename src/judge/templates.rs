@@ -4,9 +4,10 @@
 use crate::compare::{Change, Pair};
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::model::effect::Effect;
+use crate::model::Effect;
+use crate::model::Finding;
+use crate::model::RuleId;
 use crate::object::{Key, Segment};
-use crate::report::Finding;
 use std::collections::BTreeMap;
 
 /// The answer about a change inside a renamed template.
@@ -29,10 +30,10 @@ pub(crate) fn renamed(
             worst = Some((&reference.from, *effect));
         }
     }
-    let answer = |effect, rule: &str, because: String| Answer {
+    let answer = |effect, rule: RuleId, because: String| Answer {
         effect,
         touches: None,
-        rule: rule.to_owned(),
+        rule: rule.into(),
         because,
         source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
@@ -40,17 +41,19 @@ pub(crate) fn renamed(
     };
     if begins_with(change, "metadata") {
         let because = "labels and annotations of a template object reach no Machine".to_owned();
-        return answer(Effect::None, "template/renamed", because);
+        return answer(Effect::None, RuleId::of("template/renamed"), because);
     }
     match worst {
         Some((owner, effect)) => answer(
             effect,
-            "template/renamed",
+            RuleId::of("template/renamed"),
             format!("{owner} moves from {from} to {}, and this is what its new Machines get", pair.key.name),
         ),
-        None => {
-            answer(Effect::None, "template/renamed", format!("nothing refers to {} after the write", pair.key.name))
-        }
+        None => answer(
+            Effect::None,
+            RuleId::of("template/renamed"),
+            format!("nothing refers to {} after the write", pair.key.name),
+        ),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The answer about one place that differs, and how answers are put into a change.
 
 use crate::compare::Change;
-use crate::model::effect::{Effect, Touches};
+use crate::model::RuleId;
+use crate::model::{Effect, Touches};
 use crate::rules::{Hit, Rules};
 
 /// The answer about one leaf.
@@ -26,12 +27,12 @@ pub(crate) struct Answer {
 impl Answer {
     /// The answer of a cause or another id that a pack has a sentence for.
     #[must_use]
-    pub(crate) fn known(rules: &Rules, effect: Effect, id: &str) -> Self {
-        let (because, source) = rules.cause(id).unwrap_or_default();
+    pub(crate) fn known(rules: &Rules, effect: Effect, rule: RuleId) -> Self {
+        let (because, source) = rules.cause(rule.as_str()).unwrap_or_default();
         Self {
             effect,
             touches: None,
-            rule: id.to_owned(),
+            rule: rule.into(),
             because: because.to_owned(),
             source: source.to_owned(),
             finding: None,
@@ -45,7 +46,7 @@ impl Answer {
         Self {
             effect: Effect::Unknown,
             touches: None,
-            rule: "unknown/field".to_owned(),
+            rule: RuleId::of("unknown/field").into(),
             because: format!("no rule names this field of {kind}, so it may do anything to Machines"),
             source: String::new(),
             finding: None,

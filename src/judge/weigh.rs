@@ -2,10 +2,11 @@
 
 use crate::compare::Pair;
 use crate::impact;
-use crate::judge::owner::{Assessment, Unit};
+use crate::judge::owner::Assessment;
+use crate::judge::selector;
 use crate::judge::stage::Stage;
-use crate::judge::{Classified, selector};
-use crate::report::Finding;
+use crate::model::Finding;
+use crate::model::{Classified, Unit};
 
 /// The weight of an owner's change, and what else is due.
 ///
@@ -15,7 +16,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
     if !is_refused {
         // Machines that are lost are not drained, whatever else the write asks for.
         let lost = selector::rollout(stage, key, &assessment.old, &assessment.new);
-        out.rollouts.extend(lost.or_else(|| impact::of(key, assessment)));
+        out.rollouts.extend(lost.or_else(|| impact::of(key, &assessment.weighed())));
     }
     let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {

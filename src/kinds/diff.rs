@@ -15,6 +15,13 @@ pub struct Style {
     pub keep_blank: &'static [&'static str],
 }
 
+/// What the Go types of Cluster API and of kubeadm configurations keep apart.
+pub const CLUSTER_API: Style = Style {
+    keep_empty: &["taints", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"],
+    drop_zero: &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "bindPort", "percentage"],
+    keep_blank: &["value"],
+};
+
 /// Takes away what Go would not keep: null, empty lists, maps and texts, and the zeros that the style names.
 pub fn prune(value: &mut Value, style: Style) {
     prune_beside(value, style, &[]);

@@ -1,10 +1,10 @@
 //! Labels, annotations and selectors as Kubernetes reads them.
 //! Read beside `k8s.io/apimachinery` `pkg/apis/meta/v1/{helpers,validation}`, v0.33.
 
-use serde_json::Value;
-
-use crate::judge::admission::Refusal;
+use crate::kinds::webhook::Refusal;
+use crate::model::RuleId;
 use crate::object::Path;
+use serde_json::Value;
 
 /// Whether a selector selects a thing with these labels; `None` where it is not a selector.
 #[must_use]
@@ -43,7 +43,11 @@ pub fn selects<'v>(selector: &Value, label: impl Fn(&str) -> Option<&'v str>) ->
 pub fn refusals(metadata: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     let map = |key: &str| metadata.and_then(|metadata| metadata.get(key)).and_then(Value::as_object);
     let mut refuse = |path: Path, message: &str| {
-        out.push(Refusal { rule: "core/rejected", path, message: format!("the webhook refuses it: {message}") });
+        out.push(Refusal {
+            rule: RuleId::of("core/rejected"),
+            path,
+            message: format!("the webhook refuses it: {message}"),
+        });
     };
     for (key, value) in map("labels").into_iter().flatten() {
         if !is_key(key) || value.as_str().is_none_or(|value| !is_value(value)) {

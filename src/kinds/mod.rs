@@ -1,9 +1,23 @@
-//! What a kind is: its names in every API version, its Machines, its feature gates, the versions that decide.
-//! Nothing here names a provider.
+//! What a kind is: its role, what it refers to, what moved between its versions, and what its webhooks and its controller may
+//! say about it. Nothing here names a provider; a kind that none claims has what Cluster API's contract says.
 
+pub mod contract;
 pub mod diff;
+pub mod fields;
+pub mod fixed;
 pub mod gates;
-pub mod hub;
+mod kind;
 pub mod labels;
-pub mod machines;
+pub mod mirror;
+pub mod reads;
+pub mod references;
+pub mod shapes;
+pub mod superset;
 pub mod versions;
+pub mod webhook;
+
+pub use kind::{Kind, OwnerRules, Role, SelectorRules};
+pub use mirror::Mirror;
+pub use shapes::{POINTERS, Shape};
+pub use versions::Versions;
+pub use webhook::Webhook;

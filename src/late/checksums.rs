@@ -7,9 +7,9 @@ use std::ops::Range;
 use sha2::{Digest as _, Sha256};
 
 use super::stream::Marked;
+use crate::model::Finding;
 use crate::object::{Inventory, Object};
 use crate::policy::Policy;
-use crate::report::Finding;
 
 /// Digits of the shortest piece of a hash that is looked at; charts cut hashes to eight and more.
 const SHORTEST: usize = 8;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::document::Ways;
 use super::held;
+use crate::model::Finding;
 use crate::object::Key;
 use crate::policy::{FieldPin, Policy};
-use crate::report::Finding;
 use crate::rules::Pattern;
 use crate::world::{World, WriteMethod};
 use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Segment, Tree};

@@ -11,11 +11,12 @@ use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Left, Why};
 use super::targets::{Target, Targets};
 use super::{checksums, held, signs, token};
-use crate::model::effect::Decision;
+use crate::model::Decision;
+use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::policy::{LateValue, Policy};
-use crate::report::{Finding, LateState, LateValueReport, PlaceReport, Reason};
+use crate::report::{LateState, LateValueReport, PlaceReport};
 use crate::world::World;
 
 /// What became of the late values of a stream.
@@ -153,10 +154,7 @@ pub fn resolve<'s>(
 
 /// The late values that are secret because they are written into a Secret.
 fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
-    let secrets = found
-        .marked
-        .iter()
-        .filter(|marked| marked.key().is_some_and(|key| key.group.is_empty() && key.kind == "Secret"));
+    let secrets = found.marked.iter().filter(|marked| marked.key().is_some_and(|key| key.is_secret()));
     let values = secrets.flat_map(stream::Marked::values).filter_map(|value| policy.late_values.get(value));
     values.filter(|value| value.is_secret_in_a_secret()).map(|value| value.name.clone()).collect()
 }

@@ -10,10 +10,10 @@ use super::held::Held;
 use super::kind;
 use super::sources::{blank as blank_reading, describe};
 use super::token;
-use crate::model::effect::Decision;
-use crate::pin::{Pin, seal};
-use crate::policy::{LateValue, PinMode, Policy, Source, origins};
-use crate::report::{AttemptReport, LateState, Reason, SourceState};
+use crate::model::{Decision, Reason};
+use crate::pin::{Pin, recognises, seal};
+use crate::policy::{LateValue, PinMode, Policy, Source, ValueType, origins};
+use crate::report::{AttemptReport, LateState, SourceState};
 use crate::world::{Gap, SourceReading};
 
 /// What is known about one late value after its sources and its pin were looked at.
@@ -404,7 +404,7 @@ fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found, evi
     }
     let pinned = (!pin.secret).then(|| pin.value.clone());
     match found {
-        Found::Value(reading, text) if pin.stands_for(value.kind, text) => Settled {
+        Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
             // A source that spells the same value anew must not change the bytes that Machines are made of.
             value: Some(pinned.unwrap_or_else(|| text.clone())),
             ..blank(value, LateState::Pinned, &reading.source)
@@ -589,6 +589,11 @@ fn blank(value: &LateValue, state: LateState, source: &str) -> Settled {
         warning: None,
         attempts: Vec::new(),
     }
+}
+
+/// Whether a pin stands for a value, compared as the type says where the pin is not sealed.
+fn stands_for(pin: &Pin, kind: ValueType, value: &str) -> bool {
+    if pin.secret { recognises(&pin.value, value) } else { kind::same(kind, &pin.value, value) }
 }
 
 #[cfg(test)]

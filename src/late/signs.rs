@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::settle::{LATE, reason};
 use super::{held, layers, token};
-use crate::model::effect::Decision;
+use crate::kinds::contract::CLUSTER;
+use crate::model::Decision;
+use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key, Object, Path, is_compared};
 use crate::policy::{LateValue, Policy, ValueType};
-use crate::report::{Finding, Reason};
 use crate::world::{BaseKind, LiveKind, World};
 
 /// What the signs come to.
@@ -42,7 +43,7 @@ pub(super) fn signs(
 ) -> Signs {
     let mut signs = Signs::default();
     let compared: Vec<&Object> = objects.objects().iter().filter(|object| is_compared(&object.key.group)).collect();
-    let Some(first) = compared.iter().find(|object| object.key.kind == "Cluster").or(compared.first()) else {
+    let Some(first) = compared.iter().find(|object| object.key.kind == CLUSTER).or(compared.first()) else {
         return signs;
     };
     let is_first = is_first_install(world, &compared);

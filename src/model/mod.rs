@@ -1,9 +1,19 @@
-//! Plain words that every room shares: what a change does, a pair of one object, a cause.
+//! Plain words that every room shares, and nothing that decides: a pair of one object, a change, an effect, a cause, a rollout.
 
-pub mod cause;
-pub mod effect;
-pub mod pair;
+mod cause;
+mod classified;
+mod effect;
+mod hold;
+mod machine;
+mod pair;
+mod rule;
+mod said;
 
 pub use cause::Cause;
+pub use classified::Classified;
 pub use effect::{Decision, Effect, Touches};
+pub use hold::{Act, Hold, Places, Why, hold_of};
+pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
+pub use rule::RuleId;
+pub use said::{Finding, Reason, Rollout};

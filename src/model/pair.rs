@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::effect::{Effect, Touches};
+use crate::model::{Effect, Touches};
 use crate::object::{Key, Location, Path, Veil};
 
 /// What the host does to an object.

@@ -6,13 +6,14 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::key::CORE;
 use super::{Key, Object};
 
 /// Label of everything that belongs to a cluster (Cluster API `api/core/v1beta2`, ClusterNameLabel).
 const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
 
 /// Places in a list of objects, in order.
-pub(super) type Places = Vec<usize>;
+type Places = Vec<usize>;
 
 /// Puts a place where it belongs.
 fn add(places: &mut Places, place: usize) {
@@ -120,7 +121,7 @@ impl Index {
 }
 
 /// Changes the places under one word; a word without any place is forgotten.
-pub(super) fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Places>, word: K, event: Event) {
+fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Places>, word: K, event: Event) {
     let mut places = index.remove(&word).unwrap_or_default();
     event.apply(&mut places);
     if !places.is_empty() {
@@ -159,7 +160,7 @@ impl Members {
     /// Takes over what becomes of an object: under each of its owners, and under its cluster.
     fn note(&mut self, object: &Object, event: Event) {
         let key = &object.key;
-        if key.group != "cluster.x-k8s.io" || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
+        if key.group != CORE || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
             return;
         }
         let Ok(value) = object.value() else { return };
@@ -224,13 +225,9 @@ mod tests {
             found.join(" ")
         };
         let mut out = vec![sorted(names(objects.unowned()))];
-        for word in ["s", "t", "c", "e", "k", "cp"] {
+        for word in ["s", "t", "c", "e"] {
             out.push(sorted(names(objects.owned_by("MachineSet", word))));
             out.push(sorted(names(objects.machines_of_cluster(word))));
-            out.push(sorted(names(objects.linked(|links| links.owners_of(word)))));
-            out.push(sorted(names(objects.linked(|links| links.members_of(word)))));
-            out.push(sorted(names(objects.linked(|links| links.referrers("DockerMachineTemplate", word)))));
-            out.push(sorted(names(objects.linked(|links| links.clusters_naming("KubeadmControlPlane", word)))));
         }
         for kind in ["Machine", "Cluster", "MachineDeployment"] {
             out.push(sorted(names(objects.of_kind(kind))));
@@ -256,7 +253,7 @@ mod tests {
         fn owner(name: &str) -> serde_json::Value {
             json!([{"kind": "MachineSet", "name": name}])
         }
-        let mut kept = Inventory::default().keeping_links();
+        let mut kept = Inventory::default();
         // Every index is made while nothing is there.
         answers(&kept);
         let steps: [Step; 12] = [
@@ -275,11 +272,10 @@ mod tests {
         ];
         for step in steps {
             step(&mut kept);
-            let fresh = Inventory::from(kept.objects().to_vec()).keeping_links();
+            let fresh = Inventory::from(kept.objects().to_vec());
             assert_eq!(answers(&kept), answers(&fresh));
             assert!(kept.objects().iter().all(|object| kept.get(&object.key).is_some()));
         }
-        assert_eq!(names(kept.linked(|links| links.members_of("k"))), ["two"]);
         assert_eq!(kept.len(), 4);
     }
 }

@@ -30,6 +30,18 @@ impl Key {
         }
     }
 
+    /// Whether it is a Secret of Kubernetes' own.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.group.is_empty() && self.kind == "Secret"
+    }
+
+    /// Whether it is a ConfigMap of Kubernetes' own.
+    #[must_use]
+    pub fn is_config_map(&self) -> bool {
+        self.group.is_empty() && self.kind == "ConfigMap"
+    }
+
     /// Whether the group belongs to Cluster API or one of its providers.
     #[must_use]
     pub fn is_capi(&self) -> bool {
@@ -37,6 +49,8 @@ impl Key {
     }
 }
 
+/// The core group of Cluster API.
+pub(super) const CORE: &str = "cluster.x-k8s.io";
 /// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
 const GROUPS: [&str; 5] =
     ["ipam.metal3.io", "k0smotron.io", "metal3.io", "openstack.k-orc.cloud", "turtles-capi.cattle.io"];
@@ -48,7 +62,7 @@ pub fn is_compared(group: &str) -> bool {
 }
 
 fn is_capi(group: &str) -> bool {
-    group == "cluster.x-k8s.io" || group.ends_with(".cluster.x-k8s.io")
+    group == CORE || group.ends_with(".cluster.x-k8s.io")
 }
 
 impl std::fmt::Display for Key {

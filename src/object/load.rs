@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::Key;
 use super::index::{Event, Index};
-use super::links::Links;
 use crate::yaml;
 
 /// Where the content of an object is.
@@ -194,8 +193,6 @@ pub struct Inventory {
     objects: Vec<Object>,
     by_key: HashMap<Key, usize>,
     index: Index,
-    /// What the objects say of each other, where that is kept.
-    links: Option<Links>,
 }
 
 impl Inventory {
@@ -273,37 +270,8 @@ impl Inventory {
         Some(old)
     }
 
-    /// The same with an account of what the objects say of each other, which costs reading all of them once and each one that
-    /// comes later: for an inventory that lives on.
-    #[must_use]
-    pub fn keeping_links(mut self) -> Self {
-        let mut links = Links::default();
-        for (place, object) in self.objects.iter().enumerate() {
-            links.note(object, Event::Came(place));
-        }
-        self.links = Some(links);
-        self
-    }
-
-    /// Whether that account is kept.
-    #[must_use]
-    pub const fn keeps_links(&self) -> bool {
-        self.links.is_some()
-    }
-
-    /// The objects that the account gives; none where none is kept.
-    pub fn linked<'o>(
-        &'o self,
-        of: impl FnOnce(&'o Links) -> &'o [usize],
-    ) -> Box<dyn Iterator<Item = &'o Object> + 'o> {
-        Box::new(self.at(self.links.as_ref().map(of).unwrap_or_default()))
-    }
-
     fn note(&mut self, object: &Object, event: Event) {
         self.index.note(object, event);
-        if let Some(links) = &mut self.links {
-            links.note(object, event);
-        }
     }
 
     /// Whether there is no object.
@@ -322,7 +290,7 @@ impl Inventory {
 impl From<Vec<Object>> for Inventory {
     fn from(objects: Vec<Object>) -> Self {
         let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
-        Self { objects, by_key, index: Index::default(), links: None }
+        Self { objects, by_key, index: Index::default() }
     }
 }
 

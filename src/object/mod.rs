@@ -3,21 +3,23 @@
 
 mod index;
 mod key;
-mod links;
 mod load;
 mod name;
 mod origin;
 mod path;
 mod route;
+mod seconds;
 mod stream;
 mod veil;
+mod view;
 
 pub use key::{ApiVersion, Key, is_compared};
-pub use links::{Links, can_refer, class_name, cluster_name, control_plane, owns_machines, references_in};
 pub use load::{Body, Carrier, Inventory, LoadError, Object};
 pub use name::{bad_name, is_plain_name};
 pub use origin::{Files, Location, Places};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
+pub(crate) use seconds::{go_seconds, nanoseconds};
 pub use stream::Stream;
 pub use veil::Veil;
+pub use view::{Objects, Presence, View};

@@ -17,7 +17,7 @@ pub fn bad_name(key: &Key) -> Option<&'static str> {
     if matches!(name, "." | "..") || name.contains(['/', '%']) || name.chars().any(char::is_control) {
         return Some("no API server takes a name with such characters in it");
     }
-    let strict = is_compared(&key.group) || key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap");
+    let strict = is_compared(&key.group) || key.is_secret() || key.is_config_map();
     if strict && !is_subdomain(name) {
         return Some("no API server takes this name: it is small letters, digits, - and . and at most 253 of them");
     }

@@ -76,6 +76,21 @@ impl Path {
         self.0.pop()
     }
 
+    /// Whether it is exactly these keys.
+    #[must_use]
+    pub fn is(&self, keys: &[&str]) -> bool {
+        let is_key = |(segment, key): (&Segment, &&str)| matches!(segment, Segment::Key(have) if have == key);
+        self.segments().len() == keys.len() && self.segments().iter().zip(keys).all(is_key)
+    }
+
+    /// Whether it lies at or below these keys.
+    #[must_use]
+    pub fn starts_with(&self, keys: &[&str]) -> bool {
+        self.segments().get(..keys.len()).is_some_and(|head| {
+            head.iter().zip(keys).all(|(segment, key)| matches!(segment, Segment::Key(have) if have == key))
+        })
+    }
+
     /// Whether `self` is `other` or lies above it.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {

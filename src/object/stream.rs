@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Body, Carrier, Inventory, Key, LoadError, Object};
-use crate::{parallel, yaml};
+use crate::parallel;
+use crate::yaml;
 
 /// The objects of a stream, and what else stands in it.
 #[derive(Debug, Clone, Default)]

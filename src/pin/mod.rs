@@ -6,12 +6,11 @@ pub mod configmap;
 mod file;
 mod seal;
 
+use crate::policy::ValueType;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use crate::policy::ValueType;
 
 pub use book::{Book, BookError, Entry, Event};
 pub use configmap::{ConfigMapError, ConfigMapStore};
@@ -81,11 +80,5 @@ impl Pin {
     #[must_use]
     pub fn signed(self, by: Option<String>, policy: &str) -> Self {
         Self { by, policy: Some(policy.to_owned()).filter(|digest| !digest.is_empty()), ..self }
-    }
-
-    /// Whether this pin stands for `value`, compared as the type says where the pin is not sealed.
-    #[must_use]
-    pub fn stands_for(&self, kind: ValueType, value: &str) -> bool {
-        if self.secret { recognises(&self.value, value) } else { crate::late::kind::same(kind, &self.value, value) }
     }
 }

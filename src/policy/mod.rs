@@ -5,16 +5,15 @@ mod check;
 mod cron;
 mod duration;
 mod file;
-mod message;
 mod origins;
 mod places;
 mod read;
 mod schema;
 mod selector;
 
+pub(crate) use crate::yaml::nearest;
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
-pub(crate) use message::{nearest, plain};
 pub use origins::origins;
 pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};

@@ -1,6 +1,6 @@
 //! Reads a policy file and says where it is wrong: file, line, column, field.
 
-use super::{Policy, check, message};
+use super::{Policy, check};
 use crate::object::{Path, Segment};
 use crate::yaml;
 
@@ -54,7 +54,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
     }
     let mut policy: Policy = serde_path_to_error::deserialize(value).map_err(|error| {
         let path = steps(error.path());
-        at(Fault { path, message: message::plain(&error.inner().to_string()) })
+        at(Fault { path, message: yaml::plain(&error.inner().to_string()) })
     })?;
     check::check(&policy).map_err(at)?;
     policy.late_values.iter_mut().flat_map(|value| &mut value.from).for_each(super::schema::Source::unfold);

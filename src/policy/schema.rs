@@ -1,5 +1,7 @@
 //! The shape of the policy file. Every field has a safe default, so an empty policy holds what it should.
 
+use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, INFRASTRUCTURE, SECRET};
+use crate::providers::metal3::MACHINE_TEMPLATE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -253,10 +255,10 @@ impl Source {
             };
         if let Some(HeatSource { output, config_map, namespace }) = self.heat.take() {
             let name = config_map.as_deref().unwrap_or("capo-cluster-resources");
-            self.object = Some(object("v1", "ConfigMap", name, &namespace, format!("$.data['{output}']")));
+            self.object = Some(object("v1", CONFIG_MAP, name, &namespace, format!("$.data['{output}']")));
         }
         if let Some(EndpointSource { kind, name, namespace }) = self.endpoint.take() {
-            let group = if kind == "Cluster" { "cluster.x-k8s.io" } else { "infrastructure.cluster.x-k8s.io" };
+            let group = if kind == CLUSTER { CORE } else { INFRASTRUCTURE };
             let path = "$.spec.controlPlaneEndpoint.host".to_owned();
             self.object = Some(object(&format!("{group}/v1beta1"), &kind, &name, &namespace, path));
         }
@@ -268,7 +270,7 @@ impl Source {
         if let Some(NamedSource { name, namespace }) = self.image.take() {
             let path = "$.spec.template.spec.image.checksum".to_owned();
             let group = "infrastructure.cluster.x-k8s.io/v1beta1";
-            self.object = Some(object(group, "Metal3MachineTemplate", &name, &namespace, path));
+            self.object = Some(object(group, MACHINE_TEMPLATE, &name, &namespace, path));
         }
     }
 }
@@ -297,7 +299,7 @@ impl ObjectSource {
     /// Whether the object is a Secret of the core group.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        self.api_version == "v1" && self.kind == "Secret"
+        self.api_version == "v1" && self.kind == SECRET
     }
 }
 

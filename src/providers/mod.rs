@@ -1,10 +1,138 @@
-//! All that is known of one provider, a folder each: mirror, webhook, defaults, packs.
+//! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and a line here.
 
 pub mod aws;
+pub mod ck8s;
 pub mod core;
 pub mod docker;
+#[cfg(test)]
+mod forms;
+pub mod gates;
+pub mod hetzner;
+pub mod k0smotron;
 pub mod kubeadm;
+pub mod machines;
 pub mod metal3;
 pub mod openstack;
+mod pages;
 pub mod rke2;
+pub mod versions;
 pub mod vsphere;
+
+pub use pages::pages;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::kinds::gates::Gate;
+use crate::kinds::versions::{Release, Since};
+use crate::kinds::{Kind, Role, contract};
+use crate::object::Key;
+
+/// What is known of one provider.
+#[derive(Debug)]
+pub struct Provider {
+    /// Its name: that of its folder.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub title: &'static str,
+    /// Its versions; `None` where it is released with another one, or where no version of it is told apart.
+    pub release: Option<&'static Release>,
+    /// Its kinds, as far as more is known of them than the contract says.
+    pub kinds: &'static [Kind],
+    /// Its feature gates.
+    pub gates: &'static [Gate],
+    /// What changed in it with its versions.
+    pub changes: &'static [&'static Since],
+    /// Its packs, by name and text, the narrow ones first.
+    pub packs: &'static [(&'static str, &'static str)],
+}
+
+impl Provider {
+    /// A provider of which nothing is known yet.
+    pub const EMPTY: Self =
+        Self { name: "", title: "", release: None, kinds: &[], gates: &[], changes: &[], packs: &[] };
+}
+
+/// Every provider. Packs are asked in this order: what is about all kinds of Cluster API stands last.
+pub static PROVIDERS: &[&Provider] = &[
+    &kubeadm::PROVIDER,
+    &rke2::PROVIDER,
+    &k0smotron::PROVIDER,
+    &ck8s::PROVIDER,
+    &openstack::PROVIDER,
+    &metal3::PROVIDER,
+    &vsphere::PROVIDER,
+    &aws::PROVIDER,
+    &hetzner::PROVIDER,
+    &docker::PROVIDER,
+    &core::PROVIDER,
+];
+
+/// The versions of the providers.
+pub(crate) static RELEASES: LazyLock<Vec<&'static Release>> =
+    LazyLock::new(|| PROVIDERS.iter().filter_map(|provider| provider.release).collect());
+
+/// The claimed kinds by name: few share one.
+static KINDS: LazyLock<HashMap<&'static str, Vec<&'static Kind>>> = LazyLock::new(|| {
+    let mut out: HashMap<&'static str, Vec<&'static Kind>> = HashMap::new();
+    for kind in PROVIDERS.iter().flat_map(|provider| provider.kinds) {
+        out.entry(kind.name).or_default().push(kind);
+    }
+    out
+});
+
+/// The kind of an object: as its provider knows it, else as the contract says.
+#[must_use]
+pub fn kind(key: &Key) -> &'static Kind {
+    kind_of(&key.group, &key.kind)
+}
+
+/// The kind of this group and name.
+#[must_use]
+pub fn kind_of(group: &str, name: &str) -> &'static Kind {
+    let claimed = KINDS.get(name).and_then(|kinds| kinds.iter().copied().find(|kind| kind.group == group));
+    claimed.unwrap_or_else(|| contract::of(group, name))
+}
+
+/// The kinds whose loss with a whole namespace is weighed: what has Machines, and the hosts that they run on.
+pub fn lost_with_a_namespace() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = PROVIDERS.iter().flat_map(|provider| provider.kinds);
+    let is_lost = |kind: &&Kind| {
+        kind.role == Role::Host
+            || (kind.group == contract::CORE && (kind.role.decides_about_machines() || kind.role == Role::Machine))
+    };
+    kinds.filter(is_lost).map(|kind| (kind.group, kind.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+
+    #[test]
+    fn no_kind_is_claimed_twice_and_each_has_the_role_that_the_contract_gives_it() {
+        let mut seen = BTreeSet::new();
+        for kind in PROVIDERS.iter().flat_map(|provider| provider.kinds) {
+            assert!(seen.insert((kind.group, kind.name)), "{kind:?} is claimed twice");
+            let by_contract = contract::of(kind.group, kind.name).role;
+            let is_provider =
+                contract::is_infrastructure(kind.group) || matches!(kind.group, CONTROL_PLANE | BOOTSTRAP);
+            assert!(!is_provider || by_contract == kind.role, "{kind:?} is {by_contract:?} by contract");
+        }
+    }
+
+    #[test]
+    fn a_kind_of_another_group_is_not_claimed_by_its_name() {
+        assert!(kind_of("cluster.example.com", "KubeadmControlPlane").mirror.is_none());
+        assert!(kind_of(CONTROL_PLANE, "KubeadmControlPlane").mirror.is_some());
+    }
+
+    #[test]
+    fn the_tables_of_versions_stand_in_order() {
+        for provider in PROVIDERS {
+            assert!(provider.changes.is_sorted_by_key(|change| change.version), "{provider:?}");
+        }
+    }
+}

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::compare::{Action, Change, Pair};
 use crate::host::canonical;
-use crate::judge::Classified;
-use crate::model::effect::Effect;
+use crate::model::Classified;
+use crate::model::Effect;
 use crate::verdict;
 use crate::world::World;
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{DryRunReport, Report};
-use crate::model::pair::Within;
+use crate::model::Within;
 use crate::object::Key;
 
 /// Whether a character can change how what stands around it looks.

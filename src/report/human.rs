@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
 use crate::impact::Rollout;
-use crate::model::effect::{Decision, Effect, Touches};
+use crate::kinds::contract::CLUSTER;
+use crate::model::{Decision, Effect, Touches};
 use crate::object::Location;
 
 /// Most lines of a value that are shown.
@@ -87,13 +88,13 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 pub fn summary(report: &Report) -> String {
     let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
     let clusters: HashSet<(&Option<String>, &String)> = deleted
-        .filter(|rollout| rollout.owner.kind == "Cluster")
+        .filter(|rollout| rollout.owner.kind == CLUSTER)
         .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
         .collect();
     let count = |effect: Effect| -> (u64, bool) {
         // What a Cluster takes with it is in its own count.
         let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != "Cluster" && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
+            rollout.owner.kind != CLUSTER && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
         };
         let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
         those.fold((0, true), |(sum, known), rollout| {

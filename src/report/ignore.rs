@@ -2,7 +2,7 @@
 //! nothing here reaches a gate. What touches Machines or infrastructure is shown whatever a policy says.
 
 use super::{ChangeReport, IgnoredReport, Report};
-use crate::model::effect::Effect;
+use crate::model::Effect;
 use crate::object::Path;
 use crate::policy::Ignore;
 use crate::rules::Pattern;

@@ -8,12 +8,13 @@ mod ignore;
 mod model;
 pub mod sentence;
 
+pub use crate::model::{Finding, Reason};
 pub use build::{Parts, build, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
-    AttemptReport, ChangeReport, Finding, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
-    ObjectReport, PlaceReport, PolicyReport, Reason, Report, SourceState,
+    AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
+    PlaceReport, PolicyReport, Report, SourceState,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

@@ -10,9 +10,8 @@ use serde_json::Value;
 use super::DryRunReport;
 use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
-use crate::impact::Rollout;
-use crate::model::effect::{Decision, Effect, Touches};
-use crate::object::{Key, Location};
+use crate::model::{Decision, Effect, Finding, Reason, Rollout, Touches};
+use crate::object::Location;
 
 /// Everything that one run has to say.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -54,33 +53,6 @@ pub struct Report {
     pub live: LiveReport,
     /// Provider versions that the rules were chosen by.
     pub providers: BTreeMap<String, String>,
-}
-
-/// Why a run decided as it did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Reason {
-    /// The gate that answers.
-    pub gate: String,
-    /// Its answer.
-    pub decision: Decision,
-    /// One line that names the object, the field and what happens.
-    pub message: String,
-    /// The next command, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-/// Something that deserves a line of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// Its id, such as `pending-rollout`.
-    pub id: String,
-    /// What it is about.
-    pub object: Key,
-    /// One sentence.
-    pub message: String,
 }
 
 /// Changes that the policy leaves out.

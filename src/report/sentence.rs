@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::plural;
 use crate::compare::{Change, Pair, Within};
-use crate::model::effect::Effect;
+use crate::kinds::contract::MACHINE_HEALTH_CHECK;
+use crate::model::Effect;
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;
@@ -16,7 +17,7 @@ const LONGEST_EVIDENCE: usize = 160;
 pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
         (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
-        (Effect::Latent, "MachineHealthCheck") => {
+        (Effect::Latent, MACHINE_HEALTH_CHECK) => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
         _ => consequence(effect, machines),

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 pub use super::pack::Shift;
 use super::pack::{Pack, Rule};
-use crate::kinds::versions::Versions;
-use crate::model::effect::{Effect, Touches};
+use crate::kinds::Versions;
+use crate::model::{Effect, Touches};
 use crate::object::{Key, Path};
 
 /// All packs in force for a run.

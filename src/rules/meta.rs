@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
-use crate::model::effect::Effect;
+use crate::kinds::contract::{CONFIG_MAP, SECRET};
+use crate::model::Effect;
 use crate::object::is_compared;
 use crate::yaml;
 
@@ -145,8 +146,7 @@ pub fn check_user_rules(pack: &Pack) -> Vec<String> {
             rule.id
         ));
     }
-    let referred =
-        |name: &KindName| name.group.is_empty() && matches!(name.kind.as_str(), "Secret" | "ConfigMap" | "*");
+    let referred = |name: &KindName| name.group.is_empty() && matches!(name.kind.as_str(), SECRET | CONFIG_MAP | "*");
     let never = |name: &&KindName| name.group != "*" && !is_compared(&name.group) && !referred(name);
     for name in pack.kinds.iter().filter(never) {
         out.push(format!(

@@ -8,15 +8,13 @@ mod meta;
 mod pack;
 mod pages;
 mod pattern;
-mod shapes;
 mod user;
 
-pub use crate::kinds::versions::{NEWEST, Versions, is_known, parse as parse_version};
+pub use builtin::{is_known, known};
 pub use explain::explain;
 pub use matching::{Asked, Gates, Hit, Rules, Shift};
 pub use meta::{check_pack, check_user_rules};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;
 pub use pattern::Pattern;
-pub use shapes::{POINTERS, Shape};
 pub use user::UserFault;

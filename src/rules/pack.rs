@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Pattern;
 use crate::kinds::versions::parse as parse_version;
-use crate::model::effect::{Effect, Touches};
+use crate::model::{Effect, Touches};
 
 /// Everything that is known about some kinds of one provider.
 #[derive(Debug, Clone, Deserialize)]

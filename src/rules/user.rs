@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::meta::check_user_rules;
 use super::pack::Pack;
 use super::{Asked, Hit, Rules};
-use crate::policy;
+use crate::yaml;
 
 /// What is wrong with one of the rules of a user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +55,7 @@ fn user_pack(value: &Value) -> Result<Pack, Vec<String>> {
         // The list around a single rule is ours: the user has written none.
         let path = error.path.strip_prefix("rules[0]").filter(|_| name == LONE).unwrap_or(&error.path).to_owned();
         let path = path.trim_start_matches('.');
-        let message = policy::plain(&error.message);
+        let message = yaml::plain(&error.message);
         vec![if path.is_empty() { message } else { format!("{path}: {message}") }]
     })?;
     let faults = check_user_rules(&pack);

@@ -191,7 +191,7 @@ fn fill(at: &mut Value, new: Value) {
 
 /// A Go duration as whole seconds.
 fn seconds(value: &Value) -> Option<Value> {
-    crate::compare::go_seconds(value.as_str()?).map(Value::from)
+    crate::object::go_seconds(value.as_str()?).map(Value::from)
 }
 
 /// A reference without its version and what only old references have.

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, World};
 use crate::host::Host;
+use crate::kinds::contract::MACHINE;
 use crate::object::{Inventory, LoadError, Object, Stream};
 use crate::parallel;
 
@@ -204,7 +205,7 @@ const MADE: [&str; 4] = [
 
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
-    let machine = object.key.group == super::needs::CORE && object.key.kind == "Machine";
+    let machine = object.key.group == super::needs::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
     let possible = object.may_say("uid") || object.may_say("managedFields");
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.

@@ -7,13 +7,16 @@ use serde_json::Value;
 
 use super::needs::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use super::plan::{GroupKind, ObjectRead, Use};
+use crate::kinds::Role;
+use crate::kinds::contract::{self, CLUSTER_CLASS};
 use crate::object::{ApiVersion, Inventory, Object};
+use crate::providers::{kind, kind_of};
 
 /// What is pointed at.
 pub(super) type Pointed = BTreeSet<ObjectRead>;
 
 /// Label that every object of a control plane carries.
-pub(super) const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
+pub(super) const CONTROL_PLANE_LABEL: &str = contract::OF_CONTROL_PLANE;
 
 /// What control-plane Machines and owners of Machines point at.
 pub(super) fn pointed(live: &Inventory) -> Pointed {
@@ -21,16 +24,19 @@ pub(super) fn pointed(live: &Inventory) -> Pointed {
     for object in live.objects() {
         let Ok(value) = object.value() else { continue };
         let key = &object.key;
-        match (key.group.as_str(), key.kind.as_str()) {
-            (CORE, "Machine") if is_control_plane(&value) => {
+        match kind(key).role {
+            Role::Machine if is_control_plane(&value) => {
                 for pointer in ["/spec/bootstrap/configRef", "/spec/infrastructureRef"] {
                     add(&mut found, object, value.pointer(pointer));
                 }
             }
-            (CORE, "MachineDeployment" | "MachineSet" | "ClusterClass") | (CONTROL_PLANE, _) => {
+            Role::Deployment | Role::Set | Role::Class | Role::ControlPlane => {
                 templates(&mut found, object, value.get("spec").unwrap_or(&Value::Null));
             }
-            (CORE, "Cluster") => {
+            _ if key.group == CONTROL_PLANE => {
+                templates(&mut found, object, value.get("spec").unwrap_or(&Value::Null));
+            }
+            Role::Cluster => {
                 add(&mut found, object, value.pointer("/spec/controlPlaneRef"));
                 class(&mut found, object, value.pointer("/spec/topology"));
             }
@@ -55,7 +61,7 @@ fn is_control_plane(machine: &Value) -> bool {
 
 /// Whether objects of a kind are made one a Machine.
 pub(super) fn is_of_machine(kind: &GroupKind) -> bool {
-    matches!(kind.group.as_str(), BOOTSTRAP | INFRASTRUCTURE) && !kind.kind.ends_with("Template")
+    matches!(kind.group.as_str(), BOOTSTRAP | INFRASTRUCTURE) && kind_of(&kind.group, &kind.kind).role != Role::Template
 }
 
 /// The class of a cluster: `class` and `classNamespace` (v1beta1), `classRef` (v1beta2).
@@ -65,7 +71,7 @@ fn class(found: &mut Pointed, from: &Object, topology: Option<&Value>) {
     let Some(name) = text("/classRef/name").or_else(|| text("/class")) else { return };
     let namespace = text("/classRef/namespace").or_else(|| text("/classNamespace"));
     found.insert(ObjectRead {
-        kind: GroupKind::new(CORE, "ClusterClass"),
+        kind: GroupKind::new(CORE, CLUSTER_CLASS),
         version: None,
         namespace: namespace.map(str::to_owned).or_else(|| from.key.namespace.clone()),
         name: name.to_owned(),
@@ -78,7 +84,7 @@ fn templates(found: &mut Pointed, from: &Object, value: &Value) {
     match value {
         Value::Object(map) => {
             let kind = map.get("kind").and_then(Value::as_str);
-            if kind.is_some_and(|kind| kind.ends_with("Template")) {
+            if kind.is_some_and(|kind| contract::of("", kind).role == Role::Template) {
                 add(found, from, Some(value));
             }
             map.values().for_each(|value| templates(found, from, value));

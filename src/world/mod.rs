@@ -22,4 +22,4 @@ pub use model::{
     Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
-pub use view::{InMemory, Links, Objects, Presence, View};
+pub use view::InMemory;

@@ -11,6 +11,7 @@ use super::Coverage;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
+use crate::providers::versions::Told;
 
 /// Everything that one judgement may know.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +66,17 @@ pub struct LiveSource {
     /// A snapshot writes it beside the World.
     #[serde(skip)]
     pub resource_versions: BTreeMap<String, String>,
+}
+
+impl World {
+    /// The versions that are told in it.
+    #[must_use]
+    pub fn told_versions(&self) -> Vec<Told<'_>> {
+        self.providers
+            .iter()
+            .map(|(provider, found)| Told { provider, version: &found.version, by_person: found.evidence == "told" })
+            .collect()
+    }
 }
 
 impl LiveSource {

@@ -8,19 +8,17 @@ use serde_json::Value;
 use super::Base;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
 use crate::host::{Detected, HostKind, ReleaseName, carried, hook, kinds};
-use crate::kinds::gates;
+use crate::kinds::Role;
+use crate::kinds::Versions;
+pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
+use crate::kinds::contract::{
+    CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_SET, SECRET,
+};
+use crate::kinds::gates::Gate;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
-use crate::rules::Versions;
-
-/// The core group of Cluster API.
-pub const CORE: &str = "cluster.x-k8s.io";
-/// The group of control planes.
-pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
-/// The group of bootstrap configs.
-pub const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
-/// The group of infrastructure objects.
-pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+use crate::providers::lost_with_a_namespace;
+use crate::providers::{gates, kind_of};
 
 /// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
 const NARROW: usize = 3;
@@ -75,9 +73,9 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
 
 /// Whether an object needs a feature gate that is off unless somebody turned it on.
 fn needs_gate(object: &Object) -> bool {
-    let newest = Versions::told("cluster-api", "");
-    let may = |gate: &&str| gates::may_need(gate, object) && !gates::is_usually_on(gate, &newest);
-    if !gates::ALL.iter().any(may) {
+    let newest = Versions::of(&[]);
+    let may = |gate: &Gate| gates::may_need(gate.name, object) && !gates::is_usually_on(gate.name, &newest);
+    if !gates::all().any(may) {
         return false;
     }
     object.value().is_ok_and(|value| {
@@ -105,7 +103,8 @@ pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan
             continue;
         }
         let version = ApiVersion::parse(&object.api_version).version.to_owned();
-        let reasons = around(&kind);
+        let known = kind_of(&kind.group, &kind.kind);
+        let reasons = known.reads(&kind.group);
         let read = plan.list(kind.clone(), "rendered");
         read.version.get_or_insert(version);
         read.keep.managed_fields = true;
@@ -115,8 +114,8 @@ pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan
                 read.version = versions.get(*group).cloned();
             }
         }
-        if kind == GroupKind::new(CORE, "ClusterClass") {
-            for name in ["Cluster", "MachineDeployment", "MachineSet", "Machine"] {
+        if known.role == Role::Class {
+            for name in [CLUSTER, MACHINE_DEPLOYMENT, MACHINE_SET, MACHINE] {
                 plan.list(GroupKind::new(CORE, name), "clusters of the class may be in any namespace").everywhere =
                     true;
             }
@@ -156,19 +155,10 @@ pub(super) fn removed(
 
 /// Adds what the deletion of an object takes with it: what is in a namespace, what is of a kind, what Flux wrote.
 fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadPlan) {
-    const TAKEN: [(&str, &str); 7] = [
-        (CORE, "Cluster"),
-        (CORE, "ClusterClass"),
-        (CORE, "Machine"),
-        (CORE, "MachineDeployment"),
-        (CORE, "MachinePool"),
-        (CORE, "MachineSet"),
-        ("metal3.io", "BareMetalHost"),
-    ];
     match gone.key.kind.as_str() {
         "Namespace" => {
             namespaces.insert(gone.key.name.clone());
-            for (group, kind) in TAKEN {
+            for (group, kind) in lost_with_a_namespace() {
                 plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key));
             }
         }
@@ -181,7 +171,7 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
             }
         }
         _ => {
-            for (group, kind) in TAKEN {
+            for (group, kind) in lost_with_a_namespace() {
                 plan.list(GroupKind::new(group, kind), format!("goes with {}", gone.key)).everywhere = true;
             }
         }
@@ -191,38 +181,16 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
 /// What the health gates look at, where there are Machines to look at.
 fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadPlan) {
     let gates = &policy.gates.health;
-    let machines = plan.kinds.contains_key(&GroupKind::new(CORE, "Machine"));
+    let machines = plan.kinds.contains_key(&GroupKind::new(CORE, MACHINE));
     if machines && gates.remediation != Answer::Allow {
-        let read = plan.list(GroupKind::new(CORE, "MachineHealthCheck"), "gate health.remediation");
+        let read = plan.list(GroupKind::new(CORE, MACHINE_HEALTH_CHECK), "gate health.remediation");
         if read.version.is_none() {
             read.version = versions.get(CORE).cloned();
         }
     }
-    let metal = plan.kinds.keys().any(|kind| kind.group == INFRASTRUCTURE && kind.kind.starts_with("Metal3"));
-    if metal && gates.hosts != Answer::Allow {
-        plan.list(GroupKind::new("metal3.io", "BareMetalHost"), "gate health.hosts");
-    }
-}
-
-/// What else has to be known to judge a change of `kind`: group, kind, and why.
-fn around(kind: &GroupKind) -> &'static [(&'static str, &'static str, &'static str)] {
-    const CLUSTER: (&str, &str, &str) = (CORE, "Cluster", "cluster of");
-    const MACHINE: (&str, &str, &str) = (CORE, "Machine", "Machines of");
-    const SET: (&str, &str, &str) = (CORE, "MachineSet", "revisions of");
-    const DEPLOYMENT: (&str, &str, &str) = (CORE, "MachineDeployment", "owners that refer to");
-    let group = if kind.group.ends_with(INFRASTRUCTURE) { INFRASTRUCTURE } else { kind.group.as_str() };
-    match (group, kind.kind.as_str()) {
-        (CORE, "MachineDeployment" | "MachineSet") => &[CLUSTER, SET, MACHINE],
-        (CORE, "MachinePool") | (CONTROL_PLANE, _) => &[CLUSTER, MACHINE],
-        // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
-        (CORE, "MachineHealthCheck" | "Machine") => &[CLUSTER, DEPLOYMENT, SET, MACHINE],
-        (CORE, "Cluster" | "ClusterClass") => &[CLUSTER, (CORE, "ClusterClass", "class of"), DEPLOYMENT, SET, MACHINE],
-        (INFRASTRUCTURE, name) if name.ends_with("Cluster") => &[CLUSTER],
-        (BOOTSTRAP | INFRASTRUCTURE, name) if name.ends_with("MachinePool") => {
-            &[CLUSTER, (CORE, "MachinePool", "owners that refer to")]
-        }
-        (BOOTSTRAP | INFRASTRUCTURE, _) => &[CLUSTER, DEPLOYMENT, SET, MACHINE],
-        _ => &[],
+    let hosts = plan.kinds.keys().find_map(|kind| kind_of(&kind.group, &kind.kind).hosts);
+    if let Some((group, name)) = hosts.filter(|_| gates.hosts != Answer::Allow) {
+        plan.list(GroupKind::new(group, name), "gate health.hosts");
     }
 }
 
@@ -250,7 +218,7 @@ fn references(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadEr
 
 /// Whether a key is that of a Secret or a ConfigMap.
 fn is_data(key: &Key) -> bool {
-    key.group.is_empty() && matches!(key.kind.as_str(), "Secret" | "ConfigMap")
+    kind_of(&key.group, &key.kind).role == Role::Data
 }
 
 /// Collects `secret: {name}`, `configMapRef: {name}`, `{kind: Secret, name}` and `dataSecretName`.
@@ -261,18 +229,18 @@ fn names(value: &Value, field: &str, found: &mut BTreeSet<(String, String)>) {
             let name = map.get("name").and_then(Value::as_str);
             let kind = map.get("kind").and_then(Value::as_str);
             if let Some(name) = name {
-                if lower.contains("secret") || lower.contains("identity") || kind == Some("Secret") {
-                    found.insert(("Secret".to_owned(), name.to_owned()));
+                if lower.contains("secret") || lower.contains("identity") || kind == Some(SECRET) {
+                    found.insert((SECRET.to_owned(), name.to_owned()));
                 }
-                if lower.contains("configmap") || kind == Some("ConfigMap") {
-                    found.insert(("ConfigMap".to_owned(), name.to_owned()));
+                if lower.contains("configmap") || kind == Some(CONFIG_MAP) {
+                    found.insert((CONFIG_MAP.to_owned(), name.to_owned()));
                 }
             }
             map.iter().for_each(|(key, value)| names(value, key, found));
         }
         Value::Array(items) => items.iter().for_each(|item| names(item, field, found)),
         Value::String(name) if lower.ends_with("secretname") => {
-            found.insert(("Secret".to_owned(), name.clone()));
+            found.insert((SECRET.to_owned(), name.clone()));
         }
         _ => {}
     }
@@ -332,7 +300,7 @@ fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
 fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
     if let Some(name) = policy.pins.store.as_deref().and_then(|store| store.strip_prefix("configmap/")) {
         plan.objects.push(ObjectRead {
-            kind: GroupKind::new("", "ConfigMap"),
+            kind: GroupKind::new("", CONFIG_MAP),
             version: Some("v1".to_owned()),
             namespace: home.map(str::to_owned),
             name: name.to_owned(),

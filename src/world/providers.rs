@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Provider;
-use crate::kinds::gates;
+use crate::providers::gates;
 
 /// One version that was found, before providers of one name are put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,14 +80,13 @@ pub fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sight
 pub fn gates(object: &Value) -> BTreeMap<String, bool> {
     let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(PROVIDER_LABEL)?.as_str());
     // Only the gates that this controller's webhooks ask for say something.
-    let own: &[&str] = match label {
-        Some("cluster-api") => &[gates::TAINTS, gates::TOPOLOGY, gates::RUNTIME],
-        Some("infrastructure-vsphere") => &[gates::NETWORKS],
-        Some("infrastructure-aws") => &[gates::AWS_IGNITION],
-        Some("bootstrap-kubeadm") => &[gates::IGNITION],
-        Some("control-plane-kubeadm") => &[gates::IGNITION, gates::TAINTS, gates::TOPOLOGY],
-        _ => return BTreeMap::new(),
+    let own: Vec<&str> = match label {
+        Some(label) => gates::all().filter(|gate| gate.asked_by.contains(&label)).map(|gate| gate.name).collect(),
+        None => Vec::new(),
     };
+    if own.is_empty() {
+        return BTreeMap::new();
+    }
     let containers = object.pointer("/spec/template/spec/containers").and_then(Value::as_array);
     let lists =
         containers.into_iter().flatten().flat_map(|container| [container.get("command"), container.get("args")]);
@@ -109,7 +108,7 @@ pub fn gates(object: &Value) -> BTreeMap<String, bool> {
     let usual = own.iter().map(|name| ((*name).to_owned(), all)).filter(|(name, _)| !told.contains_key(name));
     let usual: Vec<_> = usual.collect();
     told.extend(usual);
-    told.retain(|name, _| gates::ALL.contains(&name.as_str()));
+    told.retain(|name, _| gates::all().any(|gate| gate.name == name));
     told
 }
 
@@ -196,6 +195,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::providers::core::{POOLS, RUNTIME_SDK, TAINTS, TOPOLOGY};
+    use crate::providers::kubeadm::IGNITION;
 
     fn seen(name: &str, version: &str) -> Sighting {
         Sighting { name: name.to_owned(), version: version.to_owned(), evidence: "e".to_owned() }
@@ -214,13 +215,13 @@ mod tests {
             "bootstrap-kubeadm",
             &["--v=2", "--feature-gates=MachinePool=true,KubeadmBootstrapFormatIgnition=true,X=true"],
         );
-        assert_eq!(gates(&named), map(&[(gates::IGNITION, true), (gates::POOLS, true)]));
+        assert_eq!(gates(&named), map(&[(IGNITION, true), (POOLS, true)]));
         let apart = manager("bootstrap-kubeadm", &["--feature-gates", "KubeadmBootstrapFormatIgnition=false"]);
-        assert_eq!(gates(&apart), map(&[(gates::IGNITION, false)]));
-        assert_eq!(gates(&manager("bootstrap-kubeadm", &["--v=2"])), map(&[(gates::IGNITION, false)]));
+        assert_eq!(gates(&apart), map(&[(IGNITION, false)]));
+        assert_eq!(gates(&manager("bootstrap-kubeadm", &["--v=2"])), map(&[(IGNITION, false)]));
         assert_eq!(gates(&manager("infrastructure-openstack", &["--feature-gates=X=true"])), map(&[]));
         let all = manager("cluster-api", &["--feature-gates=AllAlpha=true,RuntimeSDK=false"]);
-        assert_eq!(gates(&all), map(&[(gates::TAINTS, true), (gates::TOPOLOGY, true), (gates::RUNTIME, false)]));
+        assert_eq!(gates(&all), map(&[(TAINTS, true), (TOPOLOGY, true), (RUNTIME_SDK, false)]));
     }
 
     #[test]

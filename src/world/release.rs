@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Release, ReleaseStatus, WriteMethod};
+use crate::kinds::contract::SECRET;
 
 /// A record may unpack to so many bytes; an object of etcd holds 1.5 MiB packed.
 const LARGEST: u64 = 256 << 20;
@@ -106,7 +107,7 @@ pub fn decode(object: &Value) -> Result<Revision, RecordError> {
     let name = text("/metadata/name").unwrap_or_default().to_owned();
     let fault = |what: &str| RecordError { object: name.clone(), what: what.to_owned() };
     let data = text("/data/release").ok_or_else(|| fault("it has no data.release"))?;
-    let packed = if text("/kind") == Some("Secret") {
+    let packed = if text("/kind") == Some(SECRET) {
         let outer = STANDARD.decode(data).map_err(|_| fault("its data is not base64"))?;
         STANDARD.decode(outer).map_err(|_| fault("its release is not base64"))?
     } else {

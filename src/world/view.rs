@@ -1,77 +1,11 @@
-//! What a judgement reads of a cluster, behind one interface: a World in memory gives it, and so can a cache that a watch
-//! keeps up to date. Whether an object is there is a type of three, so that nobody takes the unread for absent.
+//! The view that a World in memory gives of a cluster: what is in it is there, what was asked for and is not in it is absent,
+//! and the rest is unread.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::OnceLock;
 
 use super::{Coverage, World};
-use crate::object::{Inventory, Key, Object};
-
-/// Whether an object is there.
-#[derive(Debug, Clone, Copy)]
-pub enum Presence<'v> {
-    /// It is.
-    There(&'v Object),
-    /// It is not, on the word of somebody who looked.
-    Absent,
-    /// Nobody looked.
-    Unread,
-}
-
-impl<'v> Presence<'v> {
-    /// The object, where it is there.
-    #[must_use]
-    pub fn object(self) -> Option<&'v Object> {
-        if let Self::There(object) = self { Some(object) } else { None }
-    }
-}
-
-/// Some objects of a view.
-pub type Objects<'v> = Box<dyn Iterator<Item = &'v Object> + 'v>;
-
-/// One moment of a cluster, as far as it is known.
-pub trait View: fmt::Debug + Sync {
-    /// Whether an object is there.
-    fn get(&self, key: &Key) -> Presence<'_>;
-
-    /// Every object.
-    fn objects(&self) -> Objects<'_>;
-
-    /// The objects of a kind, of whatever group.
-    fn of_kind(&self, kind: &str) -> Objects<'_>;
-
-    /// The objects with a name, of whatever kind.
-    fn named(&self, name: &str) -> Objects<'_>;
-
-    /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
-    fn owned_by(&self, kind: &str, name: &str) -> Objects<'_>;
-
-    /// The Machines and MachineSets that name no owner.
-    fn unowned(&self) -> Objects<'_>;
-
-    /// The Machines with the label of a cluster, in whatever namespace.
-    fn machines_of_cluster(&self, cluster: &str) -> Objects<'_>;
-
-    /// What the objects say of each other, where the view keeps account of it; `None` where whoever asks has to read them.
-    fn links(&self) -> Option<&dyn Links>;
-}
-
-/// What the objects of a view say of each other, kept up to date as they come and go. Names only: a render often leaves a
-/// namespace out, so whoever asks compares those.
-pub trait Links: fmt::Debug + Sync {
-    /// Who refers to an object of this kind and name.
-    fn referrers(&self, kind: &str, name: &str) -> Objects<'_>;
-
-    /// The Clusters that name a control plane of this kind and name.
-    fn clusters_naming(&self, kind: &str, name: &str) -> Objects<'_>;
-
-    /// The owners of Machines that say that they belong to a Cluster of this name.
-    fn owners_of(&self, cluster: &str) -> Objects<'_>;
-
-    /// The Clusters that have a class of this name.
-    fn members_of(&self, class: &str) -> Objects<'_>;
-}
+use crate::object::{Key, Objects, Presence, View};
 
 /// The view that a World gives.
 #[derive(Debug)]
@@ -121,28 +55,6 @@ impl View for InMemory<'_> {
 
     fn machines_of_cluster(&self, cluster: &str) -> Objects<'_> {
         Box::new(self.world.live.machines_of_cluster(cluster))
-    }
-
-    fn links(&self) -> Option<&dyn Links> {
-        self.world.live.keeps_links().then_some(&self.world.live as &dyn Links)
-    }
-}
-
-impl Links for Inventory {
-    fn referrers(&self, kind: &str, name: &str) -> Objects<'_> {
-        self.linked(|links| links.referrers(kind, name))
-    }
-
-    fn clusters_naming(&self, kind: &str, name: &str) -> Objects<'_> {
-        self.linked(|links| links.clusters_naming(kind, name))
-    }
-
-    fn owners_of(&self, cluster: &str) -> Objects<'_> {
-        self.linked(|links| links.owners_of(cluster))
-    }
-
-    fn members_of(&self, class: &str) -> Objects<'_> {
-        self.linked(|links| links.members_of(class))
     }
 }
 

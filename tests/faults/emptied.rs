@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rollgate::compare::redact::MarkKey;
 use rollgate::late::Reach;
-use rollgate::model::effect::Decision;
+use rollgate::model::Decision;
 use rollgate::pipeline::{self, Question};
 use rollgate::policy::Policy;
 use rollgate::report::PolicyReport;

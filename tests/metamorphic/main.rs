@@ -11,7 +11,7 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rollgate::model::effect::{Decision, Effect};
+use rollgate::model::{Decision, Effect};
 use rollgate::object::Key;
 use rollgate::report::Report;
 use rollgate::schema;

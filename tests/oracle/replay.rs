@@ -9,10 +9,11 @@ use std::path::Path;
 use rollgate::compare::{Action, Pair, changes};
 use rollgate::host::Host;
 use rollgate::judge::{Scene, classify};
-use rollgate::kinds::gates;
+use rollgate::kinds::Versions;
 use rollgate::model::Effect;
 use rollgate::object::{Inventory, Object};
-use rollgate::rules::{Rules, Versions};
+use rollgate::providers::gates;
+use rollgate::rules::Rules;
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -191,7 +192,7 @@ impl Recording {
         }
         // A recording was made with the gates that it names and no others.
         let newest = Versions::told("cluster-api", "");
-        for gate in gates::ALL.into_iter().filter(|gate| !gates::is_usually_on(gate, &newest)) {
+        for gate in gates::all().map(|gate| gate.name).filter(|gate| !gates::is_usually_on(gate, &newest)) {
             told.entry(gate.to_owned()).or_insert(false);
         }
         let (provider, version) = (said("provider"), said("version"));
@@ -273,7 +274,10 @@ impl Recording {
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
         let waits = pair.changes.iter().any(|change| change.waits);
+        let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
         let ours = match pair.effect {
+            // One refused field refuses the write, whatever is not known of another.
+            _ if is_refused => Word::Refused,
             Effect::None | Effect::Scale | Effect::Delete => Word::NotReplaced,
             Effect::Latent if waits => Word::Replaced,
             Effect::Latent => Word::NotReplaced,

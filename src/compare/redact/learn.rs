@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::super::within;
 use super::harmless::is_form;
 use super::{DEEPEST, Redactor, places, text, views};
-use crate::model::pair::Pair;
+use crate::kinds::contract::SECRET;
+use crate::model::Pair;
 use crate::object::{Key, Path, Route};
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
@@ -93,7 +94,7 @@ impl Redactor {
 
     /// The values of Secrets in a document.
     fn inside(&self, tree: &Value, found: &mut Vec<String>) {
-        if tree.get("kind").and_then(Value::as_str) == Some("Secret") {
+        if tree.get("kind").and_then(Value::as_str) == Some(SECRET) {
             for value in ["data", "stringData"].iter().filter_map(|field| tree.get(field)) {
                 let mut values = Vec::new();
                 leaves(value, &mut values);
@@ -112,7 +113,7 @@ impl Redactor {
     /// What has the form of a secret in a text, also behind an encoding of a part of it, and the Secrets that it holds.
     fn shaped(&self, text: &str, depth: usize, found: &mut Vec<String>) {
         found.extend(text::secrets(text).into_iter().map(|range| text[range].to_owned()));
-        if text.contains("Secret") && text.contains("ata") {
+        if text.contains(SECRET) && text.contains("ata") {
             within::trees(text).iter().for_each(|tree| self.inside(tree, found));
         }
         if depth < DEEPEST {

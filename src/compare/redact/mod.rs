@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey};
 use self::places::{Guard, Level};
-use crate::model::pair::{Change, Pair};
+use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
 

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::shapes::is_secret_word;
+use crate::kinds::contract::SECRET;
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
 use crate::object::{Key, Route, Segment};
 
 /// Ends of file names whose content is secret.
@@ -26,7 +28,7 @@ const SECRET_FILES: [&str; 15] = [
 
 /// Whether what stands at a place of an object is secret. `item` is the identity of the list item that it is in.
 pub(super) fn is_secret(key: &Key, place: &Route<'_>, item: Option<&str>) -> bool {
-    if key.group.is_empty() && key.kind == "Secret" {
+    if key.group.is_empty() && key.kind == SECRET {
         let path = place.to_path();
         let below_data =
             matches!(path.segments().first(), Some(Segment::Key(top)) if top == "data" || top == "stringData");
@@ -230,7 +232,7 @@ enum Stage {
 impl Level {
     /// The root of an object.
     pub(super) fn root(key: &Key) -> Self {
-        let of_bootstrap = key.group == "bootstrap.cluster.x-k8s.io" || key.group == "controlplane.cluster.x-k8s.io";
+        let of_bootstrap = key.group == BOOTSTRAP || key.group == CONTROL_PLANE;
         Self { guard: Guard::Open, of_bootstrap, stage: Stage::Root }
     }
 

@@ -9,26 +9,32 @@ use serde_json::Value;
 
 use crate::compare::Action;
 use crate::host::HostKind;
-use crate::judge::admission::Refusal;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::values::list;
 use crate::judge::topology::variables;
-use crate::kinds::machines::{annotation, label, number, target, text};
+use crate::kinds::Role;
+use crate::kinds::contract::CORE;
+use crate::kinds::fields::{annotation, label, number, target, text};
+use crate::kinds::webhook::Refusal;
+use crate::model::RuleId;
 use crate::object::{Key, Path};
+use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
+use crate::providers::kind;
 
 /// What the webhooks refuse about an update of a Cluster or a class because of other objects and of its own versions.
 #[must_use]
 pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
+    let is_cluster = kind(key).role == Role::Cluster;
     for lists in ["machineDeployments", "machinePools"] {
-        if key.kind == "Cluster" {
+        if is_cluster {
             workers_of_no_class(stage, key, new, lists, &mut out);
         } else {
             workers_in_use(stage, key, old, new, lists, &mut out);
         }
     }
-    if key.kind == "Cluster" && class_of(key, old).is_some() {
+    if is_cluster && class_of(key, old).is_some() {
         missing_class(stage, key, new, &mut out);
         if let Some(class) = class_when_written(stage, key, new) {
             variables::refusals(new, &class, &mut out);
@@ -42,7 +48,8 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
 #[must_use]
 pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
     let mut out: Vec<String> = stage.clusters_of_class(class).into_iter().map(|cluster| cluster.name).collect();
-    let leaving = stage.pairs.iter().filter(|pair| pair.key.kind == "Cluster" && pair.action == Action::Delete);
+    let leaving =
+        stage.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster && pair.action == Action::Delete);
     for pair in leaving {
         let had = stage.before(&pair.key).and_then(|cluster| class_of(&pair.key, &cluster));
         if had.is_some_and(|had| had.name == class.name && (had.namespace == class.namespace)) {
@@ -64,7 +71,7 @@ fn class_when_written<'s>(stage: &Stage<'s>, key: &Key, new: &Value) -> Option<C
 }
 
 /// A refusal at a place that is written with slashes.
-pub(super) fn refuse(out: &mut Vec<Refusal>, rule: &'static str, at: &str, message: String) {
+pub(super) fn refuse(out: &mut Vec<Refusal>, rule: RuleId, at: &str, message: String) {
     let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
     out.push(Refusal { rule, path, message: format!("the webhook refuses it: {message}") });
 }
@@ -82,7 +89,7 @@ fn workers_of_no_class(stage: &Stage<'_>, key: &Key, new: &Value, lists: &str, o
         let own = text(group, "/class").unwrap_or_default();
         if !has(&class, lists, own) {
             let message = format!("the class of the cluster has no workers of the class {own}");
-            refuse(out, "class/rejected", &in_cluster, message);
+            refuse(out, RuleId::of("class/rejected"), &in_cluster, message);
         }
     }
 }
@@ -99,7 +106,7 @@ fn workers_in_use(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, lists:
                 .is_some_and(|cluster| list(&cluster, &in_cluster).any(|group| text(group, "/class") == Some(gone)));
             if used {
                 let message = format!("the class of workers {gone} goes while the cluster {} uses it", cluster.name);
-                refuse(out, "class/rejected", &in_class, message);
+                refuse(out, RuleId::of("class/rejected"), &in_class, message);
             }
         }
     }
@@ -120,10 +127,15 @@ fn missing_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusa
             let message = format!(
                 "the class {name} is new in this release, and Helm writes the Cluster before it; install the class one release earlier"
             );
-            refuse(out, "cluster/class-missing", "/spec/topology/classRef", message);
+            refuse(out, RuleId::of("cluster/class-missing"), "/spec/topology/classRef", message);
         }
     } else if stage.is_absent(&class) {
-        refuse(out, "cluster/class-missing", "/spec/topology/classRef", format!("there is no class {name}"));
+        refuse(
+            out,
+            RuleId::of("cluster/class-missing"),
+            "/spec/topology/classRef",
+            format!("there is no class {name}"),
+        );
     }
 }
 
@@ -131,7 +143,7 @@ fn missing_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusa
 /// is under way.
 fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec<Refusal>) {
     const AT: &str = "/spec/topology/version";
-    const RULE: &str = "cluster/version-refused";
+    const RULE: RuleId = RuleId::of("cluster/version-refused");
     let (Some(before), Some(after)) = (text(old, AT), text(new, AT)) else { return };
     if before == after {
         return;
@@ -139,7 +151,7 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
     let versions = &stage.versions;
     let class = class_of(key, new).and_then(|class| stage.written_after(&class)).unwrap_or_default();
     let mut allowed = list(&class, "/spec/kubernetesVersions").filter_map(Value::as_str).peekable();
-    let has_list = versions.capi(12) && allowed.peek().is_some();
+    let has_list = versions.has(&UPGRADE_PLANS) && allowed.peek().is_some();
     if has_list && !allowed.any(|version| version == after) {
         refuse(out, RULE, AT, format!("the class of the cluster does not list the version {after}"));
     }
@@ -151,7 +163,7 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
         return;
     }
     // Since 1.11 a pre-release counts as its release; up to 1.10 the build counts as well.
-    let seen = |version: &Version| match versions.capi(11) {
+    let seen = |version: &Version| match versions.has(&V1BETA2) {
         true => Version { pre: Prerelease::EMPTY, build: BuildMetadata::EMPTY, ..version.clone() },
         false => version.clone(),
     };
@@ -161,17 +173,17 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
     }
     let planned = text(&class, "/spec/upgrade/external/generateUpgradePlanExtension").is_some();
     let ceiling = Version::new(from.major, from.minor + 2, 0);
-    if !(versions.capi(12) && (has_list || planned)) && seen(&to) >= ceiling {
+    if !(versions.has(&UPGRADE_PLANS) && (has_list || planned)) && seen(&to) >= ceiling {
         refuse(out, RULE, AT, format!("the version cannot go up by more than one minor, from {before} to {after}"));
         return;
     }
     let hooks = annotation(new, "runtime.cluster.x-k8s.io/pending-hooks").unwrap_or_default();
-    if versions.capi(12) && hooks.split(',').any(|hook| hook == "AfterClusterUpgrade") {
+    if versions.has(&UPGRADE_PLANS) && hooks.split(',').any(|hook| hook == "AfterClusterUpgrade") {
         refuse(out, RULE, AT, "a hook of the last upgrade is still to be answered".to_owned());
         return;
     }
     // Up to 1.8 only another minor had to wait.
-    if (versions.capi(9) || to >= Version::new(from.major, from.minor + 1, 0))
+    if (versions.has(&UPGRADES_WAIT) || to >= Version::new(from.major, from.minor + 1, 0))
         && let Some(who) = unfinished(stage, key, old, &from)
     {
         refuse(out, RULE, AT, format!("{who} has not arrived at {before} yet"));
@@ -193,7 +205,7 @@ fn unfinished(stage: &Stage<'_>, key: &Key, old: &Value, version: &Version) -> O
         }
     }
     stage.owners_of(key).into_iter().find_map(|owner| {
-        let object = stage.before(&owner).filter(|_| owner.group == "cluster.x-k8s.io")?;
+        let object = stage.before(owner).filter(|_| owner.group == CORE)?;
         label(&object, "topology.cluster.x-k8s.io/owned")?;
         differs(text(&object, "/spec/template/spec/version")).then(|| owner.to_string())
     })

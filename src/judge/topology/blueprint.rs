@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::judge::topology::values::list;
-use crate::kinds::machines::text;
+use crate::kinds::contract::{CLUSTER_CLASS, CORE};
+use crate::kinds::fields::text;
 use crate::object::Key;
 
 /// A control plane, a MachineDeployment or a pool of a topology.
@@ -72,8 +73,8 @@ pub(crate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
     let name = text(cluster, "/spec/topology/classRef/name")?;
     let namespace = text(cluster, "/spec/topology/classRef/namespace").map(str::to_owned);
     Some(Key {
-        group: "cluster.x-k8s.io".to_owned(),
-        kind: "ClusterClass".to_owned(),
+        group: CORE.to_owned(),
+        kind: CLUSTER_CLASS.to_owned(),
         namespace: namespace.or_else(|| key.namespace.clone()),
         name: name.to_owned(),
     })

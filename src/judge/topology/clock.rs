@@ -8,10 +8,14 @@ use serde_json::Value;
 use crate::judge::stage::Stage;
 use crate::judge::topology::weight::owner;
 use crate::judge::verdict::Answer;
-use crate::kinds::machines;
-use crate::kinds::machines::text;
-use crate::model::effect::Effect;
+use crate::kinds::contract::MACHINE_DEPLOYMENT;
+use crate::kinds::fields;
+use crate::kinds::fields::text;
+use crate::model::Effect;
+use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
+use crate::providers::core::changes::TOPOLOGY_CLOCK;
+use crate::providers::machines;
 
 /// The answer about the time itself; `None` for every other field, and where it goes away.
 #[must_use]
@@ -35,10 +39,11 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, pat
         }
         _ => return None,
     };
-    if !stage.versions.capi(13) {
+    if !stage.versions.has(&TOPOLOGY_CLOCK) {
         return None;
     }
-    let known = |effect, because: &str| Some(Answer::known(stage.rules, effect, "topology/clock").saying(because));
+    let known =
+        |effect, because: &str| Some(Answer::known(stage.rules, effect, RuleId::of("topology/clock")).saying(because));
     let Some(time) = path.get(new).and_then(Value::as_str) else {
         return known(Effect::None, "without a time nothing is replaced because of its age");
     };
@@ -71,11 +76,11 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
     let owner = owner(stage, key, cluster, word, name);
     let made = |object: &Value| text(object, "/metadata/creationTimestamp")?.parse::<Timestamp>().ok();
     let (ages, takes_youngest): (Vec<_>, bool) = if word == "controlPlane" {
-        let members = machines::of_control_plane(stage.scene, &owner, &key.name, &stage.versions);
+        let members = machines::of_control_plane(stage.scene.view, &owner, &key.name, &stage.versions);
         (members.iter().map(|member| made(&member.machine)).collect(), false)
     } else {
-        let sets = stage.scene.view.owned_by("MachineDeployment", &owner.name);
-        let sets = sets.filter(|object| machines::is_in(object, owner.namespace.as_deref()));
+        let sets = stage.scene.view.owned_by(MACHINE_DEPLOYMENT, &owner.name);
+        let sets = sets.filter(|object| fields::is_in(object, owner.namespace.as_deref()));
         (sets.map(|object| made(object.value().ok()?.as_ref())).collect(), true)
     };
     let known: Vec<Timestamp> = ages.iter().flatten().copied().collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::judge::admission::Sides;
-use crate::judge::owner::{Assessment, Mirror};
+use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
 use crate::judge::topology::blueprint::{Part, Role, parts};
@@ -16,11 +16,13 @@ use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
 use crate::judge::topology::values;
 use crate::judge::verdict::Answer;
-use crate::kinds::machines::text;
-use crate::kinds::{diff, hub};
-use crate::model::effect::Effect;
+use crate::kinds::contract::made_by;
+use crate::kinds::fields::text;
+use crate::kinds::{diff, superset};
+use crate::model::Effect;
+use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
-use crate::providers::kubeadm::config::{STYLE, old_defaults};
+use crate::providers::kind_of;
 
 /// One side of a cluster with a topology.
 #[derive(Debug, Clone, Copy)]
@@ -114,13 +116,13 @@ fn fate(
         (Made::Unread(old), Made::Unread(new)) if old == new && old_part.reference == part.reference => return None,
         (Made::Unread(key), _) | (_, Made::Unread(key)) => {
             let because = format!("{key} could not be read, so what comes of it is not known");
-            return Some(Answer::known(rules, Effect::Unknown, "topology/template-unread").saying(because));
+            return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));
         }
     };
     if let Some((patch, why)) = &new.broken {
         let because =
             format!("the patch {patch} fails ({why}), and the topology controller stops until that is changed");
-        return Some(Answer::known(rules, Effect::Unknown, "topology/patch-fails").saying(because));
+        return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
     }
     let kind = |part: &Part| text(&part.reference, "/kind").unwrap_or_default().to_owned();
     let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
@@ -130,14 +132,14 @@ fn fate(
         let place = at.first().map(ToString::to_string).unwrap_or_default();
         if part.group.word == "machinePool" {
             let because = format!("{} comes out different ({place}) and is changed in place", kind(part));
-            return Some(Answer::known(rules, Effect::Rollout, "topology/pool").saying(because));
+            return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/pool")).saying(because));
         }
         let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
-        return Some(Answer::known(rules, Effect::Rollout, "topology/template-rotated").saying(because));
+        return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-rotated")).saying(because));
     }
     if let Some((patch, why, _)) = opaque_difference(old, new) {
         let because = format!("the patch {patch} {why}, which is not computed, and what it reads has changed");
-        return Some(Answer::known(rules, Effect::Unknown, "topology/patch-not-computed").saying(because));
+        return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-not-computed")).saying(because));
     }
     differs.then(|| in_place(stage, cluster, part, &before, &after, version))
 }
@@ -156,17 +158,11 @@ fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
 
 /// The same for a kind and version.
 fn normal_spec(stage: &Stage<'_>, kind: &str, api_version: &str, spec: &Value) -> Value {
-    let mut out = hub::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
+    let kind = kind_of(ApiVersion::parse(api_version).group, kind);
+    let mut out = superset::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
+    kind.fill_config(&mut out);
     let mut spec = out["spec"].take();
-    let config = match kind {
-        "KubeadmConfigTemplate" => spec.pointer_mut("/template/spec"),
-        "KubeadmControlPlaneTemplate" => spec.pointer_mut("/template/spec/kubeadmConfigSpec"),
-        _ => None,
-    };
-    if let Some(map) = config.and_then(Value::as_object_mut) {
-        old_defaults(map);
-    }
-    diff::prune(&mut spec, STYLE);
+    diff::prune(&mut spec, diff::CLUSTER_API);
     spec
 }
 
@@ -179,7 +175,7 @@ fn in_place(
     after: &Value,
     version: Option<&str>,
 ) -> Answer {
-    let kind = text(&part.reference, "/kind").unwrap_or_default().trim_end_matches("Template").to_owned();
+    let kind = made_by(text(&part.reference, "/kind").unwrap_or_default()).to_owned();
     let group = ApiVersion::parse(text(&part.reference, "/apiVersion").unwrap_or_default()).group.to_owned();
     // A name that no object has: the Machines that exist belong to an object with more in it than the template says.
     let key =
@@ -194,7 +190,7 @@ fn in_place(
     };
     let (old, new) = (object(before), object(after));
     let sides = || Sides { old: old.clone(), new: new.clone() };
-    let assessment = Mirror::of(&key).map(|mirror| Assessment::of(stage, &key, mirror, sides()));
+    let assessment = kind_of(&key.group, &key.kind).mirror.map(|mirror| Assessment::of(stage, &key, mirror, sides()));
     let subject = Subject {
         stage,
         key: &key,

@@ -22,9 +22,13 @@ pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
-use crate::kinds::machines::text;
-use crate::model::effect::Effect;
+use crate::kinds::Role;
+use crate::kinds::fields::is_paused;
+use crate::kinds::fields::text;
+use crate::model::Effect;
+use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
+use crate::providers::kind;
 
 /// The answer about a leaf of a Cluster; `None` where the pack's own rule decides.
 #[must_use]
@@ -40,7 +44,7 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         && same_groups(old, new, list)
     {
         let because = "the groups stand in another order; each is known by its name, and nothing is replaced";
-        return Some(Answer::known(stage.rules, Effect::None, "topology/same").saying(because));
+        return Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because));
     }
     let is_input = match keys.as_slice() {
         ["spec", "topology", "variables" | "classRef", ..] => true,
@@ -71,11 +75,11 @@ pub(crate) fn of_class(stage: &Stage<'_>, key: &Key) -> Option<Answer> {
 
 /// The class itself, or the classes that a template belongs to after the write.
 fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
-    if key.kind == "ClusterClass" {
+    if kind(key).role == Role::Class {
         return vec![key.clone()];
     }
-    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from).collect();
-    out.retain(|class| class.kind == "ClusterClass");
+    let mut out: Vec<Key> = stage.referrers(key).into_iter().map(|reference| reference.from.clone()).collect();
+    out.retain(|class| kind(class).role == Role::Class);
     out.dedup();
     out
 }
@@ -98,14 +102,14 @@ fn of_all(stage: &Stage<'_>, classes: &[Key], all: &[(Key, Value, Vec<Fate>)]) -
     if all.is_empty() {
         let because =
             format!("no cluster of the class {} was read, so nothing is replaced by it now", names.join(", "));
-        return Answer::known(stage.rules, Effect::None, "class/no-clusters").saying(because);
+        return Answer::known(stage.rules, Effect::None, RuleId::of("class/no-clusters")).saying(because);
     }
     let touched: Vec<String> =
         all.iter().filter(|(_, _, fates)| !fates.is_empty()).map(|(key, ..)| key.name.clone()).collect();
     let first = all.iter().max_by_key(|(_, _, fates)| fates.iter().map(|fate| fate.answer.effect).max());
     let Some((key, _, fates)) = first.filter(|(_, _, fates)| !fates.is_empty()) else {
         let because = format!("{} of the class come out the same, so nothing is replaced", counted(all.len()));
-        return Answer::known(stage.rules, Effect::None, "topology/same").saying(because);
+        return Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because);
     };
     let answer = worst(stage, key, fates);
     let because = format!(
@@ -127,7 +131,7 @@ fn counted(count: usize) -> String {
 fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     let Some(first) = fates.iter().max_by_key(|fate| (fate.answer.effect, fate.answer.touches)) else {
         let because = format!("every template of {} comes out the same, so nothing is replaced", key.name);
-        return Answer::known(stage.rules, Effect::None, "topology/same").saying(because);
+        return Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because);
     };
     let same = fates.iter().filter(|fate| fate.answer.effect == first.answer.effect);
     let parts = same.map(|fate| format!("{}: {}", fate.who(), fate.answer.because.trim_end_matches('.')));
@@ -135,13 +139,13 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     let parts: Vec<String> = parts.filter(|part| seen.insert(part.clone())).collect();
     let answer = first.answer.clone().saying(parts.join("; "));
     let cluster = stage.after(key).unwrap_or_default();
-    if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && Stage::is_paused(&cluster, Some(&cluster)) {
+    if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && is_paused(&cluster, Some(&cluster)) {
         let because = format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
         return Answer { effect: Effect::Latent, because, waits: true, ..answer };
     }
     if answer.effect == Effect::Rejected {
         // What is refused here is a write of the topology controller, not of the host.
-        return Answer { effect: Effect::Unknown, rule: "topology/stuck".to_owned(), ..answer };
+        return Answer { effect: Effect::Unknown, rule: RuleId::of("topology/stuck").into(), ..answer };
     }
     answer
 }
@@ -152,7 +156,7 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
     let unread = |class: &Key| Fate {
         word: "controlPlane",
         name: String::new(),
-        answer: Answer::known(stage.rules, Effect::Unknown, "topology/template-unread")
+        answer: Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/template-unread"))
             .saying(format!("{class} could not be read, so what comes of it is not known")),
     };
     let Some(before) = stage.written_before(&old_class) else {
@@ -238,11 +242,11 @@ fn group_comes_or_goes(stage: &Stage<'_>, old: &Value, new: &Value, path: &Path)
     let has = |side: &Value, name: &str| values::list(side, &pointer).any(|group| text(group, "/name") == Some(name));
     if let Some(gone) = name(old).filter(|name| !has(new, name)) {
         let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
-        return Some(Answer::known(stage.rules, Effect::Delete, "topology/group-removed").saying(because));
+        return Some(Answer::known(stage.rules, Effect::Delete, RuleId::of("topology/group-removed")).saying(because));
     }
     let added = name(new).filter(|name| !has(old, name))?;
     let because = format!("the workers {added} are new; no Machine that exists is touched");
-    Some(Answer::known(stage.rules, Effect::None, "topology/group-added").saying(because))
+    Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/group-added")).saying(because))
 }
 
 /// The keys of a path, without places in lists.

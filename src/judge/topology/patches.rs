@@ -10,7 +10,7 @@ use crate::gotemplate::Trouble;
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::{Part, Role};
 use crate::judge::topology::values::{list, look_up};
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
 
 /// What patches made of one template.
 #[derive(Debug, Clone, PartialEq)]

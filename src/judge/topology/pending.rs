@@ -12,10 +12,15 @@ use super::values::{self, list};
 use super::weight::{entry_of, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
-use crate::judge::waiting::hold::Places;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines::{label, number, target, text};
+use crate::kinds::contract::MACHINE_DEPLOYMENT;
+use crate::kinds::fields::label;
+use crate::kinds::fields::number;
+use crate::kinds::fields::target;
+use crate::kinds::fields::text;
+use crate::model::Places;
+use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::object::{Key, Path};
 
@@ -73,7 +78,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         out.push(Lifted {
             owner: owner(stage, key, &old, task.word, &task.name),
             effect: task.effect,
-            rule: "waiting/topology",
+            rule: RuleId::of("waiting/topology"),
             because: format!("{why}, and what waits in {key} comes along: {who}: {}", task.says),
             places,
             rollout: Some(entry_of(stage, key, &old, (task.word, &task.name), task.effect, &task.says))
@@ -140,8 +145,8 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
         }
     }
     let mut live: Vec<(Key, Value)> = Vec::new();
-    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.kind == "MachineDeployment") {
-        let value = stage.before(&owner).filter(|value| label(value, "topology.cluster.x-k8s.io/owned").is_some());
+    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.kind == MACHINE_DEPLOYMENT) {
+        let value = stage.before(owner).filter(|value| label(value, "topology.cluster.x-k8s.io/owned").is_some());
         live.extend(value.map(|value| (owner.clone(), value)));
     }
     let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
-pub(crate) use crate::kinds::machines::list;
-use crate::kinds::machines::text;
+pub(crate) use crate::kinds::fields::list;
+use crate::kinds::fields::text;
 use crate::object::{Path, Segment};
 
 /// The variables of the whole cluster.

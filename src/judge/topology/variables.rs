@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use super::admission::refuse;
 use super::values::list;
-use crate::judge::admission::Refusal;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::model::RuleId;
 
 /// The id of the refusal.
-const RULE: &str = "cluster/variable-refused";
+const RULE: RuleId = RuleId::of("cluster/variable-refused");
 
 /// What is refused about the variables of a Cluster; `class` is the class as it stands when the Cluster is written.
 pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {

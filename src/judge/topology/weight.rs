@@ -4,21 +4,26 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::impact::Rollout;
 use crate::judge::deletions::machine_names;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
-use crate::kinds::machines::{number, target, text};
-use crate::model::effect::Effect;
+use crate::kinds::Role;
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::fields::number;
+use crate::kinds::fields::target;
+use crate::kinds::fields::text;
+use crate::model::Effect;
+use crate::model::Rollout;
 use crate::object::Key;
+use crate::providers::kind;
 
 /// The entries of a changed Cluster, class or template of a class.
 #[must_use]
 pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Rollout> {
-    if key.kind != "Cluster" {
+    if kind(key).role != Role::Cluster {
         let all = clusters(stage, &classes_of(stage, key));
         return all.iter().flat_map(|(key, cluster, fates)| of_fates(stage, key, cluster, fates)).collect();
     }
@@ -173,7 +178,7 @@ pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, n
         let found = cluster.pointer("/spec/controlPlaneRef").and_then(|reference| target(reference, namespace));
         return found.unwrap_or_else(|| Key { name: format!("{} (control plane)", key.name), ..key.clone() });
     }
-    let kind = if word == "machinePool" { "MachinePool" } else { "MachineDeployment" };
+    let kind = if word == "machinePool" { MACHINE_POOL } else { MACHINE_DEPLOYMENT };
     let owners = stage.owners_by_group(key);
     let found = owners.get(&(kind.to_owned(), name.to_owned())).cloned();
     found.unwrap_or_else(|| Key { kind: kind.to_owned(), name: format!("{}-{name}", key.name), ..key.clone() })

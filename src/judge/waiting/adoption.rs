@@ -6,21 +6,28 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::hold::{self, Act};
 use super::holds;
 use super::machines::{controller, has_labels, is_deleting, is_orphan};
 use super::side::Side;
-use crate::impact::Rollout;
-use crate::judge::owner::{Mirror, Unit, member_causes};
-use crate::judge::replicas;
 use crate::judge::stage::Stage;
-use crate::kinds::machines::{self, Member};
+use crate::kinds::Mirror;
+use crate::kinds::Role;
+use crate::kinds::contract::CLUSTER;
+use crate::kinds::contract::CORE;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::contract::MACHINE_SET;
+use crate::kinds::fields;
 use crate::model::Effect;
+use crate::model::Member;
+use crate::model::Rollout;
+use crate::model::Unit;
+use crate::model::{Act, Hold, hold_of};
 use crate::object::Key;
 use crate::providers::core::machine_deployment::{self, Set};
+use crate::providers::kind;
+use crate::providers::machines;
 
 /// Group of the kinds asked about here.
-const CORE: &str = "cluster.x-k8s.io";
 
 /// What an owner takes over and does with it.
 pub(in crate::judge) struct Taken {
@@ -37,13 +44,13 @@ pub(in crate::judge) struct Taken {
 pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Key, owner: &Value) -> Option<Taken> {
     let side = Side::after(stage);
     let cluster = stage.cluster_of(key, owner);
-    if key.group == CORE && key.kind == "MachineSet" {
+    if kind(key).role == Role::Set {
         let orphans = matching(side, key, owner);
         return (!orphans.is_empty()).then(|| taken(stage, key, owner, None, Vec::new(), orphans));
     }
-    let mirror = Mirror::of(key)?;
+    let mirror = kind(key).mirror?;
     let mut owner = owner.clone();
-    mirror.default(&mut owner, &stage.versions);
+    mirror.fill_in(&mut owner, &stage.versions);
     let units = units(side, key, mirror, &owner, cluster.as_ref().map_or("", |cluster| cluster.name.as_str()));
     if units.iter().all(|unit| unit.count == 0) {
         return None;
@@ -53,7 +60,7 @@ pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Key, owner: &Value) -> O
     let outdated = names(&mut units.iter().filter(|unit| !unit.after.is_empty()));
     let all = names(&mut units.iter());
     let act = if outdated.is_empty() { Act::Fewer } else { Act::Replace };
-    Some(taken(stage, key, &owner, hold::of(&held, act), outdated, all))
+    Some(taken(stage, key, &owner, hold_of(&held, act), outdated, all))
 }
 
 /// The answer about an owner that takes over Machines, some of which are out of date.
@@ -61,11 +68,11 @@ fn taken(
     stage: &Stage<'_>,
     key: &Key,
     owner: &Value,
-    held: Option<&hold::Hold>,
+    held: Option<&Hold>,
     outdated: Vec<String>,
     all: Vec<String>,
 ) -> Taken {
-    let wanted = replicas::wanted(owner, None);
+    let wanted = fields::wanted(owner, None);
     let (count, old) = (all.len() as u64, outdated.len() as u64);
     let surplus = count.saturating_sub(wanted);
     let who = format!("it takes over {} that nobody owns ({})", counted(count), all.join(", "));
@@ -106,10 +113,10 @@ const fn are(count: u64) -> &'static str {
 }
 
 /// The Machines that a new owner takes over, with what is out of date about them.
-fn units(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: &str) -> Vec<Unit> {
+fn units(side: Side<'_>, key: &Key, mirror: &'static dyn Mirror, owner: &Value, cluster: &str) -> Vec<Unit> {
     let stage = side.stage;
     let (versions, now) = (&stage.versions, stage.scene.world.now);
-    if mirror == Mirror::Workers {
+    if kind(key).role == Role::Deployment {
         let sets = orphan_sets(side, key, owner);
         let causes = machine_deployment::outdated(&sets, owner, versions, now);
         return sets
@@ -118,13 +125,13 @@ fn units(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: &str
             .map(|(set, after)| Unit { names: set.machines, count: set.count, before: Vec::new(), after })
             .collect();
     }
-    let members: Vec<Member> = machines::of_control_plane(stage.scene, key, cluster, versions);
+    let members: Vec<Member> = machines::of_control_plane(stage.scene.view, key, cluster, versions);
     let free = members.into_iter().filter(|member| controller(key, &member.machine).is_none() && !member.is_deleting());
     free.map(|member| Unit {
         names: vec![member.name.clone()],
         count: 1,
         before: Vec::new(),
-        after: member_causes(mirror, &member, owner, versions, now),
+        after: mirror.outdated(&member, owner, versions, now),
     })
     .collect()
 }
@@ -135,10 +142,10 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
     if is_empty(selector) {
         return Vec::new();
     }
-    let free = loose(side, key, owner, "MachineSet").into_iter().filter(|(_, set)| has_labels(selector, set));
+    let free = loose(side, key, owner, MACHINE_SET).into_iter().filter(|(_, set)| has_labels(selector, set));
     free.map(|(key, set)| {
         let machines = matching(side, &key, &set);
-        let own = machine_deployment::set(side.stage.scene, &key, set);
+        let own = machine_deployment::set(side.stage.scene.view, &key, set);
         let mut names = own.machines.clone();
         names.extend(machines.into_iter().filter(|name| !own.machines.contains(name)));
         Set { count: own.count.max(names.len() as u64), machines: names, ..own }
@@ -152,7 +159,7 @@ fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Valu
     let stage = side.stage;
     let live = stage.scene.view;
     let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
-    let known = live.unowned().chain(live.owned_by("Cluster", &cluster)).map(|object| &object.key);
+    let known = live.unowned().chain(live.owned_by(CLUSTER, &cluster)).map(|object| &object.key);
     let written = stage.pairs_of_kind(kind).map(|pair| &pair.key);
     let is_here = |other: &&Key| {
         other.group == CORE && other.kind == kind && (other.namespace == key.namespace || other.namespace.is_none())
@@ -168,7 +175,7 @@ fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
     if is_empty(selector) {
         return Vec::new();
     }
-    let free = loose(side, key, set, "Machine").into_iter().filter(|(_, machine)| has_labels(selector, machine));
+    let free = loose(side, key, set, MACHINE).into_iter().filter(|(_, machine)| has_labels(selector, machine));
     free.map(|(key, _)| key.name).collect()
 }
 
@@ -179,13 +186,13 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
     if is_empty(selector) || is_deleting(set) {
         return 0;
     }
-    let machines = side.all(CORE, "Machine", key.namespace.as_deref());
+    let machines = side.all(CORE, MACHINE, key.namespace.as_deref());
     let is_counted = |(name, machine): &&(Key, Value)| {
         has_labels(selector, machine)
-            && controller(name, machine).is_none_or(|owner| owner.kind == "MachineSet" && owner.name == key.name)
+            && controller(name, machine).is_none_or(|owner| owner.kind == MACHINE_SET && owner.name == key.name)
     };
     let count = machines.iter().filter(is_counted).count() as u64;
-    count.saturating_sub(replicas::wanted(set, None))
+    count.saturating_sub(fields::wanted(set, None))
 }
 
 /// Whether a selector selects nothing in particular.

@@ -3,15 +3,16 @@
 use std::cmp::Ordering;
 
 use super::lifted::Lifted;
-use crate::impact::Rollout;
 use crate::judge::classify::Outcome;
-use crate::judge::scene::Classified;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
-use crate::kinds::{diff, hub};
+use crate::kinds::{diff, superset};
+use crate::model::Classified;
+use crate::model::Rollout;
 use crate::model::{Action, Change, Effect, Pair};
 use crate::object::{Key, Path};
+use crate::providers::kind;
 
 /// Writes what starts into the outcomes of the pairs, which stand in their order.
 pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
@@ -51,7 +52,7 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
         }
         (Action::Update, Some(path)) => {
             let touches = |change: &Change| {
-                let moved = hub::path(&pair.key.kind, &pair.api_version, &change.path, &stage.versions);
+                let moved = superset::path(kind(&pair.key), &pair.api_version, &change.path, &stage.versions);
                 diff::touch(&moved, path)
             };
             let found: Vec<usize> = (0..pair.changes.len()).filter(|place| touches(&pair.changes[*place])).collect();

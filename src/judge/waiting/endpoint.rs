@@ -8,9 +8,13 @@ use serde_json::Value;
 use super::lifted::Lifted;
 use super::side::Side;
 use crate::judge::stage::Stage;
-use crate::kinds::machines::{target, text};
+use crate::kinds::Role;
+use crate::kinds::fields::target;
+use crate::kinds::fields::text;
+use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::object::{Key, Path};
+use crate::providers::kind;
 
 /// Where the address stands.
 const AT: &str = "/spec/controlPlaneEndpoint/host";
@@ -18,13 +22,15 @@ const AT: &str = "/spec/controlPlaneEndpoint/host";
 /// What a write does that takes an address away.
 pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut out = Vec::new();
-    for pair in stage.pairs.iter().filter(|pair| pair.action == Action::Update && pair.key.kind.ends_with("Cluster")) {
+    for pair in stage.pairs.iter().filter(|pair| {
+        pair.action == Action::Update && matches!(kind(&pair.key).role, Role::Cluster | Role::InfraCluster)
+    }) {
         let key = &pair.key;
         let (Some(old), Some(new)) = (stage.before(key), stage.after(key)) else { continue };
         let Some(host) = text(&old, AT).filter(|_| text(&new, AT).is_none()) else { continue };
-        let (effect, why) = if key.group == "cluster.x-k8s.io" {
+        let (effect, why) = if kind(key).role == Role::Cluster {
             of_cluster(stage, key, &new, host)
-        } else if key.group.ends_with("infrastructure.cluster.x-k8s.io") {
+        } else if kind(key).role == Role::InfraCluster {
             let why = "its provider gives it another address, and nothing that runs knows that one: the cluster cannot be reached";
             (Effect::Unknown, why.to_owned())
         } else {
@@ -33,7 +39,7 @@ pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
         out.push(Lifted {
             owner: key.clone(),
             effect,
-            rule: "cluster/endpoint-lost",
+            rule: RuleId::of("cluster/endpoint-lost"),
             because: format!(
                 "the write takes the address of the control plane away, {host}, which a controller had filled in; {why}"
             ),

@@ -7,9 +7,11 @@ use super::lifted::Lifted;
 use super::machines::{self, Found};
 use super::pause::{self, annotation_path};
 use super::side::Side;
-use crate::impact::Rollout;
 use crate::judge::stage::Stage;
+use crate::kinds::contract::MACHINE;
 use crate::model::Effect;
+use crate::model::Rollout;
+use crate::model::RuleId;
 use crate::object::{Key, Path};
 
 /// Machines of a cluster that were deleted already, and whose deletion goes on with this write.
@@ -32,7 +34,7 @@ fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
 
 /// The key of a Machine.
 fn key_of(cluster: &Key, found: &Found) -> Key {
-    Key { kind: "Machine".to_owned(), name: found.name.clone(), ..cluster.clone() }
+    Key { kind: MACHINE.to_owned(), name: found.name.clone(), ..cluster.clone() }
 }
 
 /// The deletions of one owner's Machines.
@@ -49,7 +51,7 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
     places.extend(found.iter().map(|found| (key_of(cluster, found), Some(annotation_path(pause::ANNOTATION)))));
     Lifted {
         effect: Effect::Rollout,
-        rule: "waiting/deletion",
+        rule: RuleId::of("waiting/deletion"),
         because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
         places,
         rollout: Some(Rollout {

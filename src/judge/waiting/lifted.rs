@@ -2,11 +2,14 @@
 
 use serde_json::Value;
 
-use super::hold::{self, Act, Hold, Places};
 use super::machines::is_deleting;
-use crate::impact::{self, Rollout};
-use crate::judge::owner::{Assessment, Unit};
-use crate::judge::replicas;
+use crate::impact;
+use crate::judge::owner::Assessment;
+use crate::kinds::fields;
+use crate::model::Rollout;
+use crate::model::RuleId;
+use crate::model::Unit;
+use crate::model::{Act, Hold, Places, hold_of};
 use crate::model::{Basis, Effect};
 use crate::object::Key;
 
@@ -18,7 +21,7 @@ pub(in crate::judge) struct Lifted {
     /// What happens to them.
     pub(in crate::judge) effect: Effect,
     /// The rule that it is told under.
-    pub(in crate::judge) rule: &'static str,
+    pub(in crate::judge) rule: RuleId,
     /// One sentence.
     pub(in crate::judge) because: String,
     /// Objects and fields whose change let it go.
@@ -32,7 +35,7 @@ pub(in crate::judge) struct Lifted {
 pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<Lifted> {
     let acts = [Act::Delete, Act::Replace, Act::Fewer, Act::Make];
     let lifted = |act: Act| -> Option<&Hold> {
-        hold::of(&assessment.held, act).is_none().then(|| hold::of(&assessment.was_held, act)).flatten()
+        hold_of(&assessment.held, act).is_none().then(|| hold_of(&assessment.was_held, act)).flatten()
     };
     let first = acts.into_iter().find_map(lifted)?;
     let work = Work::of(assessment);
@@ -72,7 +75,7 @@ impl<'a> Work<'a> {
             is_deleting: is_deleting(&assessment.old),
             pending: assessment.pending().collect(),
             count: if assessment.is_bare { 0 } else { assessment.count() },
-            wanted: replicas::wanted(&assessment.old, None),
+            wanted: fields::wanted(&assessment.old, None),
         }
     }
 
@@ -118,7 +121,7 @@ impl<'a> Work<'a> {
         let of = |units: &[&Unit]| -> Vec<String> { units.iter().flat_map(|unit| unit.names.clone()).collect() };
         let all: Vec<&Unit> = assessment.units.iter().collect();
         let (machines, names, step) = match effect {
-            Effect::Rollout if self.is_known => return impact::of(key, assessment),
+            Effect::Rollout if self.is_known => return impact::of(key, &assessment.weighed()),
             Effect::Rollout => (None, Vec::new(), "replaces the Machines that waited for it".to_owned()),
             Effect::Delete => {
                 (Some(self.count), of(&all), format!("deletes all {} Machines; none takes their place", self.count))

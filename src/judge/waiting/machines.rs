@@ -6,8 +6,14 @@ use serde_json::{Map, Value};
 
 use super::pause;
 use super::side::Side;
-use crate::kinds::machines::{self, is_in, read, text};
+use crate::kinds::contract::CORE;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::contract::MACHINE_SET;
+use crate::kinds::fields;
+use crate::kinds::fields::is_in;
+use crate::kinds::fields::text;
 use crate::object::{ApiVersion, Key};
+use crate::providers::machines::read;
 
 /// A Machine of a cluster.
 #[derive(Debug, Clone)]
@@ -40,7 +46,7 @@ pub(super) fn is_deleting(object: &Value) -> bool {
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
     let live = stage.scene.view.machines_of_cluster(&cluster.name);
-    live.filter(|object| object.key.kind == "Machine" && is_in(object, cluster.namespace.as_deref()))
+    live.filter(|object| object.key.kind == MACHINE && is_in(object, cluster.namespace.as_deref()))
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.
             let value =
@@ -71,7 +77,7 @@ pub(super) fn controller(key: &Key, object: &Value) -> Option<Key> {
 /// Who replaces a Machine, and the MachineSet between.
 fn owner(side: Side<'_>, key: &Key, machine: &Value) -> (Option<Key>, Option<Key>) {
     let Some(direct) = controller(key, machine) else { return (None, None) };
-    if direct.kind != "MachineSet" {
+    if direct.kind != MACHINE_SET {
         return (Some(direct), None);
     }
     let above = side.get(&direct).and_then(|set| controller(&direct, &set));
@@ -88,8 +94,7 @@ fn propagate(side: Side<'_>, owner: &Key, machine: &mut Value) {
     if !pause::of_object(side, owner, &after, cluster.as_ref()).is_empty() {
         return;
     }
-    let at =
-        if owner.group == "cluster.x-k8s.io" { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
+    let at = if owner.group == CORE { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
     for what in ["labels", "annotations"] {
         let pointer = format!("{at}/{what}");
         let of = |owner: &Value| owner.pointer(&pointer).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -124,5 +129,5 @@ pub(super) fn is_orphan(key: &Key, object: &Value) -> bool {
 /// Labels of an object, as a selector asks for them.
 #[must_use]
 pub(super) fn has_labels(selector: &Value, object: &Value) -> bool {
-    crate::kinds::labels::selects(selector, |key| machines::label(object, key)) == Some(true)
+    crate::kinds::labels::selects(selector, |key| fields::label(object, key)) == Some(true)
 }

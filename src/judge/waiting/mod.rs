@@ -6,7 +6,6 @@ mod apply;
 mod endpoint;
 mod hanging;
 mod health;
-pub(super) mod hold;
 mod lifted;
 mod machines;
 pub(super) mod pause;
@@ -20,20 +19,27 @@ pub(super) use lifted::{Lifted, by_owner};
 
 use serde_json::Value;
 
-use self::hold::Hold;
 use self::side::Side;
-use super::owner::Mirror;
 use super::stage::Stage;
 use super::topology;
+use crate::kinds::Mirror;
+use crate::model::Hold;
 use crate::object::Key;
+use crate::providers::kind;
 
 /// Everything that keeps the controllers of an owner from acting on its Machines.
 #[must_use]
-pub(super) fn holds(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value, cluster: Option<&Key>) -> Vec<Hold> {
+pub(super) fn holds(
+    side: Side<'_>,
+    key: &Key,
+    mirror: &'static dyn Mirror,
+    owner: &Value,
+    cluster: Option<&Key>,
+) -> Vec<Hold> {
     let mut out = pause::of_object(side, key, owner, cluster);
-    out.extend(pause::of_strategy(key, mirror, owner));
-    out.extend(references::missing(side, key, mirror, owner));
-    if mirror == Mirror::Workers {
+    out.extend(mirror.holds(key, owner));
+    out.extend(references::missing(side, key, owner));
+    if kind(key).role.is_workers() {
         out.extend(preflight::of_workers(side, key, owner, cluster));
     }
     out

@@ -4,14 +4,17 @@
 
 use serde_json::Value;
 
-use super::hold::{Hold, Why};
 use super::pause::annotation_path;
 use super::side::Side;
-use crate::kinds::machines::{annotation, target, text};
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::target;
+use crate::kinds::fields::text;
+use crate::model::{Hold, Why};
 use crate::object::{Key, Path};
+use crate::providers::core::PREFLIGHT;
+use crate::providers::core::changes::PREFLIGHT_ON;
+use crate::providers::kind;
 
-/// The feature gate.
-const GATE: &str = "MachineSetPreflightChecks";
 /// The annotation that names the checks to skip.
 pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 /// Minor versions that workers may be behind their control plane.
@@ -21,8 +24,8 @@ const SKEW: u64 = 3;
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let stage = side.stage;
     // Where nobody told the version the checks may be off: then the workers are replaced.
-    let is_on = || stage.versions.is_known("cluster-api") && stage.versions.capi(9);
-    if !stage.told_gate(GATE).unwrap_or_else(is_on) {
+    let is_on = || stage.versions.is_known(PREFLIGHT_ON.provider) && stage.versions.has(&PREFLIGHT_ON);
+    if !stage.told_gate(PREFLIGHT).unwrap_or_else(is_on) {
         return None;
     }
     // With room below the wanted number old Machines go first, whether or not new ones can be made.
@@ -41,7 +44,7 @@ pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
     let skipped = skipped(side, owner, config.as_ref());
     let is_skipped = |check: &str| skipped.iter().any(|told| told == "All" || told == check);
     let (plane_minor, minor) = (minor(have)?, minor(want)?);
-    let is_kubeadm = config.as_ref().is_some_and(|config| config.kind == "KubeadmConfigTemplate");
+    let is_kubeadm = config.as_ref().is_some_and(|config| kind(config).config_place().is_some());
     let says = if !is_skipped("KubernetesVersionSkew") && minor > plane_minor {
         format!("its version {want} is ahead of the control plane's {have}")
     } else if !is_skipped("KubernetesVersionSkew") && minor + SKEW < plane_minor {

@@ -5,12 +5,15 @@
 
 use serde_json::Value;
 
-use super::hold::{Hold, Why};
 use super::side::Side;
-use crate::judge::owner::Mirror;
-use crate::kinds::machines::target;
+use crate::kinds::contract::BOOTSTRAP;
+use crate::kinds::contract::CONFIG_MAP;
+use crate::kinds::contract::SECRET;
+use crate::kinds::fields::target;
+use crate::kinds::references;
+use crate::model::{Hold, Why};
 use crate::object::Key;
-use crate::object::references_in;
+use crate::providers::kind;
 
 /// Where the superset form of an owner names its templates.
 const TEMPLATES: [&str; 4] = [
@@ -21,19 +24,19 @@ const TEMPLATES: [&str; 4] = [
 ];
 
 /// What an owner names and does not find.
-pub(super) fn missing(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value) -> Vec<Hold> {
-    let namespace = key.namespace.as_deref();
+pub(super) fn missing(side: Side<'_>, key: &Key, owner: &Value) -> Vec<Hold> {
+    let (namespace, is_workers) = (key.namespace.as_deref(), kind(key).role.is_workers());
     let templates: Vec<Key> = TEMPLATES.iter().filter_map(|place| target(owner.pointer(place)?, namespace)).collect();
-    let why = if mirror == Mirror::Workers { Why::NothingToMakeOf } else { Why::Stopped };
+    let why = if is_workers { Why::NothingToMakeOf } else { Why::Stopped };
     let mut out: Vec<Hold> =
         templates.iter().filter(|template| side.is_missing(template)).map(|template| hold(why, template)).collect();
     // Data that a new Machine boots with: of a control plane it stands in its own spec, of workers in the bootstrap template.
-    let config = match mirror {
-        Mirror::Workers => templates.iter().find(|template| template.group == "bootstrap.cluster.x-k8s.io"),
-        _ => None,
+    let config = if is_workers {
+        let named = templates.iter().find(|template| template.group == BOOTSTRAP);
+        named.and_then(|config| side.get(config))
+    } else {
+        Some(owner.clone())
     };
-    let config =
-        config.and_then(|config| side.get(config)).or_else(|| (mirror != Mirror::Workers).then(|| owner.clone()));
     if let Some(spec) = config.as_ref().and_then(|config| config.get("spec")) {
         out.extend(
             data(spec, namespace)
@@ -48,8 +51,8 @@ pub(super) fn missing(side: Side<'_>, key: &Key, mirror: Mirror, owner: &Value) 
 /// The Secrets and ConfigMaps that a spec names.
 fn data(spec: &Value, namespace: Option<&str>) -> Vec<Key> {
     let mut out = Vec::new();
-    references_in(spec, &mut |kind, name| {
-        if matches!(kind, "Secret" | "ConfigMap") {
+    references::named(spec, &mut |kind, name| {
+        if matches!(kind, SECRET | CONFIG_MAP) {
             out.push(Key {
                 group: String::new(),
                 kind: kind.to_owned(),

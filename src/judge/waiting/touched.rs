@@ -8,14 +8,25 @@ use serde_json::Value;
 use super::lifted::{Lifted, by_owner};
 use super::side::Side;
 use super::{adoption, machines, pause, preflight};
-use crate::impact::Rollout;
 use crate::judge::admission::Sides;
-use crate::judge::owner::{Assessment, Mirror};
-use crate::judge::replicas;
+use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
-use crate::kinds::machines::annotation;
+use crate::kinds::Role;
+use crate::kinds::contract;
+use crate::kinds::contract::BOOTSTRAP;
+use crate::kinds::contract::CLUSTER_CLASS;
+use crate::kinds::contract::CONTROL_PLANE;
+use crate::kinds::contract::CORE;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::contract::MACHINE_SET;
+use crate::kinds::fields;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::text;
+use crate::model::Rollout;
+use crate::model::RuleId;
 use crate::model::{Action, Effect, Pair};
 use crate::object::{Key, Path};
+use crate::providers::kind;
 
 /// What starts among the Machines of owners that do not stand in the write.
 pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
@@ -25,7 +36,7 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     }
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
-        let mirror = Mirror::of(key)?;
+        let mirror = kind(key).mirror?;
         let sides = Sides { old: stage.before(key)?, new: stage.after(key)? };
         by_owner(key, &Assessment::of(stage, key, mirror, sides))
     };
@@ -35,14 +46,14 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
 /// Hands on the owners that an object of the write may let go.
 fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
     let key = &pair.key;
-    match key.kind.as_str() {
-        "Cluster" if changes_pause(pair) => stage.owners_of(key).iter().for_each(add),
-        _ if key.group == "controlplane.cluster.x-k8s.io" => {
+    match kind(key).role {
+        Role::Cluster if changes_pause(pair) => stage.owners_of(key).into_iter().for_each(add),
+        _ if key.group == CONTROL_PLANE => {
             let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
-            let all = cluster.map(|cluster| stage.owners_of(&cluster));
-            all.unwrap_or_default().iter().filter(|key| key.kind == "MachineDeployment").for_each(add);
+            let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());
+            all.unwrap_or_default().iter().filter(|key| kind(key).role == Role::Deployment).for_each(add);
         }
-        kind if kind.ends_with("Template") || matches!(kind, "Secret" | "ConfigMap") => {
+        Role::Template | Role::Data => {
             let is_said = |value: &Option<Value>| {
                 value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
             };
@@ -51,13 +62,18 @@ fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
             }
             for reference in stage.referrers(key) {
                 add(&reference.from);
-                if reference.from.kind.ends_with("ConfigTemplate") {
+                if is_config_template(&reference.from) {
                     stage.referrers(&reference.from).into_iter().for_each(|above| add(&above.from));
                 }
             }
         }
         _ => {}
     }
+}
+
+/// Whether a key is that of a template of bootstrap configs.
+fn is_config_template(key: &Key) -> bool {
+    kind(key).role == Role::Template && key.group == BOOTSTRAP
 }
 
 /// Whether a pair changes a pause of its object.
@@ -73,28 +89,25 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
     let mut out = BTreeSet::new();
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
         let key = &pair.key;
-        match key.kind.as_str() {
-            "MachineHealthCheck" => {
-                let name =
-                    pair.predicted.as_ref().and_then(|check| crate::kinds::machines::text(check, "/spec/clusterName"));
-                let kind = "Cluster".to_owned();
-                out.extend(name.map(|name| Key { kind, name: name.to_owned(), ..key.clone() }));
+        match kind(key).role {
+            Role::HealthCheck => {
+                let name = pair.predicted.as_ref().and_then(|check| text(check, "/spec/clusterName"));
+                out.extend(name.map(|name| contract::cluster(key.namespace.as_deref(), name)));
             }
-            "Cluster" if pair.action == Action::Update => {
+            Role::Cluster if pair.action == Action::Update => {
                 // Whatever is written to a Cluster with a class makes the topology controller look.
                 let has_class = pair.predicted.as_ref().is_some_and(|value| value.pointer("/spec/topology").is_some());
                 if has_class || changes_pause(pair) {
                     out.insert(key.clone());
                 }
             }
-            "ClusterClass" => out.extend(stage.clusters_of_class(key)),
-            kind if kind.ends_with("Template") && pair.action == Action::Create => {
-                let classes =
-                    stage.referrers(key).into_iter().filter(|reference| reference.from.kind == "ClusterClass");
+            Role::Class => out.extend(stage.clusters_of_class(key)),
+            Role::Template if pair.action == Action::Create => {
+                let classes = stage.referrers(key).into_iter().filter(|reference| reference.from.kind == CLUSTER_CLASS);
                 classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
             }
-            "Machine" if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
-            _ if Mirror::of(key).is_some() && pair.action == Action::Update => {
+            Role::Machine if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
+            _ if kind(key).mirror.is_some() && pair.action == Action::Update => {
                 let places = [
                     "/metadata/annotations",
                     "/spec/paused",
@@ -127,12 +140,12 @@ fn cluster_of(stage: &Stage<'_>, pair: &Pair) -> Option<Key> {
 
 /// What MachineSets delete because a label or a selector gives them Machines that are too many for them.
 pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
-    let moves = |pair: &&Pair| match (pair.key.group.as_str(), pair.key.kind.as_str(), pair.action) {
-        ("cluster.x-k8s.io", "Machine", Action::Update) => {
+    let moves = |pair: &&Pair| match (kind(&pair.key).role, pair.action) {
+        (Role::Machine, Action::Update) => {
             differs(pair, "/metadata/labels") || differs(pair, "/metadata/ownerReferences")
         }
-        ("cluster.x-k8s.io", "Machine", Action::Create) => true,
-        ("cluster.x-k8s.io", "MachineSet", Action::Update) => differs(pair, "/spec/selector"),
+        (Role::Machine, Action::Create) => true,
+        (Role::Set, Action::Update) => differs(pair, "/spec/selector"),
         _ => false,
     };
     let namespaces: BTreeSet<Option<String>> =
@@ -140,7 +153,7 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut out = Vec::new();
     for namespace in namespaces {
         let [before, after] = Side::both(stage);
-        for (key, set) in after.all("cluster.x-k8s.io", "MachineSet", namespace.as_deref()) {
+        for (key, set) in after.all(CORE, MACHINE_SET, namespace.as_deref()) {
             let was = before.get(&key).map_or(0, |set| adoption::surplus(before, &key, &set));
             let now = adoption::surplus(after, &key, &set);
             let cluster = stage.cluster_of(&key, &set);
@@ -156,16 +169,16 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
 /// The Machines that a MachineSet deletes because they are too many.
 fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
-    let wanted = replicas::wanted(set, None);
+    let wanted = fields::wanted(set, None);
     let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
     let labels = Path::root().key("metadata").key("labels");
-    let machines = stage.pairs.iter().filter(|pair| pair.key.kind == "Machine" && pair.key.namespace == key.namespace);
+    let machines = stage.pairs.iter().filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace);
     let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
     places.push((key.clone(), Some(Path::root().key("spec").key("selector"))));
     Lifted {
         owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
         effect,
-        rule: "waiting/adopted",
+        rule: RuleId::of("waiting/adopted"),
         because: format!(
             "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
         ),

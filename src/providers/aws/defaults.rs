@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::admission::defaulting::map_at;
-use crate::kinds::hub::go_seconds;
-use crate::rules::Versions;
+use super::changes::BASTION_IPV6;
+use crate::kinds::Versions;
+use crate::kinds::fields::map_at;
+use crate::object::go_seconds;
 
 /// Kinds with a mutating webhook.
 pub(crate) const HAVE_WEBHOOKS: &[&str] = &[
@@ -116,7 +117,7 @@ fn bastion(spec: &mut Map<String, Value>, versions: &Versions) {
     let Some(bastion) = map_at(spec, "bastion") else { return };
     let is_empty = bastion.get("allowedCIDRBlocks").and_then(Value::as_array).is_none_or(Vec::is_empty);
     if is_empty && bastion.get("disableIngressRules") != Some(&Value::Bool(true)) {
-        let all = if versions.at_least("aws", 2, 12) { json!(["0.0.0.0/0", "::/0"]) } else { json!(["0.0.0.0/0"]) };
+        let all = if versions.has(&BASTION_IPV6) { json!(["0.0.0.0/0", "::/0"]) } else { json!(["0.0.0.0/0"]) };
         bastion.insert("allowedCIDRBlocks".to_owned(), all);
     }
 }

@@ -2,13 +2,12 @@
 //! Read beside `controlplane/eks/webhooks/awsmanagedcontrolplane{,template}_webhook.go` and
 //! `controlplane/eks/api/v1beta2/validate.go` of cluster-api-provider-aws 2.13. Nothing of a template is fixed by itself.
 
-use serde_json::{Map, Value};
-
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::providers::aws::webhook::{RULE, bastion, list, tags};
+use serde_json::{Map, Value};
 
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]

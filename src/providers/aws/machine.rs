@@ -2,13 +2,12 @@
 //! Read beside `webhooks/aws{machine,machinetemplate}_webhook.go` of cluster-api-provider-aws 2.13; the checks of hosts came
 //! with 2.10. A template is only looked at when it is new, because its content cannot change later.
 
-use serde_json::Value;
-
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::providers::aws::webhook::{RULE, elastic_pool, key_name, list, tags};
+use serde_json::Value;
 
 /// What is refused about a Machine; the old side is `None` where it is new.
 #[must_use]

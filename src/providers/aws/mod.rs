@@ -1,7 +1,80 @@
-//! Cluster API Provider AWS, with EKS.
+//! Cluster API Provider AWS, with EKS and its node groups.
 
+pub mod changes;
 pub mod defaults;
 pub mod eks;
+mod fixed;
 pub mod machine;
 pub mod pool;
 pub mod webhook;
+
+use semver::Version;
+
+use self::fixed::{CLUSTER_TEMPLATE, FARGATE, MACHINE, MACHINE_TEMPLATE, NODE_GROUP};
+use self::webhook::Aws;
+use super::Provider;
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE};
+use crate::kinds::gates::Gate;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role};
+
+static RELEASE: Release =
+    Release { name: "aws", newest: Version::new(2, 13, 0), aliases: &["capa", "bootstrap-eks", "control-plane-eks"] };
+
+/// Ignition with its bucket (cluster-api-provider-aws `feature/feature.go`).
+pub const IGNITION: &str = "BootstrapFormatIgnition";
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Aws), ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    Kind { gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster) },
+    known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other),
+    known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other),
+    known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other),
+    Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known(INFRASTRUCTURE, "AWSClusterTemplate", Role::Template) },
+    Kind { fixed: Some(&FARGATE), ..known(INFRASTRUCTURE, "AWSFargateProfile", Role::Other) },
+    Kind { fixed: Some(&MACHINE), gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSMachine", Role::InfraMachine) },
+    known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool),
+    Kind {
+        fixed: Some(&MACHINE_TEMPLATE),
+        gates: &[(IGNITION, "")],
+        ..known(INFRASTRUCTURE, "AWSMachineTemplate", Role::Template)
+    },
+    known(INFRASTRUCTURE, "AWSManagedCluster", Role::InfraCluster),
+    known(INFRASTRUCTURE, "AWSManagedClusterTemplate", Role::Template),
+    Kind { fixed: Some(&NODE_GROUP), ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool) },
+    known(CONTROL_PLANE, "AWSManagedControlPlane", Role::ControlPlane),
+    known(CONTROL_PLANE, "AWSManagedControlPlaneTemplate", Role::Template),
+    known(CONTROL_PLANE, "ROSAControlPlane", Role::ControlPlane),
+    known(BOOTSTRAP, "EKSConfig", Role::Config),
+    known(BOOTSTRAP, "EKSConfigTemplate", Role::Template),
+    known(BOOTSTRAP, "NodeadmConfig", Role::Config),
+    known(BOOTSTRAP, "NodeadmConfigTemplate", Role::Template),
+];
+
+static GATES: &[Gate] = &[Gate { name: IGNITION, usually_on: None, asked_by: &["infrastructure-aws"] }];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "aws",
+    title: "Cluster API Provider AWS, with EKS and its node groups.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: GATES,
+    changes: changes::ALL,
+    packs: &[
+        ("eks", include_str!("packs/eks.yaml")),
+        ("eks-others", include_str!("packs/eks-others.yaml")),
+        ("eks-fargate", include_str!("packs/eks-fargate.yaml")),
+        ("eks-pools", include_str!("packs/eks-pools.yaml")),
+        ("aws-clusters", include_str!("packs/aws-clusters.yaml")),
+        ("aws-machines", include_str!("packs/aws-machines.yaml")),
+        ("aws-pools", include_str!("packs/aws-pools.yaml")),
+        ("aws-own-identity", include_str!("packs/aws-own-identity.yaml")),
+        ("aws-identities", include_str!("packs/aws-identities.yaml")),
+    ],
+};

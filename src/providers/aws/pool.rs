@@ -1,14 +1,13 @@
 //! Mirror of what the AWS provider's webhooks refuse about machine pools and node groups beside what `fixed_infra` compares.
 //! Read beside `exp/webhooks/aws{machinepool,managedmachinepool}_webhook.go` and `validation.go` of cluster-api-provider-aws 2.13.
 
-use serde_json::Value;
-
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::hub::go_seconds;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
 use crate::object::Path;
+use crate::object::go_seconds;
 use crate::providers::aws::webhook::{RULE, list, tags};
+use serde_json::Value;
 
 /// What is refused about a pool; the old side is `None` where it is new.
 #[must_use]

@@ -2,20 +2,80 @@
 //! Read beside `webhooks/aws{cluster,clustertemplate}_webhook.go` and `api/v1beta2/{bastion,tags,s3bucket}.go` of
 //! cluster-api-provider-aws 2.13; 2.11 differs in nothing that is said here.
 
+use super::changes::WRITES_ONLY_CHANGES;
+use super::{IGNITION, defaults, eks, machine, pool};
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
+use crate::kinds::webhook::{Need, Write, Written};
+use crate::kinds::{Versions, Webhook};
+use crate::model::RuleId;
+use crate::object::Key;
+use crate::object::Path;
+use crate::object::go_seconds;
+use crate::providers::core;
 use serde_json::{Map, Value};
 
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::hub::go_seconds;
-use crate::kinds::machines::text;
-use crate::object::Path;
-
 /// Id of everything that is refused here.
-pub(crate) const RULE: &str = "capa/rejected";
+pub(crate) const RULE: RuleId = RuleId::of("capa/rejected");
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct Aws;
+
+impl Webhook for Aws {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        let kind = written.key.kind.as_str();
+        if !defaults::HAVE_WEBHOOKS.contains(&kind) {
+            return core::defaults::fill_in(written, object);
+        }
+        // Since controller-runtime 0.23 (2.12) the object is only written anew where a default changed it.
+        let before = written.versions.has(&WRITES_ONLY_CHANGES).then(|| object.clone());
+        defaults::fill_in(kind, object, written.versions);
+        if before.is_none_or(|before| before != *object)
+            && let Some(spec) = object.get_mut("spec")
+        {
+            written.shape.write_zeros(spec, defaults::BLOCKS);
+        }
+    }
+
+    fn asks_for_spec(&self, name: &str) -> bool {
+        !name.starts_with("AWS")
+    }
+
+    /// Of Machines and their templates only when they are new.
+    fn needs(&self, key: &Key, object: &Value, is_new: bool, _versions: &Versions, need: &mut Need<'_>) {
+        let place = match key.kind.as_str() {
+            "AWSCluster" => "spec.s3Bucket",
+            "AWSMachine" if is_new => "spec.ignition",
+            "AWSMachineTemplate" if is_new => "spec.template.spec.ignition",
+            _ => return,
+        };
+        if object.pointer(&format!("/{}", place.replace('.', "/"))).is_some_and(Value::is_object) {
+            need(IGNITION, place);
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let (past, new) = (write.past(), write.new);
+        match write.kind_name() {
+            "AWSCluster" => cluster(past, new),
+            "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity" => account(new),
+            "AWSClusterTemplate" if write.is_new => cluster_template(new),
+            "AWSMachine" => machine::machine(past, new),
+            "AWSMachineTemplate" if write.is_new => machine::template(new),
+            kind @ ("AWSMachinePool" | "AWSManagedMachinePool" | "AWSFargateProfile") => {
+                pool::refusals(kind, past, new)
+            }
+            kind @ ("AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate") => eks::refusals(kind, past, new),
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// What is refused about a cluster; the old side is `None` where it is new.
 #[must_use]
-pub(crate) fn cluster(old: Option<&Value>, new: &Value) -> Vec<Refusal> {
+fn cluster(old: Option<&Value>, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let at = Path::root().key("spec");
     let nothing = Value::Object(Map::new());
@@ -35,7 +95,7 @@ pub(crate) fn cluster(old: Option<&Value>, new: &Value) -> Vec<Refusal> {
 
 /// What is refused about a template of clusters that is new: nothing of one can change later.
 #[must_use]
-pub(crate) fn cluster_template(new: &Value) -> Vec<Refusal> {
+fn cluster_template(new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let at = Path::root().key("spec").key("template").key("spec");
     if let Some(spec) = new.pointer("/spec/template/spec") {
@@ -47,7 +107,7 @@ pub(crate) fn cluster_template(new: &Value) -> Vec<Refusal> {
 
 /// What is refused about an account: which namespaces may use it must be a selector.
 #[must_use]
-pub(crate) fn account(new: &Value) -> Vec<Refusal> {
+fn account(new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let at = Path::root().key("spec").key("allowedNamespaces").key("selector");
     let selector = new.pointer("/spec/allowedNamespaces/selector").unwrap_or(&Value::Null);

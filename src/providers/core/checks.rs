@@ -1,13 +1,12 @@
 //! Mirror of what the core webhooks refuse about health checks, drain rules and sets of resources.
 //! Read beside `core/webhooks/admission/{machinehealthcheck,machinedrainrules,clusterresourceset}.go` of Cluster API 1.14.
 
-use serde_json::Value;
-
-use crate::judge::admission::{Refusal, refuse};
+use crate::kinds::fields::text;
 use crate::kinds::labels;
-use crate::kinds::machines::text;
+use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::Path;
 use crate::providers::core::webhook::{RULE, is_count, items};
+use serde_json::Value;
 
 /// Selector, time and limit of a health check.
 pub(crate) fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {

@@ -7,15 +7,21 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::judge::Scene;
+use super::changes::{AFTER_INCLUSIVE, AFTER_KEEPS_EQUAL, IN_PLACE_FIELDS, REFERENCES_WITHOUT_NAMESPACE, V1BETA2};
+use crate::kinds::Versions;
+use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
-use crate::kinds::machines;
-use crate::kinds::machines::{number, text};
-use crate::model::cause::Cause;
-use crate::object::{Key, Object, Path};
+use crate::kinds::fields;
+use crate::kinds::fields::number;
+use crate::kinds::fields::plain_number;
+use crate::kinds::fields::text;
+use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
+use crate::model::RuleId;
+use crate::model::{Basis, Cause, Hold, Member, Unit, Why};
+use crate::object::{Key, Object, Path, View};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
-use crate::rules::Versions;
+use crate::providers::machines;
 
 /// What the Go types of a Machine template keep apart.
 const STYLE: Style = Style { keep_empty: &[], drop_zero: &[], keep_blank: &["dataSecretName"] };
@@ -48,18 +54,129 @@ impl std::fmt::Debug for Set {
     }
 }
 
+/// The mirror of MachineDeployments.
+#[derive(Debug)]
+pub struct Workers;
+
+static RULES: MirrorRules = MirrorRules {
+    later: RuleId::of("md/on-delete"),
+    after: Some(RuleId::of("md/rollout-after")),
+    equal: None,
+    later_says: Some("no Machine that exists is out of date by this; the next new Machine is made with it"),
+};
+
+impl Mirror for Workers {
+    fn rules(&self) -> &'static MirrorRules {
+        &RULES
+    }
+
+    fn fill_in(&self, owner: &mut Value, _versions: &Versions) {
+        default(owner);
+    }
+
+    /// Machines are judged by their MachineSet, never one by one.
+    fn outdated(&self, _member: &Member, _owner: &Value, _versions: &Versions, _now: Timestamp) -> Vec<Cause> {
+        Vec::new()
+    }
+
+    fn derived(&self, _owner: &Value, _versions: &Versions, _now: Timestamp) -> Vec<(Member, u64)> {
+        Vec::new()
+    }
+
+    fn of_specs(&self, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+        outdated(&derived(old, now), new, versions, now).into_iter().flatten().collect()
+    }
+
+    fn units(&self, case: &Case<'_>) -> (Basis, Vec<Unit>) {
+        let Case { live, key, old, new, versions, now, .. } = *case;
+        let real = sets(live, key, versions);
+        let (basis, sets) = match real.is_empty() && !has_no_machines(old) {
+            true => (Basis::Specs, derived(old, now)),
+            false => (Basis::Machines, real),
+        };
+        let before = match basis {
+            Basis::Specs => vec![Vec::new(); sets.len()],
+            Basis::Machines => outdated(&sets, old, versions, now),
+        };
+        let after = outdated(&sets, new, versions, now);
+        let units = sets.into_iter().zip(before.into_iter().zip(after)).map(|(set, (before, after))| Unit {
+            names: set.machines,
+            count: set.count,
+            before,
+            after,
+        });
+        (basis, units.collect())
+    }
+
+    fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
+        let mut out = Vec::new();
+        if owner.pointer("/spec/paused") == Some(&Value::Bool(true)) {
+            out.push(Hold {
+                why: Why::RolloutPaused,
+                places: vec![(key.clone(), Some(Path::root().key("spec").key("paused")))],
+                says: "it is paused".to_owned(),
+                over: "it is no longer paused".to_owned(),
+            });
+        }
+        if text(owner, "/spec/rollout/strategy/type") == Some("OnDelete") {
+            out.push(Hold {
+                why: Why::OnDelete,
+                places: vec![(key.clone(), Some(Path::root().key("spec").key("rollout").key("strategy").key("type")))],
+                says: "the strategy is OnDelete".to_owned(),
+                over: "the strategy is no longer OnDelete or somebody deletes a Machine".to_owned(),
+            });
+        }
+        out
+    }
+
+    fn room(&self, owner: &Value, wanted: u64) -> (u64, u64) {
+        let told = |key: &str| owner.pointer(&format!("/spec/rollout/strategy/rollingUpdate/{key}"));
+        let surge = told("maxSurge").map_or(1, |value| of_percent(value, wanted, true));
+        let unavailable = told("maxUnavailable").map_or(0, |value| of_percent(value, wanted, false));
+        // Both zero would stand still, so the controller takes one Machine away at a time.
+        if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
+    }
+
+    fn steps(&self, each: &str, wanted: u64, (surge, unavailable): (u64, u64)) -> Vec<String> {
+        let mut out = vec!["makes a new MachineSet; the old ones drain away".to_owned()];
+        if surge > 0 {
+            out.push(format!("makes up to {surge} new Machines first, so that at most {} run", wanted + surge));
+        }
+        let least = wanted.saturating_sub(unavailable);
+        out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));
+        out.push(format!("repeats until {each} out of date is replaced"));
+        out
+    }
+
+    fn machine_names(&self, live: &dyn View, key: &Key, versions: &Versions) -> Option<Vec<String>> {
+        Some(sets(live, key, versions).into_iter().flat_map(|set| set.machines).collect())
+    }
+}
+
+/// A number or a percentage of the wanted Machines; surge rounds up, unavailable rounds down.
+fn of_percent(value: &Value, wanted: u64, up: bool) -> u64 {
+    let percent = value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<u64>().ok());
+    match percent {
+        Some(percent) if up => (wanted * percent).div_ceil(100),
+        Some(percent) => wanted * percent / 100,
+        None => plain_number(value),
+    }
+}
+
 /// The reasons why a MachineSet does not match its MachineDeployment (MachineTemplateUpToDate).
 #[must_use]
-pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Cause> {
+fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let rollout_fields = |object: &Value| {
         let mut spec = object.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut() {
             IN_PLACE.iter().for_each(|key| drop(map.remove(*key)));
             // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
-            let gone: &[&str] = match versions.get("cluster-api").minor {
-                ..9 => &[],
-                9 | 10 => &["namespace"],
-                _ => &["namespace", "uid", "resourceVersion", "fieldPath"],
+            let gone: &[&str] = if versions.has(&V1BETA2) {
+                &["namespace", "uid", "resourceVersion", "fieldPath"]
+            } else if versions.has(&REFERENCES_WITHOUT_NAMESPACE) {
+                &["namespace"]
+            } else {
+                &[]
             };
             for pointer in ["/bootstrap/configRef", "/infrastructureRef"] {
                 if let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) {
@@ -67,7 +184,7 @@ pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<
                 }
             }
         }
-        let style = if versions.capi(11) { STYLE } else { OLD_STYLE };
+        let style = if versions.has(&V1BETA2) { STYLE } else { OLD_STYLE };
         diff::prune(&mut spec, style);
         spec
     };
@@ -78,12 +195,12 @@ pub fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<
         .filter_map(|path| {
             let below = path.to_string();
             let rule = match below.strip_prefix("spec.template.spec.")?.split('.').next()? {
-                "version" => "md/version",
-                "bootstrap" => "md/bootstrap",
-                "infrastructureRef" => "md/infrastructure-template",
-                "failureDomain" => "md/failure-domain",
-                _ if versions.capi(9) => return None,
-                _ => "md/template",
+                "version" => RuleId::of("md/version"),
+                "bootstrap" => RuleId::of("md/bootstrap"),
+                "infrastructureRef" => RuleId::of("md/infrastructure-template"),
+                "failureDomain" => RuleId::of("md/failure-domain"),
+                _ if versions.has(&IN_PLACE_FIELDS) => return None,
+                _ => RuleId::of("md/template"),
             };
             let word = |value: &Value| path_text(value, &path);
             Some(Cause { rule, detail: format!("{} to {}", word(set), word(owner)), path })
@@ -108,8 +225,8 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
     candidates.sort_by_key(|place| (Reverse(number(&sets[*place].value, "/spec/replicas")), sets[*place].name.clone()));
     let after = text(owner, "/spec/rollout/after").and_then(|stamp| stamp.parse::<Timestamp>().ok());
     // Up to 1.7 the time itself is not over yet, and a MachineSet made in the same second is kept.
-    let due = after.filter(|after| if versions.capi(8) { now >= *after } else { now > *after });
-    let keeps_equal = versions.capi(10) || !versions.capi(8);
+    let due = after.filter(|after| if versions.has(&AFTER_INCLUSIVE) { now >= *after } else { now > *after });
+    let keeps_equal = versions.has(&AFTER_KEEPS_EQUAL) || !versions.has(&AFTER_INCLUSIVE);
     let kept = candidates.iter().copied().find(|place| match due {
         None => true,
         Some(after) => {
@@ -122,8 +239,12 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
     });
     for place in candidates.into_iter().filter(|place| Some(*place) != kept) {
         causes[place].push(match due {
-            Some(after) => Cause::at("md/rollout-after", &["spec", "rollout", "after"], format!("{after} is over")),
-            None => Cause::at("md/duplicate-set", &["spec", "template"], "another MachineSet matches as well"),
+            Some(after) => {
+                Cause::at(RuleId::of("md/rollout-after"), &["spec", "rollout", "after"], format!("{after} is over"))
+            }
+            None => {
+                Cause::at(RuleId::of("md/duplicate-set"), &["spec", "template"], "another MachineSet matches as well")
+            }
         });
     }
     causes
@@ -131,28 +252,27 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 
 /// The live MachineSets of a MachineDeployment.
 #[must_use]
-pub fn sets(scene: Scene<'_>, owner: &Key, versions: &Versions) -> Vec<Set> {
+pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
     let namespace = owner.namespace.as_deref();
-    let own = scene.view.owned_by("MachineDeployment", &owner.name);
-    own.filter(|object| object.key.kind == "MachineSet" && machines::is_in(object, namespace))
-        .filter_map(|object| Some(set(scene, &object.key, machines::read(object, versions)?)))
+    let own = live.owned_by(MACHINE_DEPLOYMENT, &owner.name);
+    own.filter(|object| object.key.kind == MACHINE_SET && fields::is_in(object, namespace))
+        .filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?)))
         .collect()
 }
 
 /// A live MachineSet with its Machines.
 #[must_use]
-pub fn set(scene: Scene<'_>, key: &Key, value: Value) -> Set {
+pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     let namespace = key.namespace.as_deref();
     let stays = |object: &&Object| {
         let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
         object.value().is_ok_and(|machine| stamp(&machine))
     };
-    let own = scene.view.owned_by("MachineSet", &key.name);
-    let own = own.filter(|object| object.key.kind == "Machine" && machines::is_in(object, namespace)).filter(stays);
+    let own = live.owned_by(MACHINE_SET, &key.name);
+    let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace)).filter(stays);
     let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
     // Where not one Machine was read, the status says how many there are.
-    let seen = !names.is_empty()
-        || machines::live(scene, "cluster.x-k8s.io", "Machine", namespace).any(|object| stays(&object));
+    let seen = !names.is_empty() || machines::live(live, CORE, MACHINE, namespace).any(|object| stays(&object));
     let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
     let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
     Set { name: key.name.clone(), value, machines: names, count }
@@ -171,12 +291,6 @@ pub fn derived(owner: &Value, now: Timestamp) -> Vec<Set> {
 }
 
 /// The owner with what the webhook fills in (`machinedeployment.go` Default).
-pub fn default(owner: &mut Value) {
+fn default(owner: &mut Value) {
     with_v(owner.pointer_mut("/spec/template/spec/version"));
-}
-
-/// Whether Machines are only replaced when somebody deletes them.
-#[must_use]
-pub fn is_on_delete(owner: &Value) -> bool {
-    text(owner, "/spec/rollout/strategy/type") == Some("OnDelete")
 }

@@ -1,5 +1,144 @@
-//! Cluster API itself: its workers, webhooks and MachineDeployments.
+//! Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.
 
+pub mod changes;
 pub mod checks;
+pub mod defaults;
 pub mod machine_deployment;
 pub mod webhook;
+
+use std::sync::LazyLock;
+
+use semver::Version;
+
+use self::machine_deployment::Workers;
+use self::webhook::Core;
+use super::Provider;
+use crate::kinds::contract::{
+    ADDONS, CLUSTER, CLUSTER_CLASS, CORE, IPAM, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL,
+    MACHINE_SET, RUNTIME,
+};
+use crate::kinds::gates::Gate;
+use crate::kinds::superset::Superset;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, OwnerRules, Role, SelectorRules};
+use crate::model::RuleId;
+
+/// The name under which its version is told; the kubeadm providers are released with it.
+static RELEASE: Release = Release {
+    name: "cluster-api",
+    newest: Version::new(1, 14, 2),
+    aliases: &["kubeadm", "bootstrap-kubeadm", "control-plane-kubeadm", "core"],
+};
+
+/// Taints of Machines.
+pub const TAINTS: &str = "MachineTaintPropagation";
+/// Clusters with a topology, and their classes.
+pub const TOPOLOGY: &str = "ClusterTopology";
+/// Machine pools.
+pub const POOLS: &str = "MachinePool";
+/// Extensions that the controllers call.
+pub const RUNTIME_SDK: &str = "RuntimeSDK";
+/// Checks before a MachineSet makes Machines.
+pub const PREFLIGHT: &str = "MachineSetPreflightChecks";
+/// Resources that are applied to clusters.
+pub const RESOURCE_SETS: &str = "ClusterResourceSet";
+
+static GATES: &[Gate] = &[
+    Gate { name: TAINTS, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
+    Gate { name: TOPOLOGY, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
+    Gate { name: POOLS, usually_on: Some(&changes::POOLS_ON), asked_by: &[] },
+    Gate { name: RUNTIME_SDK, usually_on: None, asked_by: &["cluster-api"] },
+    Gate { name: PREFLIGHT, usually_on: Some(&changes::PREFLIGHT_ON), asked_by: &[] },
+    Gate { name: RESOURCE_SETS, usually_on: Some(&changes::RESOURCE_SETS_ON), asked_by: &[] },
+];
+
+static CLUSTER_FORM: LazyLock<Superset> =
+    // A topology is judged in the names of its version.
+    LazyLock::new(|| Superset::below(CLUSTER, "spec"));
+static DEPLOYMENT_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(MACHINE_DEPLOYMENT));
+static SET_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(MACHINE_SET));
+static POOL_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(MACHINE_POOL));
+static MACHINE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(MACHINE));
+static HEALTH_CHECK_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(MACHINE_HEALTH_CHECK));
+
+static DEPLOYMENT: OwnerRules = OwnerRules {
+    replicas: RuleId::of("md/replicas"),
+    selector: Some(SelectorRules {
+        lost: RuleId::of("md/selector"),
+        kept: RuleId::of("md/selector-kept"),
+        unreadable: RuleId::of("md/selector-unreadable"),
+    }),
+};
+static SET: OwnerRules = OwnerRules {
+    replicas: RuleId::of("ms/replicas"),
+    selector: Some(SelectorRules {
+        lost: RuleId::of("ms/selector"),
+        kept: RuleId::of("ms/selector-kept"),
+        unreadable: RuleId::of("ms/selector-unreadable"),
+    }),
+};
+static POOL: OwnerRules = OwnerRules { replicas: RuleId::of("mp/replicas"), selector: None };
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Core), ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    Kind { superset: Some(&CLUSTER_FORM), gates: &[(TOPOLOGY, "")], ..known(CORE, CLUSTER, Role::Cluster) },
+    Kind { gates: &[(TOPOLOGY, ""), (RUNTIME_SDK, "")], ..known(CORE, CLUSTER_CLASS, Role::Class) },
+    Kind {
+        owner: Some(&DEPLOYMENT),
+        mirror: Some(&Workers),
+        superset: Some(&DEPLOYMENT_FORM),
+        gates: &[(TAINTS, "taints")],
+        ..known(CORE, MACHINE_DEPLOYMENT, Role::Deployment)
+    },
+    Kind {
+        owner: Some(&SET),
+        superset: Some(&SET_FORM),
+        gates: &[(TAINTS, "taints")],
+        ..known(CORE, MACHINE_SET, Role::Set)
+    },
+    Kind {
+        owner: Some(&POOL),
+        superset: Some(&POOL_FORM),
+        gates: &[(POOLS, "")],
+        ..known(CORE, MACHINE_POOL, Role::Pool)
+    },
+    Kind { superset: Some(&MACHINE_FORM), ..known(CORE, MACHINE, Role::Machine) },
+    Kind { superset: Some(&HEALTH_CHECK_FORM), ..known(CORE, MACHINE_HEALTH_CHECK, Role::HealthCheck) },
+    known(CORE, "MachineDrainRule", Role::Other),
+    Kind { refers: true, gates: &[(RESOURCE_SETS, "")], ..known(ADDONS, "ClusterResourceSet", Role::Other) },
+    known(ADDONS, "ClusterResourceSetBinding", Role::Other),
+    Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
+    Kind::new(IPAM, "IPAddress", Role::Address),
+    Kind::new(IPAM, "IPAddressClaim", Role::Address),
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "core",
+    title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: GATES,
+    changes: changes::ALL,
+    packs: &[
+        ("workers", include_str!("packs/workers.yaml")),
+        ("waiting", include_str!("packs/waiting.yaml")),
+        ("machine-set", include_str!("packs/machine-set.yaml")),
+        ("machine-pool", include_str!("packs/machine-pool.yaml")),
+        ("machine-health-check", include_str!("packs/machine-health-check.yaml")),
+        ("cluster", include_str!("packs/cluster.yaml")),
+        ("cluster-class", include_str!("packs/cluster-class.yaml")),
+        ("config-templates", include_str!("packs/config-templates.yaml")),
+        ("bootstrap-configs", include_str!("packs/bootstrap-configs.yaml")),
+        ("whole-templates", include_str!("packs/whole-templates.yaml")),
+        ("machine-templates", include_str!("packs/machine-templates.yaml")),
+        ("harmless", include_str!("packs/harmless.yaml")),
+        ("references", include_str!("packs/references.yaml")),
+        ("others", include_str!("packs/others.yaml")),
+    ],
+};

@@ -2,36 +2,85 @@
 //! Read beside `core/webhooks/admission/{machinedeployment,machineset,machinepool,machine,machinehealthcheck,cluster}.go`
 //! of Cluster API 1.14; up to 1.13 they are in `internal/webhooks` and `exp/internal/webhooks`.
 
+use super::changes::{MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING};
+use super::{POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, defaults};
+use crate::kinds::Versions;
+use crate::kinds::Webhook;
+use crate::kinds::fields::AUTOSCALER;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::label;
+use crate::kinds::fields::{says_something, text};
+use crate::kinds::gates::State;
+use crate::kinds::labels;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
+use crate::kinds::webhook::{Need, Write, Written};
+use crate::model::RuleId;
+use crate::object::Key;
+use crate::object::Path;
 use serde_json::Value;
 
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::judge::replicas;
-use crate::kinds::gates::{PREFLIGHT, State};
-use crate::kinds::labels;
-use crate::kinds::machines::{annotation, label, text};
-use crate::object::Path;
-use crate::providers::core::checks;
-use crate::rules::Versions;
-
 /// Id of everything that is refused here.
-pub(crate) const RULE: &str = "core/rejected";
+pub(crate) const RULE: RuleId = RuleId::of("core/rejected");
+
+/// The webhooks of Cluster API itself.
+#[derive(Debug)]
+pub struct Core;
+
+impl Webhook for Core {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        defaults::fill_in(written, object);
+    }
+
+    fn needs(&self, key: &Key, object: &Value, _is_new: bool, versions: &Versions, need: &mut Need<'_>) {
+        match key.kind.as_str() {
+            "MachineDeployment" | "MachineSet" if versions.has(&MACHINE_TAINTS) => {
+                needs_taints(object, "spec.template.spec.taints", need);
+            }
+            "Machine" if versions.has(&MACHINE_TAINTS) => needs_taints(object, "spec.taints", need),
+            "MachinePool" => need(POOLS, "spec"),
+            "Cluster" if says_something(object.pointer("/spec/topology")) => need(TOPOLOGY, "spec.topology"),
+            "ClusterClass" => {
+                need(TOPOLOGY, "spec");
+                let patches = object.pointer("/spec/patches").and_then(Value::as_array);
+                for (place, patch) in patches.into_iter().flatten().enumerate() {
+                    if patch.get("external").is_some_and(Value::is_object) {
+                        need(RUNTIME_SDK, &format!("spec.patches[{place}].external"));
+                    }
+                }
+            }
+            "ClusterResourceSet" if !versions.has(&RESOURCE_SETS_FREE) => need(RESOURCE_SETS, "spec"),
+            "ExtensionConfig" => need(RUNTIME_SDK, "spec"),
+            _ => {}
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        if write.kind_name() == "ClusterResourceSet" {
+            return checks::resource_set(write.api_version, write.old, write.new);
+        }
+        refusals(write)
+    }
+}
+
+/// A list of taints with something in it needs its gate.
+pub(crate) fn needs_taints(object: &Value, place: &str, need: &mut Need<'_>) {
+    let list = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_array);
+    if list.is_some_and(|list| !list.is_empty()) {
+        need(TAINTS, place);
+    }
+}
 
 /// What is refused about an update of one of the core kinds; both sides in the superset form.
-#[must_use]
-pub(crate) fn refusals(
-    kind: &str,
-    old: &Value,
-    new: &Value,
-    versions: &Versions,
-    gates: &dyn Fn(&str) -> State,
-) -> Vec<Refusal> {
+fn refusals(write: &Write<'_>) -> Vec<Refusal> {
+    let Write { old, new, versions, gate: gates, .. } = *write;
+    let kind = write.kind_name();
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     if matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine" | "MachineHealthCheck") {
         cluster_name(kind, old, new, versions, &spec, &mut out);
     }
-    if !versions.capi(11) {
+    if !versions.has(&V1BETA2) {
         namespaces(kind, new, &spec, &mut out);
     }
     match kind {
@@ -75,7 +124,7 @@ fn defined(block: Option<&Value>) -> bool {
 
 /// Whether a reference is there: up to 1.10 it is a pointer that may point at nothing, since then it must say something.
 fn is_set(block: Option<&Value>, versions: &Versions) -> bool {
-    if versions.capi(11) { defined(block) } else { block.is_some_and(Value::is_object) }
+    if versions.has(&V1BETA2) { defined(block) } else { block.is_some_and(Value::is_object) }
 }
 
 /// Up to 1.10 a reference could name a namespace, but only the object's own.
@@ -112,7 +161,7 @@ fn cluster_name(kind: &str, old: &Value, new: &Value, versions: &Versions, spec:
     }
     let has_template = matches!(kind, "MachineDeployment" | "MachineSet" | "MachinePool");
     if has_template
-        && versions.capi(11)
+        && versions.has(&V1BETA2)
         && text(new, "/spec/template/spec/clusterName").unwrap_or_default() != name(new)
     {
         for below in ["clusterName", "template.spec.clusterName"] {
@@ -136,13 +185,14 @@ fn template(
     let place = |field: &str| if below.is_empty() { field.to_owned() } else { format!("{below}.{field}") };
     let bootstrap = machine.get("bootstrap").unwrap_or(&nothing);
     // Up to 1.10 only Machines and pools were asked for it.
-    if (versions.capi(11) || !asks_late)
+    if (versions.has(&V1BETA2) || !asks_late)
         && !is_set(bootstrap.get("configRef"), versions)
         && bootstrap.get("dataSecretName").is_none_or(Value::is_null)
     {
         refuse(out, RULE, spec, &place("bootstrap"), "either configRef or dataSecretName must be set");
     }
-    let empty = !versions.capi(11) && machine.get("version").is_some_and(|version| version == "" || version == "v");
+    let empty =
+        !versions.has(&V1BETA2) && machine.get("version").is_some_and(|version| version == "" || version == "v");
     if empty {
         refuse(out, RULE, spec, &place("version"), "an empty text is not a semantic version");
     }
@@ -152,7 +202,7 @@ fn template(
         refuse(out, RULE, spec, &place("version"), format!("{version:?} is not a semantic version"));
     }
     let taints = machine.get("taints");
-    if items(taints) > 0 && versions.capi(12) {
+    if items(taints) > 0 && versions.has(&MACHINE_TAINTS) {
         taint_refusals(taints, &place("taints"), spec, out);
     }
 }
@@ -203,7 +253,7 @@ fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, ou
     const KNOWN: [&str; 5] =
         ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
     // The last one came with 1.10, and the gate is on since 1.9.
-    let known = if versions.capi(10) { &KNOWN[..] } else { &KNOWN[..4] };
+    let known = if versions.has(&VERSION_SKEW_CHECK) { &KNOWN[..] } else { &KNOWN[..4] };
     let name = "machineset.cluster.x-k8s.io/skip-preflight-checks";
     let Some(told) = annotation(new, name).filter(|told| !told.is_empty()) else { return };
     if gates(PREFLIGHT) == State::On && told.split(',').any(|word| !known.contains(&word.trim())) {
@@ -214,7 +264,7 @@ fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, ou
 
 /// Names of Machines must stay apart.
 fn naming(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
-    if let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.capi(10))
+    if let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.has(&WORKER_NAMING))
         && !template.contains("{{ .random }}")
     {
         refuse(out, RULE, spec, "machineNaming.template", "{{ .random }} is missing in the template");
@@ -235,7 +285,7 @@ fn strategy(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal
     let rolls = text(new, "/spec/rollout/strategy/type").is_none_or(|kind| kind == "RollingUpdate");
     let surge = told("maxSurge").map_or(i64::from(rolls), |value| value.as_i64().unwrap_or(-1));
     let unavailable = told("maxUnavailable").map_or(if rolls { 0 } else { -1 }, |value| value.as_i64().unwrap_or(-1));
-    if versions.capi(11)
+    if versions.has(&V1BETA2)
         && surge == 0
         && unavailable == 0
         && (rolls || (told("maxSurge").is_some() && told("maxUnavailable").is_some()))
@@ -258,8 +308,7 @@ pub(crate) fn is_count(value: &Value) -> bool {
 
 /// Autoscaler annotations must be numbers where the webhook needs them.
 fn autoscaler(new: &Value, out: &mut Vec<Refusal>) {
-    let told: Vec<(&str, &str)> =
-        replicas::AUTOSCALER.iter().filter_map(|name| Some((*name, annotation(new, name)?))).collect();
+    let told: Vec<(&str, &str)> = AUTOSCALER.iter().filter_map(|name| Some((*name, annotation(new, name)?))).collect();
     if new.pointer("/spec/replicas").is_none_or(Value::is_null) && told.len() == 2 {
         for (name, _) in told.iter().filter(|(_, text)| text.parse::<i32>().is_err()) {
             let at = Path::root().key("metadata").key("annotations").key(*name);
@@ -278,8 +327,11 @@ fn autoscaler(new: &Value, out: &mut Vec<Refusal>) {
 /// References stay, networks are networks, and a topology stays.
 fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
     // Up to 1.9 only a topology had to stay.
-    let fixed: &[&str] =
-        if versions.capi(10) { &["infrastructureRef", "controlPlaneRef", "topology"] } else { &["topology"] };
+    let fixed: &[&str] = if versions.has(&REFERENCES_STAY) {
+        &["infrastructureRef", "controlPlaneRef", "topology"]
+    } else {
+        &["topology"]
+    };
     for key in fixed {
         let pointer = format!("/spec/{key}");
         if is_set(old.pointer(&pointer), versions) && !is_set(new.pointer(&pointer), versions) {

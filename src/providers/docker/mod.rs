@@ -1,3 +1,46 @@
-//! The Docker provider that Cluster API tests itself with.
+//! The Docker provider that Cluster API tests itself with, and its in-memory twin.
 
 pub mod webhook;
+
+use semver::Version;
+
+use self::webhook::Docker;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role, fixed};
+
+static RELEASE: Release = Release {
+    name: "docker",
+    newest: Version::new(1, 14, 2),
+    aliases: &["infrastructure-docker", "in-memory", "capd"],
+};
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Docker), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("DockerCluster", Role::InfraCluster),
+    known("DevCluster", Role::InfraCluster),
+    known("DockerMachine", Role::InfraMachine),
+    known("DevMachine", Role::InfraMachine),
+    Kind { fixed: Some(&fixed::OWN_WAY), ..known("DockerMachineTemplate", Role::Template) },
+    Kind { fixed: Some(&fixed::OWN_WAY), ..known("DevMachineTemplate", Role::Template) },
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "docker",
+    title: "The Docker provider that Cluster API tests itself with, and its in-memory twin.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: &[],
+    changes: &[],
+    packs: &[
+        ("docker", include_str!("packs/docker.yaml")),
+        ("docker-machines", include_str!("packs/docker-machines.yaml")),
+    ],
+};

@@ -1,20 +1,83 @@
 //! Mirror of what the webhooks of the Docker test provider refuse on an update.
 //! Read beside `test/infrastructure/docker/internal/webhooks/{dev,docker}{cluster,machine}.go` of Cluster API 1.14.
 
-use serde_json::Value;
-
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::hub::go_seconds;
-use crate::kinds::machines::text;
+use crate::kinds::Webhook;
+use crate::kinds::diff::Style;
+use crate::kinds::fields::map_at;
+use crate::kinds::fields::text;
+use crate::kinds::fixed::Fixed;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
+use crate::kinds::webhook::{Write, Written};
+use crate::model::RuleId;
 use crate::object::Path;
+use crate::object::go_seconds;
+use serde_json::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: &str = "capd/rejected";
+const RULE: RuleId = RuleId::of("capd/rejected");
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct Docker;
+
+impl Webhook for Docker {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        if matches!(written.key.kind.as_str(), "DockerCluster" | "DevCluster") {
+            cluster(&written.key.kind, object);
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        if write.kind_name().ends_with("Template") {
+            Vec::new()
+        } else {
+            refusals(write.kind_name(), write.old, write.new)
+        }
+    }
+
+    fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {
+        let fixed = write.kind.fixed?;
+        let style = if write.api_version.ends_with("v1beta1") { CONVERTED } else { WRITTEN };
+        Fixed { style, ..*fixed }.differences(write.old, write.new, write.versions)
+    }
+}
+
+/// What the types of a machine template keep apart.
+const CONVERTED: Style = Style {
+    keep_empty: &["docker", "inMemory", "vm", "node", "apiServer", "etcd"],
+    drop_zero: &["readOnly"],
+    keep_blank: &[],
+};
+
+/// The same where the template was written in the version that the webhook reads.
+const WRITTEN: Style = Style {
+    keep_empty: &["docker", "inMemory", "vm", "node", "apiServer", "etcd", "preLoadImages", "extraMounts"],
+    ..CONVERTED
+};
+
+/// The endpoint's port and the backend of a cluster of the test provider (`defaultDevClusterSpec`).
+fn cluster(kind: &str, object: &mut Value) {
+    let Some(spec) = object.as_object_mut().and_then(|map| map_at(map, "spec")) else { return };
+    if kind == "DevCluster" {
+        let Some(backend) = map_at(spec, "backend") else { return };
+        if backend.get("docker").is_none() && backend.get("inMemory").is_none() {
+            backend.insert("docker".to_owned(), json!({}));
+        }
+        if backend.get("docker").is_none() {
+            return;
+        }
+    }
+    if let Some(endpoint) = map_at(spec, "controlPlaneEndpoint")
+        && endpoint.get("port").is_none_or(|port| port.as_i64() == Some(0))
+    {
+        endpoint.insert("port".to_owned(), json!(6443));
+    }
+}
 
 /// What is refused about an update.
 #[must_use]
-pub(crate) fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
+fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     let below = if kind.starts_with("Dev") { "backend.docker." } else { "" };

@@ -4,25 +4,26 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
-use crate::kinds::machines::{Member, text};
-use crate::model::cause::Cause;
+use crate::kinds::fields::child;
+use crate::kinds::fields::text;
+use crate::kinds::versions::parse as parse_version;
+use crate::model::Cause;
+use crate::model::Member;
+use crate::model::RuleId;
 use crate::object::{Path, Segment};
+use crate::providers::core::changes::{DESIRED_OBJECTS, LOCAL_MODE};
 use crate::providers::kubeadm::config_old as kcp_config_old;
-use crate::rules::{Versions, parse_version};
 
 /// What the Go types of a KubeadmConfigSpec keep apart.
-pub(crate) const STYLE: Style = Style {
-    keep_empty: &["taints", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"],
-    drop_zero: &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "bindPort", "percentage"],
-    keep_blank: &["value"],
-};
+pub(crate) const STYLE: Style = diff::CLUSTER_API;
 
 /// The reasons why the Machine's config is out of date.
 #[must_use]
 pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
-    if !versions.capi(12) {
+    if !versions.has(&DESIRED_OBJECTS) {
         return kcp_config_old::outdated(member, owner, versions);
     }
     let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
@@ -49,14 +50,14 @@ pub(crate) fn cause(path: Path) -> Cause {
         .filter_map(|segment| if let Segment::Key(key) = segment { Some(key.as_str()) } else { None })
         .collect();
     let rule = match keys.as_slice() {
-        ["clusterConfiguration", ..] => "kcp/cluster-configuration",
-        ["initConfiguration", ..] => "kcp/init-configuration",
-        ["joinConfiguration", ..] => "kcp/join-configuration",
-        ["files", ..] => "kcp/files",
-        ["users", ..] => "kcp/users",
-        ["preKubeadmCommands" | "postKubeadmCommands" | "bootCommands", ..] => "kcp/commands",
-        ["format" | "ignition", ..] => "kcp/format",
-        _ => "kcp/machine-setup",
+        ["clusterConfiguration", ..] => RuleId::of("kcp/cluster-configuration"),
+        ["initConfiguration", ..] => RuleId::of("kcp/init-configuration"),
+        ["joinConfiguration", ..] => RuleId::of("kcp/join-configuration"),
+        ["files", ..] => RuleId::of("kcp/files"),
+        ["users", ..] => RuleId::of("kcp/users"),
+        ["preKubeadmCommands" | "postKubeadmCommands" | "bootCommands", ..] => RuleId::of("kcp/commands"),
+        ["format" | "ignition", ..] => RuleId::of("kcp/format"),
+        _ => RuleId::of("kcp/machine-setup"),
     };
     let mut owner = Path::root().key("spec").key("kubeadmConfigSpec");
     path.segments().iter().for_each(|segment| owner.push(segment.clone()));
@@ -76,7 +77,7 @@ fn desired(owner: &Value, join: bool, versions: &Versions) -> Value {
     } else {
         map.remove("joinConfiguration");
     }
-    if versions.capi(8) {
+    if versions.has(&LOCAL_MODE) {
         default_gates(map, text(owner, "/spec/version").unwrap_or_default());
     }
     spec
@@ -90,15 +91,6 @@ fn default_gates(spec: &mut Map<String, Value>, kubernetes: &str) {
     }
     let gates = child(child(spec, "clusterConfiguration"), "featureGates");
     gates.entry("ControlPlaneKubeletLocalMode").or_insert(json!(true));
-}
-
-/// The map at a key, made where there is none.
-fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, Value> {
-    let value = map.entry(key).or_insert_with(|| json!({}));
-    if !value.is_object() {
-        *value = json!({});
-    }
-    value.as_object_mut().expect("it was made a map on the line above")
 }
 
 /// Whether a config is for a Machine that joined.
@@ -171,7 +163,7 @@ fn fill(map: &mut Map<String, Value>, key: &str, text: &str) {
 
 /// The KubeadmConfig of a Machine that this owner made.
 pub(crate) fn made_from(owner: &Value, join: bool, versions: &Versions, machine: &mut Value) -> Value {
-    if !versions.capi(12) {
+    if !versions.has(&DESIRED_OBJECTS) {
         return kcp_config_old::made_from(owner, join, machine);
     }
     json!({"spec": desired(owner, join, versions)})

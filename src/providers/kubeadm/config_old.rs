@@ -4,14 +4,19 @@
 
 use serde_json::{Value, json};
 
+use super::CONFIG;
+use crate::kinds::Versions;
+use crate::kinds::contract::BOOTSTRAP;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
-use crate::kinds::hub;
-use crate::kinds::machines::{Member, annotation};
-use crate::model::cause::Cause;
+use crate::kinds::fields::annotation;
+use crate::kinds::superset;
+use crate::model::Cause;
+use crate::model::Member;
 use crate::object::Path;
+use crate::providers::core::changes::V1BETA2;
+use crate::providers::kind_of;
 use crate::providers::kubeadm::config::{STYLE, cause, old_defaults};
-use crate::rules::Versions;
 
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
 pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
@@ -64,7 +69,7 @@ pub(crate) const OLD_STYLE: Style = Style {
 /// The reasons why the Machine's config is out of date.
 #[must_use]
 pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
-    let style = if versions.capi(11) { STYLE } else { OLD_STYLE };
+    let style = if versions.has(&V1BETA2) { STYLE } else { OLD_STYLE };
     let mut causes = cluster_configuration(member, owner, versions, style);
     if causes.is_empty() {
         causes = init_or_join(member, owner, versions, style);
@@ -81,7 +86,8 @@ fn cluster_configuration(member: &Member, owner: &Value, versions: &Versions, st
         have
     } else {
         let config = json!({"spec": {"clusterConfiguration": have}});
-        let config = hub::value("KubeadmConfig", "bootstrap.cluster.x-k8s.io/v1beta1", &config, versions);
+        let config =
+            superset::value(kind_of(BOOTSTRAP, CONFIG), "bootstrap.cluster.x-k8s.io/v1beta1", &config, versions);
         config.pointer("/spec/clusterConfiguration").cloned().unwrap_or_default()
     };
     let mut want = owner.pointer("/spec/kubeadmConfigSpec/clusterConfiguration").cloned().unwrap_or_default();
@@ -108,7 +114,7 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
     let (Some(current), Some(desired)) = (have.as_object_mut(), want.as_object_mut()) else { return Vec::new() };
     let defined = |form: Option<&Value>| match form {
         // 1.11 asks whether the block says anything, older versions whether it is there.
-        Some(form) if versions.capi(11) => {
+        Some(form) if versions.has(&V1BETA2) => {
             let mut form = form.clone();
             diff::prune(&mut form, style);
             form.as_object().is_some_and(|map| !map.is_empty())
@@ -116,7 +122,7 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
         form => form.is_some_and(Value::is_object),
     };
     let joined = defined(current.get("joinConfiguration"));
-    if versions.capi(11) {
+    if versions.has(&V1BETA2) {
         desired.remove(if joined { "initConfiguration" } else { "joinConfiguration" });
     } else {
         for form in ["initConfiguration", "joinConfiguration"] {

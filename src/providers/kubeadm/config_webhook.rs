@@ -5,22 +5,25 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::gates::says_something as defined;
-use crate::kinds::machines::{number, text};
+use crate::kinds::Versions;
+use crate::kinds::fields::number;
+use crate::kinds::fields::says_something as defined;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
+use crate::model::RuleId;
 use crate::object::Path;
-use crate::rules::Versions;
+use crate::providers::core::changes::V1BETA2;
 
 /// Id of everything that is refused here.
-const RULE: &str = "kubeadm/rejected";
+const RULE: RuleId = RuleId::of("kubeadm/rejected");
 
 /// What is refused in the configuration that stands at `at`.
 #[must_use]
 pub(crate) fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let Some(spec) = spec else { return out };
-    let empty_counts = !versions.capi(11);
+    let empty_counts = !versions.has(&V1BETA2);
     sources(spec, at, ["files", "content", "contentFrom"], empty_counts, &mut out);
     sources(spec, at, ["users", "passwd", "passwdFrom"], empty_counts, &mut out);
     same_paths(spec, at, &mut out);
@@ -31,9 +34,9 @@ pub(crate) fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, 
     // Up to 1.10 an empty block is a block.
     let both = ["authProvider", "exec"].iter().all(|key| {
         let block = spec.pointer(&format!("{pointer}/{key}"));
-        if versions.capi(11) { defined(block) } else { block.is_some_and(Value::is_object) }
+        if versions.has(&V1BETA2) { defined(block) } else { block.is_some_and(Value::is_object) }
     });
-    if !versions.capi(11)
+    if !versions.has(&V1BETA2)
         && spec.pointer(&pointer).is_some_and(|user| user.get("authProvider").is_none() && user.get("exec").is_none())
     {
         refuse(&mut out, RULE, at, user, "at least one of authProvider and exec must be set");
@@ -41,7 +44,7 @@ pub(crate) fn refusals(spec: Option<&Value>, at: &Path, of_control_plane: bool, 
     if both {
         refuse(&mut out, RULE, at, user, "only one of authProvider and exec can be set");
     }
-    if of_control_plane && versions.capi(11) {
+    if of_control_plane && versions.has(&V1BETA2) {
         component_timeouts(spec, at, &mut out);
     }
     tokens(spec, at, &mut out);
@@ -117,7 +120,7 @@ fn same_paths(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
 fn ignition(spec: &Value, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let is_ignition = text(spec, "/format") == Some("ignition");
     // Up to 1.10 an empty block is a block.
-    let has_block = if versions.capi(11) {
+    let has_block = if versions.has(&V1BETA2) {
         defined(spec.get("ignition"))
     } else {
         spec.get("ignition").is_some_and(Value::is_object)

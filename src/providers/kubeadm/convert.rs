@@ -2,10 +2,10 @@
 //! Read beside `bootstrap/kubeadm/webhooks/conversion/kubeadmconfig.go` (ConvertKubeadmConfigV1Beta1ToHub) of 1.14.
 //! The form stays that of `hub`; only what conversion drops, restores or moves on top of renaming is done here.
 
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::child;
+use crate::object::go_seconds;
 use serde_json::{Map, Value, json};
-
-use crate::kinds::hub::go_seconds;
-use crate::kinds::machines::annotation;
 
 /// Annotation that keeps what v1beta1 cannot say.
 const STORED: &str = "cluster.x-k8s.io/conversion-data";
@@ -90,13 +90,4 @@ fn timeouts(map: &mut Map<String, Value>, restored: &Value) {
             timeouts.insert("tlsBootstrapSeconds".to_owned(), discovery);
         }
     }
-}
-
-/// The map at a key, made where there is none.
-fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, Value> {
-    let value = map.entry(key).or_insert_with(|| json!({}));
-    if !value.is_object() {
-        *value = json!({});
-    }
-    value.as_object_mut().expect("it was made a map on the line above")
 }

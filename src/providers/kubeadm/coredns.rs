@@ -2,9 +2,10 @@
 //! Read beside `kubeadmcontrolplane.go` (validateCoreDNSVersion) of Cluster API and the list of versions of
 //! `coredns/corefile-migration` that each minor version is built with: only steps up that list are allowed.
 
+use crate::kinds::Versions;
+use crate::kinds::versions::parse as parse_version;
+use crate::providers::core::changes::V1BETA2;
 use semver::Version;
-
-use crate::rules::{Versions, parse_version};
 
 /// Versions that the migration knows, oldest first.
 const KNOWN: &[&str] = &[
@@ -43,7 +44,7 @@ pub(crate) fn refused(before: Option<&str>, after: Option<&str>, skip: bool, ver
     if from == to || skip {
         return None;
     }
-    let minor = versions.get("cluster-api").minor;
+    let minor = versions.get(V1BETA2.provider).minor;
     let place = |version: &Version| {
         let last = KNOWN.iter().position(|known| *known == newest(minor))?;
         KNOWN.iter().position(|known| **known == *version.to_string()).filter(|place| *place <= last)

@@ -5,16 +5,81 @@
 use jiff::{Span, Timestamp};
 use serde_json::{Value, json};
 
-use crate::kinds::machines::{Member, annotation, number, text};
-use crate::model::cause::Cause;
+use crate::kinds::Versions;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::number;
+use crate::kinds::fields::text;
+use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
+use crate::model::Member;
+use crate::model::RuleId;
+use crate::model::{Basis, Cause, Effect};
+use crate::object::Path;
+use crate::providers::core::changes::V1BETA2;
 use crate::providers::kubeadm::config as kcp_config;
-use crate::rules::Versions;
+
+/// The mirror of the control plane.
+#[derive(Debug)]
+pub struct Kubeadm;
+
+static RULES: MirrorRules = MirrorRules {
+    later: RuleId::of("kcp/later-config"),
+    after: Some(RuleId::of("kcp/rollout-after")),
+    equal: Some(RuleId::of("kcp/equal-config")),
+    later_says: None,
+};
+
+impl Mirror for Kubeadm {
+    fn rules(&self) -> &'static MirrorRules {
+        &RULES
+    }
+
+    fn fill_in(&self, owner: &mut Value, _versions: &Versions) {
+        default(owner);
+    }
+
+    fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+        outdated(member, owner, versions, now)
+    }
+
+    fn derived(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
+        derived(owner, versions, now)
+    }
+
+    /// One Machine by init and one joined stand for all of them, however many there are.
+    fn of_specs(&self, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+        let both = [false, true].iter();
+        both.flat_map(|join| outdated(&made(old, *join, versions, now), new, versions, now)).collect()
+    }
+
+    /// Since 1.12 a template that is not there stops the controller before anything is compared (`desired_state.go`
+    /// ComputeDesiredInfraMachine); before, it stops at the next Machine.
+    fn needed<'o>(&self, owner: &'o Value) -> Option<&'o Value> {
+        owner.pointer("/spec/machineTemplate/spec/infrastructureRef")
+    }
+
+    fn doubt(&self, path: &Path, basis: Basis, new: &Value) -> Option<Doubt> {
+        let is_unread = basis == Basis::Specs
+            && path.is(&["spec", "rollout", "before", "certificatesExpiryDays"])
+            && path.get(new).is_some();
+        is_unread.then_some(Doubt { effect: Effect::Unknown, rule: RuleId::of("kcp/rollout-before-unread") })
+    }
+
+    /// An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
+    fn shown_by(&self, member: &Member, owner: &Value, api_version: &str, versions: &Versions) -> Option<Value> {
+        let hides_order = versions.has(&V1BETA2) && api_version.ends_with("v1beta1");
+        hides_order.then(|| in_order_of(member, owner))
+    }
+
+    fn is_config(&self, field: &str) -> bool {
+        field == "kubeadmConfigSpec"
+    }
+}
 
 /// The reasons why a Machine is out of date, in the controller's order; none where it is up to date.
 ///
 /// `owner` is the KubeadmControlPlane in the superset form, with the webhook's defaults.
 #[must_use]
-pub fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
     let mut causes = Vec::new();
     causes.extend(rollout_before(member, owner, now));
     causes.extend(rollout_after(member, owner, now));
@@ -31,7 +96,11 @@ fn rollout_before(member: &Member, owner: &Value, now: Timestamp) -> Option<Caus
     let hours = i64::try_from(days).ok()?.checked_mul(24)?;
     let horizon = now.checked_add(Span::new().try_hours(hours).ok()?).ok()?;
     (horizon > expiry).then(|| {
-        Cause::at("kcp/rollout-before", &["spec", "rollout", "before"], format!("certificates end at {expiry}"))
+        Cause::at(
+            RuleId::of("kcp/rollout-before"),
+            &["spec", "rollout", "before"],
+            format!("certificates end at {expiry}"),
+        )
     })
 }
 
@@ -40,14 +109,14 @@ fn rollout_after(member: &Member, owner: &Value, now: Timestamp) -> Option<Cause
     let after: Timestamp = text(owner, "/spec/rollout/after")?.parse().ok()?;
     let created: Timestamp = text(&member.machine, "/metadata/creationTimestamp")?.parse().ok()?;
     (created < after && after < now)
-        .then(|| Cause::at("kcp/rollout-after", &["spec", "rollout", "after"], format!("{after} is over")))
+        .then(|| Cause::at(RuleId::of("kcp/rollout-after"), &["spec", "rollout", "after"], format!("{after} is over")))
 }
 
 /// Whether the versions differ, as texts.
 fn version(member: &Member, owner: &Value) -> Option<Cause> {
     let have = text(&member.machine, "/spec/version").unwrap_or_default();
     let want = text(owner, "/spec/version").unwrap_or_default();
-    (have != want).then(|| Cause::at("kcp/version", &["spec", "version"], format!("{have} to {want}")))
+    (have != want).then(|| Cause::at(RuleId::of("kcp/version"), &["spec", "version"], format!("{have} to {want}")))
 }
 
 /// Whether the infrastructure Machine was cloned from another template than the one that the owner names.
@@ -63,8 +132,8 @@ pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], family: &
     let want_name = text(reference, "/name").unwrap_or_default();
     let want_group_kind = group_kind_of(reference);
     let (by_name, by_kind) = match family {
-        "rke2" => ("rke2cp/infrastructure-template", "rke2cp/infrastructure-kind"),
-        _ => ("kcp/infrastructure-template", "kcp/infrastructure-kind"),
+        "rke2" => (RuleId::of("rke2cp/infrastructure-template"), RuleId::of("rke2cp/infrastructure-kind")),
+        _ => (RuleId::of("kcp/infrastructure-template"), RuleId::of("kcp/infrastructure-kind")),
     };
     let mut causes = Vec::new();
     if name != want_name {
@@ -102,7 +171,7 @@ const ARGUMENTS: [&str; 6] = [
 
 /// The owner with its arguments in the order in which a Machine got them, where they are the same ones.
 #[must_use]
-pub fn in_order_of(member: &Member, owner: &Value) -> Value {
+fn in_order_of(member: &Member, owner: &Value) -> Value {
     let mut out = owner.clone();
     let Some(config) = member.config.as_ref().and_then(|config| config.get("spec")) else { return out };
     for place in ARGUMENTS {
@@ -119,7 +188,7 @@ pub fn in_order_of(member: &Member, owner: &Value) -> Value {
 }
 
 /// The owner with what the webhook and the schema fill in (`kubeadmcontrolplane.go` Default).
-pub fn default(owner: &mut Value) {
+pub(super) fn default(owner: &mut Value) {
     let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if spec.get("replicas").is_none_or(Value::is_null) {
         spec.insert("replicas".to_owned(), json!(1));
@@ -139,7 +208,7 @@ pub(crate) fn with_v(version: Option<&mut Value>) {
 
 /// The Machines that the owner would have made, and how many are alike: one by `kubeadm init`, the rest joined.
 #[must_use]
-pub fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
+fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
     let replicas = number(owner, "/spec/replicas").unwrap_or(1);
     let by_join = [(false, replicas.min(1)), (true, replicas.saturating_sub(1))];
     by_join
@@ -151,7 +220,7 @@ pub fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Membe
 
 /// A Machine that the owner would have made.
 #[must_use]
-pub fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Member {
+fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Member {
     let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").unwrap_or(&Value::Null);
     let mut machine = json!({
         "metadata": {"creationTimestamp": derived_creation(owner, now)},

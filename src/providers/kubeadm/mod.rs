@@ -1,4 +1,4 @@
-//! The kubeadm bootstrap and control plane providers.
+//! The kubeadm bootstrap and control plane providers, which are released with Cluster API.
 
 pub mod config;
 pub mod config_old;
@@ -6,4 +6,91 @@ pub mod config_webhook;
 pub mod convert;
 pub mod coredns;
 pub mod mirror;
+pub mod template;
 pub mod webhook;
+
+use std::sync::LazyLock;
+
+use self::mirror::Kubeadm;
+use self::webhook::KubeadmWebhooks;
+use super::Provider;
+use super::core::changes::V1BETA2;
+use super::core::{TAINTS, TOPOLOGY};
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+use crate::kinds::gates::Gate;
+use crate::kinds::superset::Superset;
+use crate::kinds::{Kind, OwnerRules, Role, fixed};
+use crate::model::RuleId;
+
+/// The ignition format of kubeadm configurations.
+pub const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
+
+/// The control plane.
+pub const CONTROL_PLANE_KIND: &str = "KubeadmControlPlane";
+/// Its template.
+pub const CONTROL_PLANE_TEMPLATE: &str = "KubeadmControlPlaneTemplate";
+/// The config of one Machine.
+pub const CONFIG: &str = "KubeadmConfig";
+/// Its template.
+pub const CONFIG_TEMPLATE: &str = "KubeadmConfigTemplate";
+
+/// The form of a kind with a kubeadm configuration.
+fn form(name: &str, place: &'static str) -> Superset {
+    Superset::of(name).with_config(place, convert::kubeadm_config, &V1BETA2, config::old_defaults)
+}
+
+static CONTROL_PLANE_FORM: LazyLock<Superset> = LazyLock::new(|| form(CONTROL_PLANE_KIND, "/spec/kubeadmConfigSpec"));
+static CONTROL_PLANE_TEMPLATE_FORM: LazyLock<Superset> =
+    LazyLock::new(|| form(CONTROL_PLANE_TEMPLATE, "/spec/template/spec/kubeadmConfigSpec"));
+static CONFIG_FORM: LazyLock<Superset> = LazyLock::new(|| form(CONFIG, "/spec"));
+static CONFIG_TEMPLATE_FORM: LazyLock<Superset> = LazyLock::new(|| form(CONFIG_TEMPLATE, "/spec/template/spec"));
+
+static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("kcp/replicas"), selector: None };
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&KubeadmWebhooks), bootstraps: true, ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    Kind {
+        owner: Some(&OWNER),
+        mirror: Some(&Kubeadm),
+        superset: Some(&CONTROL_PLANE_FORM),
+        gates: &[(IGNITION, "ignition"), (TAINTS, "taints")],
+        ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
+    },
+    Kind {
+        superset: Some(&CONTROL_PLANE_TEMPLATE_FORM),
+        fixed: Some(&fixed::OWN_WAY),
+        gates: &[(IGNITION, "ignition"), (TOPOLOGY, "")],
+        ..known(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template)
+    },
+    Kind {
+        superset: Some(&CONFIG_FORM),
+        gates: &[(IGNITION, "ignition")],
+        bootstraps: false,
+        ..known(BOOTSTRAP, CONFIG, Role::Config)
+    },
+    Kind {
+        superset: Some(&CONFIG_TEMPLATE_FORM),
+        gates: &[(IGNITION, "ignition")],
+        refers: true,
+        ..known(BOOTSTRAP, CONFIG_TEMPLATE, Role::Template)
+    },
+];
+
+static GATES: &[Gate] =
+    &[Gate { name: IGNITION, usually_on: None, asked_by: &["bootstrap-kubeadm", "control-plane-kubeadm"] }];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "kubeadm",
+    title: "The kubeadm bootstrap and control plane providers, which are released with Cluster API.",
+    release: None,
+    kinds: KINDS,
+    gates: GATES,
+    changes: &[],
+    packs: &[("kubeadm-control-plane", include_str!("packs/kubeadm-control-plane.yaml"))],
+};

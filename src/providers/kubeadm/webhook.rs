@@ -2,15 +2,27 @@
 //! Read beside `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go` (ValidateUpdate) of Cluster API 1.14;
 //! up to 1.13 it is `controlplane/kubeadm/internal/webhooks/kubeadm_control_plane.go`.
 
-use serde_json::{Map, Value};
-
-use crate::judge::admission::Refusal;
-use crate::kinds::machines::{annotation, number, text};
+use super::{
+    CONFIG, CONFIG_TEMPLATE, CONTROL_PLANE_KIND, CONTROL_PLANE_TEMPLATE, IGNITION, config_webhook, coredns, mirror,
+    template,
+};
+use crate::kinds::Versions;
+use crate::kinds::Webhook;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::number;
+use crate::kinds::fields::{says_something, text};
+use crate::kinds::fixed::CONTENT;
+use crate::kinds::versions::parse as parse_version;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::{Need, Write, Written};
 use crate::kinds::{diff, labels};
+use crate::model::RuleId;
+use crate::object::Key;
 use crate::object::Path;
-use crate::providers::core::webhook as workers;
-use crate::providers::kubeadm::coredns;
-use crate::rules::{Versions, parse_version};
+use crate::providers::core::changes::{CONTROL_PLANE_TAINTS, MACHINE_NAMING, SKIP_COREDNS, V1BETA2};
+use crate::providers::core::{self, TOPOLOGY, defaults};
+use crate::providers::kind;
+use serde_json::{Map, Value};
 
 /// Places that may change, each with the first and the last minor version of Cluster API in which it may.
 /// A `*` at the end means everything below and not the place itself.
@@ -83,19 +95,104 @@ const ALLOWED: &[(&str, u64, u64)] = &[
     ("useExperimentalRetryJoin", 0, 10),
 ];
 
+/// The webhooks of the two providers.
+#[derive(Debug)]
+pub struct KubeadmWebhooks;
+
+impl Webhook for KubeadmWebhooks {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        defaults::fill_in(written, object);
+    }
+
+    fn hold(&self, key: &Key, old: &mut Value, new: &mut Value) {
+        if key.kind == CONTROL_PLANE_KIND {
+            mirror::default(old);
+            mirror::default(new);
+        }
+    }
+
+    fn asks_for_spec(&self, name: &str) -> bool {
+        !matches!(name, CONFIG | CONFIG_TEMPLATE)
+    }
+
+    fn needs(&self, key: &Key, object: &Value, is_new: bool, versions: &Versions, need: &mut Need<'_>) {
+        // The webhook of an update of a template does not ask for it.
+        if key.kind == CONTROL_PLANE_TEMPLATE && is_new {
+            need(TOPOLOGY, "spec");
+        }
+        if let Some(place) = kind(key).config_place() {
+            ignition(object, place, versions, need);
+        }
+        if key.kind == CONTROL_PLANE_KIND && versions.has(&CONTROL_PLANE_TAINTS) {
+            core::webhook::needs_taints(object, "spec.machineTemplate.spec.taints", need);
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let Some(place) = kind(write.key).config_place() else { return Vec::new() };
+        let of_control_plane = matches!(write.kind_name(), CONTROL_PLANE_KIND | CONTROL_PLANE_TEMPLATE);
+        let at = place.split('/').filter(|key| !key.is_empty()).fold(Path::root(), |at, key| at.key(key));
+        let mut out = Vec::new();
+        if write.kind_name() == CONTROL_PLANE_KIND {
+            out = refusals(write.old, write.new, write.versions);
+        }
+        out.extend(config_webhook::refusals(write.new.pointer(place), &at, of_control_plane, write.versions));
+        if write.kind_name() == CONTROL_PLANE_TEMPLATE {
+            out.extend(strategy_filled_in(write));
+        }
+        out
+    }
+
+    fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {
+        write.kind.fixed?;
+        Some(template::differences(write.api_version, write.old, write.new, write.versions))
+    }
+}
+
+/// A template of control planes that is stored without a strategy and written as v1beta1: that version's schema fills one in
+/// (`controlplane.cluster.x-k8s.io_kubeadmcontrolplanetemplates.yaml` of Cluster API 1.11 and later), and the template cannot
+/// change. What the server holds shows that; a render does not.
+fn strategy_filled_in(write: &Write<'_>) -> Option<Refusal> {
+    let live = write.live.filter(|live| live.pointer("/metadata/uid").is_some())?;
+    let lacks = live.pointer("/spec/template/spec/rolloutStrategy").is_none_or(Value::is_null);
+    (write.api_version.ends_with("v1beta1") && write.versions.has(&V1BETA2) && lacks).then(|| Refusal {
+        rule: CONTENT,
+        path: ["spec", "template", "spec", "rollout", "strategy"].into_iter().fold(Path::root(), |at, key| at.key(key)),
+        message:
+            "it is stored without a rollout strategy, written as v1beta1 it gets one, and a template cannot change; \
+                  write it as v1beta2"
+                .to_owned(),
+    })
+}
+
+/// The ignition format, and settings of it.
+fn ignition(object: &Value, pointer: &str, versions: &Versions, need: &mut Need<'_>) {
+    let Some(spec) = object.pointer(pointer) else { return };
+    let place = pointer.trim_start_matches('/').replace('/', ".");
+    if text(spec, "/format") == Some("ignition") {
+        need(IGNITION, &format!("{place}.format"));
+    }
+    let block = spec.get("ignition");
+    // Up to 1.10 an empty block is a block.
+    let is_there = if versions.has(&V1BETA2) { says_something(block) } else { block.is_some_and(Value::is_object) };
+    if is_there {
+        need(IGNITION, &format!("{place}.ignition"));
+    }
+}
+
 /// What the webhook refuses about this update; both sides in the superset form, with defaults.
 #[must_use]
-pub(crate) fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
+fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     fixed_fields(old, new, versions, &mut out);
     replicas(new, &mut out);
     version(old, new, &mut out);
     surge(new, &mut out);
-    etcd(old, new, versions.get("cluster-api").minor, &mut out);
+    etcd(old, new, versions, &mut out);
     certificates(new, versions, &mut out);
     naming(new, versions, &mut out);
     if let Some(days) =
-        number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7 && !versions.capi(11))
+        number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7 && !versions.has(&V1BETA2))
     {
         let place = "spec.rollout.before.certificatesExpiryDays";
         refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
@@ -110,7 +207,7 @@ fn dns(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let tag =
         |side: &'_ Value| text(side, "/spec/kubeadmConfigSpec/clusterConfiguration/dns/imageTag").map(str::to_owned);
     // Up to 1.7 the webhook does not ask for the annotation.
-    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() && versions.capi(8);
+    let skip = annotation(new, "controlplane.cluster.x-k8s.io/skip-coredns").is_some() && versions.has(&SKIP_COREDNS);
     if let Some(why) = coredns::refused(tag(old).as_deref(), tag(new).as_deref(), skip, versions) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.dns.imageTag";
         refuse(out, place, format!("the webhook refuses it: {why}"));
@@ -125,7 +222,7 @@ fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal
             refuse(out, &place, format!("the webhook refuses it: the infrastructure template has no {key}"));
         }
     }
-    if !versions.capi(11) {
+    if !versions.has(&V1BETA2) {
         // Up to 1.10 only single fields of the template may change.
         for field in [
             "readinessGates",
@@ -151,22 +248,22 @@ fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal
     let at = Path::root().key("spec").key("machineTemplate");
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
-    if versions.capi(13) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
-        workers::taint_refusals(taints, "spec.taints", &at, out);
+    if versions.has(&CONTROL_PLANE_TAINTS) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+        core::webhook::taint_refusals(taints, "spec.taints", &at, out);
     }
 }
 
 /// A refusal at a place.
 fn refuse(out: &mut Vec<Refusal>, path: &str, message: impl Into<String>) {
     let Ok(path) = Path::parse(path) else { return };
-    out.push(Refusal { rule: "kcp/rejected", path, message: message.into() });
+    out.push(Refusal { rule: RuleId::of("kcp/rejected"), path, message: message.into() });
 }
 
 /// Fields of the kubeadm configuration that cannot change.
 fn fixed_fields(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
-    let minor = versions.get("cluster-api").minor;
+    let minor = versions.get(V1BETA2.provider).minor;
     let config = |side: &Value| side.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_default();
-    let (old, new) = (without_gone(config(old), minor), without_gone(config(new), minor));
+    let (old, new) = (without_gone(config(old), versions), without_gone(config(new), versions));
     for place in merge_patch_places(&old, &new) {
         let keys: Vec<&str> = place.iter().map(String::as_str).collect();
         let allowed =
@@ -174,7 +271,7 @@ fn fixed_fields(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Ref
         if !allowed {
             let path = keys.iter().fold(Path::root().key("spec").key("kubeadmConfigSpec"), |path, key| path.key(*key));
             out.push(Refusal {
-                rule: "kcp/rejected",
+                rule: RuleId::of("kcp/rejected"),
                 message: format!("the webhook refuses it: {path} cannot be modified"),
                 path,
             });
@@ -183,8 +280,8 @@ fn fixed_fields(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Ref
 }
 
 /// The config as the webhook sees it: without what conversion drops and what Go leaves out.
-fn without_gone(mut config: Value, minor: u64) -> Value {
-    if minor >= 11 {
+fn without_gone(mut config: Value, versions: &Versions) -> Value {
+    if versions.has(&V1BETA2) {
         if let Some(map) = config.as_object_mut() {
             map.remove("useExperimentalRetryJoin");
         }
@@ -204,13 +301,13 @@ fn without_gone(mut config: Value, minor: u64) -> Value {
         .filter(|form| config.get(*form).is_some_and(Value::is_object))
         .collect();
     // Up to 1.10 an empty etcd is one, and only what stood in it is gone.
-    let keep_empty: &[&str] = if minor < 11 {
+    let keep_empty: &[&str] = if !versions.has(&V1BETA2) {
         &["taints", "controlPlane", "valueFrom", "local", "external"]
     } else {
         &["taints", "controlPlane", "valueFrom"]
     };
     diff::prune(&mut config, diff::Style { keep_empty, drop_zero: &[], keep_blank: &["value"] });
-    if let Some(map) = config.as_object_mut().filter(|_| minor < 11) {
+    if let Some(map) = config.as_object_mut().filter(|_| !versions.has(&V1BETA2)) {
         // Up to 1.10 these blocks are no pointers in Go, so that they are always written.
         for form in forms {
             let blocks: &[&str] = match form {
@@ -334,7 +431,7 @@ fn surge(new: &Value, out: &mut Vec<Refusal>) {
 }
 
 /// Stacked and external etcd cannot take each other's place.
-fn etcd(old: &Value, new: &Value, minor: u64, out: &mut Vec<Refusal>) {
+fn etcd(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let external =
         |side: &Value| side.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_some_and(defined);
     let local = new.pointer("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local").is_some_and(defined);
@@ -343,7 +440,7 @@ fn etcd(old: &Value, new: &Value, minor: u64, out: &mut Vec<Refusal>) {
         let place = "spec.kubeadmConfigSpec.clusterConfiguration.etcd.local.imageTag";
         refuse(out, place, format!("the webhook refuses it: {tag:?} is not a tag of an image"));
     }
-    if minor < 11 {
+    if !versions.has(&V1BETA2) {
         let set = |side: &Value, kind: &str| {
             let pointer = format!("/spec/kubeadmConfigSpec/clusterConfiguration/etcd/{kind}");
             side.pointer(&pointer).is_some_and(Value::is_object)
@@ -366,7 +463,7 @@ fn etcd(old: &Value, new: &Value, minor: u64, out: &mut Vec<Refusal>) {
 
 /// Days of certificates that contradict each other.
 fn certificates(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
-    if !versions.capi(11) {
+    if !versions.has(&V1BETA2) {
         return;
     }
     let days = |pointer: &str| number(new, pointer).filter(|days| *days > 0);
@@ -397,7 +494,9 @@ fn certificates(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
 
 /// Names of Machines must stay apart.
 fn naming(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
-    let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.capi(9)) else { return };
+    let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.has(&MACHINE_NAMING)) else {
+        return;
+    };
     if !template.contains("{{ .random }}") {
         refuse(out, "spec.machineNaming.template", "the webhook refuses it: {{ .random }} is missing in the template");
     }

@@ -1,3 +1,63 @@
-//! Metal3.
+//! Metal3: bare metal hosts as Machines.
 
+pub mod changes;
 pub mod webhook;
+
+use semver::Version;
+
+use self::webhook::Metal3;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role};
+
+static RELEASE: Release = Release { name: "metal3", newest: Version::new(1, 14, 0), aliases: &["capm3"] };
+
+/// The template of a Machine.
+pub const MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";
+/// The template of what a host is told about itself.
+pub const DATA_TEMPLATE: &str = "Metal3DataTemplate";
+/// The hosts, as group and name.
+pub const HOST: (&str, &str) = ("metal3.io", "BareMetalHost");
+/// The group of addresses.
+const ADDRESSES: &str = "ipam.metal3.io";
+
+/// Label of a host that waits to be used again by one owner (CAPM3 `baremetal/metal3machine_manager.go`, v1.10).
+pub const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+/// Annotations that keep a host from being chosen (same file, chooseHost).
+pub const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Metal3), hosts: Some(HOST), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("Metal3Cluster", Role::InfraCluster),
+    known("Metal3ClusterTemplate", Role::Template),
+    known("Metal3Machine", Role::InfraMachine),
+    known(MACHINE_TEMPLATE, Role::Template),
+    known("Metal3Data", Role::Other),
+    known("Metal3DataClaim", Role::Other),
+    known(DATA_TEMPLATE, Role::Template),
+    known("Metal3Remediation", Role::Other),
+    known("Metal3RemediationTemplate", Role::Template),
+    Kind::new(HOST.0, HOST.1, Role::Host),
+    Kind::new(ADDRESSES, "IPAddress", Role::Address),
+    Kind::new(ADDRESSES, "IPClaim", Role::Address),
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "metal3",
+    title: "Metal3: bare metal hosts as Machines.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: &[],
+    changes: changes::ALL,
+    packs: &[
+        ("metal3", include_str!("packs/metal3.yaml")),
+        ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
+    ],
+};

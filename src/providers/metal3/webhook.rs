@@ -2,17 +2,22 @@
 //! Read beside `internal/webhooks/v1beta1/metal3{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and
 //! `api/v1beta1/{common,metal3cluster}_types.go` of cluster-api-provider-metal3 1.10, and the `v1beta2` ones of 1.13 and 1.14.
 
-use serde_json::{Value, json};
-
-use crate::judge::admission::{Refusal, refuse};
+use super::DATA_TEMPLATE;
+use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, TWO_WORDS, V1BETA2};
+use crate::kinds::Shape;
+use crate::kinds::Versions;
+use crate::kinds::Webhook;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
-use crate::kinds::machines::text;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::{Refusal, refuse};
+use crate::kinds::webhook::{Write, Written};
+use crate::model::RuleId;
 use crate::object::Path;
-use crate::rules::{Shape, Versions};
+use serde_json::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: &str = "capm3/rejected";
+const RULE: RuleId = RuleId::of("capm3/rejected");
 
 /// What the types of a Metal3DataTemplate write: what is empty is left out but for pointers, and numbers that are zero are.
 const DATA: Style = Style {
@@ -35,10 +40,42 @@ const BLOCKS: &[&str] = &["links", "networks", "services"];
 /// How a bond spreads what it sends.
 const POLICY: &str = "bondXmitHashPolicy";
 
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct Metal3;
+
+impl Webhook for Metal3 {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        let Written { key, api_version, shape, versions } = *written;
+        let is_cluster = key.kind == CLUSTER;
+        if is_cluster {
+            default_cluster(object, versions);
+        }
+        // Up to 1.12 each kind has a mutating webhook (`config/webhook/manifests.yaml`), which writes the object anew. Where
+        // nobody told the version, v1beta1 may be written to one of those.
+        let is_older =
+            !versions.has(&V1BETA2) || (api_version.ends_with("v1beta1") && !versions.is_known(V1BETA2.provider));
+        if let Some(spec) = object.get_mut("spec").filter(|_| is_older || is_cluster) {
+            write_anew(&key.kind, shape, spec);
+        }
+    }
+
+    fn is_held(&self, name: &str) -> bool {
+        name == DATA_TEMPLATE
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        refusals(write.kind_name(), write.past(), write.new, write.versions)
+    }
+}
+
+/// The infrastructure of a cluster.
+const CLUSTER: &str = "Metal3Cluster";
+
 /// Writes a spec anew from Go's types, as a mutating webhook does (`metal3datatemplate_types.go`); the schema's defaults come
 /// back where Go leaves out a zero.
-pub(crate) fn write_anew(kind: &str, shape: Shape, spec: &mut Value) {
-    let is_data = kind == "Metal3DataTemplate";
+fn write_anew(kind: &str, shape: Shape, spec: &mut Value) {
+    let is_data = kind == DATA_TEMPLATE;
     if is_data {
         diff::prune(spec, DATA);
     }
@@ -51,7 +88,7 @@ pub(crate) fn write_anew(kind: &str, shape: Shape, spec: &mut Value) {
 }
 
 /// Fills in what the webhook of a Metal3Cluster fills in.
-pub(crate) fn default_cluster(object: &mut Value, versions: &Versions) {
+fn default_cluster(object: &mut Value, versions: &Versions) {
     let spec = object.as_object_mut().map(|map| map.entry("spec").or_insert_with(|| json!({})));
     let Some(spec) = spec.and_then(Value::as_object_mut) else { return };
     if let Some(endpoint) = spec.get_mut("controlPlaneEndpoint").and_then(Value::as_object_mut)
@@ -74,12 +111,12 @@ const WITHOUT: &str = "noCloudProvider";
 
 /// Whether both are looked at: 1.10 brought the second, 1.13 with its v1beta2 lets the first go.
 fn has_two_words(versions: &Versions) -> bool {
-    versions.at_least("metal3", 1, 10) && !versions.at_least("metal3", 1, 13)
+    versions.has(&TWO_WORDS) && !versions.has(&V1BETA2)
 }
 
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
-pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {
@@ -88,7 +125,7 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
             let at = spec.key("template").key("spec");
             image(new.pointer("/spec/template/spec"), &at, versions, &mut out);
         }
-        "Metal3Cluster" => cluster(old, new, &spec, versions, &mut out),
+        CLUSTER => cluster(old, new, &spec, versions, &mut out),
         "Metal3ClusterTemplate" => {
             let at = spec.key("template").key("spec");
             let endpoint = new.pointer("/spec/template/spec/controlPlaneEndpoint").unwrap_or(&Value::Null);
@@ -108,7 +145,7 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
 fn image(machine: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let machine = machine.unwrap_or(&Value::Null);
     // Since 1.9 a procedure of one's own takes the place of the image.
-    if versions.at_least("metal3", 1, 9) && text(machine, "/customDeploy/method").is_some() {
+    if versions.has(&CUSTOM_DEPLOY) && text(machine, "/customDeploy/method").is_some() {
         return;
     }
     let image = machine.get("image").unwrap_or(&Value::Null);
@@ -119,7 +156,7 @@ fn image(machine: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<
         refuse(out, RULE, at, "image.url", format!("{address:?} is not an address"));
     }
     let checksum = text(image, "/checksum").unwrap_or_default();
-    if versions.at_least("metal3", 1, 14) && address.to_ascii_lowercase().starts_with("oci://") {
+    if versions.has(&OCI_IMAGES) && address.to_ascii_lowercase().starts_with("oci://") {
         for key in ["checksum", "checksumType"] {
             if text(image, &format!("/{key}")).is_some() {
                 refuse(out, RULE, at, &format!("image.{key}"), "an image from a registry has no checksum");

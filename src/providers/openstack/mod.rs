@@ -1,3 +1,42 @@
 //! Cluster API Provider OpenStack.
 
+pub mod changes;
 pub mod webhook;
+
+use semver::Version;
+
+use self::webhook::OpenStack;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role};
+
+static RELEASE: Release = Release { name: "openstack", newest: Version::new(0, 15, 0), aliases: &["capo"] };
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&OpenStack), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("OpenStackCluster", Role::InfraCluster),
+    known("OpenStackClusterTemplate", Role::Template),
+    known("OpenStackMachine", Role::InfraMachine),
+    known("OpenStackMachineTemplate", Role::Template),
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "openstack",
+    title: "Cluster API Provider OpenStack.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: &[],
+    changes: changes::ALL,
+    packs: &[
+        ("openstack", include_str!("packs/openstack.yaml")),
+        ("openstack-machines", include_str!("packs/openstack-machines.yaml")),
+        ("openstack-templates", include_str!("packs/openstack-templates.yaml")),
+    ],
+};

@@ -3,19 +3,43 @@
 //! Read beside `pkg/webhooks/openstack{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and the validation rules
 //! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go` of cluster-api-provider-openstack 0.11.
 
+use super::changes::NAME_SERVERS;
+use crate::kinds::Versions;
+use crate::kinds::Webhook;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Write;
+use crate::kinds::webhook::{Refusal, refuse};
+use crate::model::RuleId;
+use crate::object::Key;
+use crate::object::{Path, Segment};
 use serde_json::Value;
 
-use crate::judge::admission::{Refusal, refuse};
-use crate::kinds::machines::text;
-use crate::object::{Path, Segment};
-use crate::rules::Versions;
-
 /// Id of everything that is refused here.
-const RULE: &str = "capo/rejected";
+const RULE: RuleId = RuleId::of("capo/rejected");
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct OpenStack;
+
+impl Webhook for OpenStack {
+    fn hold(&self, key: &Key, old: &mut Value, new: &mut Value) {
+        hold(&key.kind, old);
+        hold(&key.kind, new);
+        let_through(&key.kind, old, new);
+    }
+
+    fn is_held(&self, _name: &str) -> bool {
+        true
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        refusals(write.kind_name(), write.past(), write.new, write.versions)
+    }
+}
 
 /// Leaves out of an object what Go's types cannot tell from none: texts and flags that are no pointers there, and of a
 /// Machine, which is compared as JSON, empty lists too.
-pub(crate) fn hold(kind: &str, object: &mut Value) {
+fn hold(kind: &str, object: &mut Value) {
     let machine = match kind {
         "OpenStackMachine" => object.get_mut("spec"),
         "OpenStackMachineTemplate" => object.pointer_mut("/spec/template/spec"),
@@ -57,7 +81,7 @@ fn hold_below(value: &mut Value, name: &str, parent: &str, drops_lists: bool) {
 }
 
 /// Takes over into the past what a cluster's webhook lets through: a floating address that the load balancer has already.
-pub(crate) fn let_through(kind: &str, old: &mut Value, new: &Value) {
+fn let_through(kind: &str, old: &mut Value, new: &Value) {
     if kind != "OpenStackCluster" {
         return;
     }
@@ -80,7 +104,7 @@ pub(crate) fn let_through(kind: &str, old: &mut Value, new: &Value) {
 
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
-pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let (pointer, at) = if kind.ends_with("Template") {
         ("/spec/template/spec", Path::root().key("spec").key("template").key("spec"))
@@ -137,7 +161,7 @@ fn is_free(place: &Path, versions: &Versions) -> bool {
         ["managedSecurityGroups", rules, ..] => rules.ends_with("Rules") || *rules == "allowAllInClusterTraffic",
         ["apiServerLoadBalancer", "allowedCIDRs", ..] => true,
         ["apiServer", "managedLoadBalancer", "allowedCIDRs", ..] => true,
-        ["managedSubnets", "dnsNameservers", ..] => versions.at_least("openstack", 0, 13),
+        ["managedSubnets", "dnsNameservers", ..] => versions.has(&NAME_SERVERS),
         _ => false,
     }
 }

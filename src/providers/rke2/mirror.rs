@@ -6,15 +6,24 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::changes::{EMPTY_LISTS_DROPPED, EXACT_VERSION, ONE_REFERENCE, USER_DATA_READ};
+use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
-use crate::kinds::machines::{Member, annotation, number, text};
-use crate::model::cause::Cause;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::number;
+use crate::kinds::fields::text;
+use crate::kinds::fields::{map_at, plain_number};
+use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
+use crate::model::Member;
+use crate::model::RuleId;
+use crate::model::{Basis, Cause, Effect};
+use crate::model::{Hold, Why};
+use crate::object::Key;
 use crate::object::{Path, Segment};
 use crate::providers::kubeadm::mirror::{clone_of, cloned_from, derived_creation};
-use crate::rules::Versions;
 use crate::yaml;
 
 /// Annotation of a Machine that keeps the server configuration it was made with.
@@ -71,11 +80,83 @@ const STYLE: Style = Style {
 /// Fields that are maps in the Go types: an entry is one even if it says nothing.
 const MAPS: &[&str] = &["configs", "data", "extraEnv", "extraMounts", "mirrors", "nodeAnnotations", "rewrite"];
 
+/// The mirror of the control plane.
+#[derive(Debug)]
+pub struct Rke2;
+
+static RULES: MirrorRules = MirrorRules {
+    later: RuleId::of("rke2cp/later-config"),
+    after: None,
+    equal: Some(RuleId::of("rke2cp/equal-config")),
+    later_says: None,
+};
+
+impl Mirror for Rke2 {
+    fn rules(&self) -> &'static MirrorRules {
+        &RULES
+    }
+
+    fn fill_in(&self, owner: &mut Value, versions: &Versions) {
+        default(owner, versions);
+    }
+
+    fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, _now: Timestamp) -> Vec<Cause> {
+        outdated(member, owner, versions)
+    }
+
+    fn derived(&self, owner: &Value, _versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
+        derived(owner, now).into_iter().collect()
+    }
+
+    /// Only this provider can want what no Machine can have.
+    fn perpetual(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+        self.of_specs(owner, owner, versions, now)
+    }
+
+    /// A strategy without a type: nothing fills it in, and the controller replaces nothing
+    /// (`rke2controlplane_controller.go` upgradeControlPlane).
+    fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
+        let Some(strategy) = owner.pointer("/spec/rolloutStrategy") else { return Vec::new() };
+        if text(strategy, "/type").is_some() {
+            return Vec::new();
+        }
+        vec![Hold {
+            why: Why::NoStrategy,
+            places: vec![(key.clone(), Some(Path::root().key("spec").key("rolloutStrategy").key("type")))],
+            says: "its rollout strategy has no type, so its controller replaces nothing".to_owned(),
+            over: "the rollout strategy has a type".to_owned(),
+        }]
+    }
+
+    fn doubt(&self, path: &Path, _basis: Basis, new: &Value) -> Option<Doubt> {
+        (path.is(&["spec", "version"]) && path.get(new).is_none_or(|version| version == ""))
+            .then_some(Doubt { effect: Effect::Unknown, rule: RuleId::of("rke2cp/version-missing") })
+    }
+
+    /// The drain timeout of Machines stays, whatever its old place says.
+    fn is_overruled(&self, path: &Path, old: &Value, new: &Value) -> bool {
+        let told = |side: &Value| side.pointer("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds").cloned();
+        path.is(&["spec", "nodeDrainTimeout"]) && told(old) == told(new)
+    }
+
+    fn is_config(&self, field: &str) -> bool {
+        field == "serverConfig" || CONFIG.contains(&field)
+    }
+
+    fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
+        let surge = owner
+            .pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge")
+            .or_else(|| owner.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge"));
+        let surge = surge.map_or(1, plain_number);
+        (surge, u64::from(surge == 0))
+    }
+}
+
 /// The reasons why a Machine is out of date, in the controller's order.
 ///
 /// `owner` is the RKE2ControlPlane in the superset form, with the webhook's defaults.
 #[must_use]
-pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+pub(super) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let mut causes = Vec::new();
     causes.extend(version(member, owner, versions));
     causes.extend(server_config(member, owner, versions));
@@ -88,10 +169,10 @@ pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Caus
 fn version(member: &Member, owner: &Value, versions: &Versions) -> Option<Cause> {
     let want = text(owner, "/spec/version").unwrap_or_default();
     let Some(have) = text(&member.machine, "/spec/version") else {
-        return Some(Cause::at("rke2cp/version", &["spec", "version"], format!("nothing to {want}")));
+        return Some(Cause::at(RuleId::of("rke2cp/version"), &["spec", "version"], format!("nothing to {want}")));
     };
     let bare = |version: &str| version.trim_start_matches('v').to_owned();
-    let matches = if versions.at_least("rke2", 0, 25) {
+    let matches = if versions.has(&EXACT_VERSION) {
         have == want
     } else if release(have).is_some() {
         bare(have) == bare(want)
@@ -104,7 +185,7 @@ fn version(member: &Member, owner: &Value, versions: &Versions) -> Option<Cause>
         });
         bare(have) == bare(kubernetes.as_deref().unwrap_or(want))
     };
-    (!matches).then(|| Cause::at("rke2cp/version", &["spec", "version"], format!("{have} to {want}")))
+    (!matches).then(|| Cause::at(RuleId::of("rke2cp/version"), &["spec", "version"], format!("{have} to {want}")))
 }
 
 /// Where a text names a release as `v1.31.4+rke2r1` does (`pkg/util/util.go` IsRKE2Version and Rke2ToKubeVersion).
@@ -121,7 +202,8 @@ fn release(version: &str) -> Option<Range<usize>> {
 fn server_config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let Some(stored) = annotation(&member.machine, SERVER_CONFIGURATION) else { return Vec::new() };
     let at = Path::root().key("spec").key("serverConfig");
-    let cause = |path, detail: &str| Cause { rule: "rke2cp/server-config", path, detail: detail.to_owned() };
+    let cause =
+        |path, detail: &str| Cause { rule: RuleId::of("rke2cp/server-config"), path, detail: detail.to_owned() };
     let Ok(mut have) = serde_json::from_str::<Value>(stored) else {
         return vec![cause(at, "the annotation of the Machine cannot be read")];
     };
@@ -139,7 +221,7 @@ fn server_config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cau
 /// of the owner, which no Machine can have: such a spec never matches.
 fn differing(mut have: Value, mut want: Value, at: &Path, versions: &Versions) -> Vec<Path> {
     let mut kept = Vec::new();
-    if versions.at_least("rke2", 0, 20) && !versions.at_least("rke2", 0, 21) {
+    if versions.has(&USER_DATA_READ) && !versions.has(&EMPTY_LISTS_DROPPED) {
         kept = diff::leaves(&want, &Path::root());
         kept.retain(|path| path.get(&want).and_then(Value::as_array).is_some_and(Vec::is_empty));
     }
@@ -165,7 +247,7 @@ fn config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
         without_turtles(&mut have);
     }
     let mut want = config_of(owner);
-    if versions.at_least("rke2", 0, 20) {
+    if versions.has(&USER_DATA_READ) {
         user_data(&mut have);
         user_data(&mut want);
     }
@@ -173,11 +255,11 @@ fn config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
         .into_iter()
         .map(|below| {
             let rule = match below.segments().first() {
-                Some(Segment::Key(key)) if key == "agentConfig" => "rke2cp/agent-config",
-                Some(Segment::Key(key)) if key == "files" => "rke2cp/files",
-                Some(Segment::Key(key)) if key.ends_with("Commands") => "rke2cp/commands",
-                Some(Segment::Key(key)) if key == "privateRegistriesConfig" => "rke2cp/registries",
-                _ => "rke2cp/user-data",
+                Some(Segment::Key(key)) if key == "agentConfig" => RuleId::of("rke2cp/agent-config"),
+                Some(Segment::Key(key)) if key == "files" => RuleId::of("rke2cp/files"),
+                Some(Segment::Key(key)) if key.ends_with("Commands") => RuleId::of("rke2cp/commands"),
+                Some(Segment::Key(key)) if key == "privateRegistriesConfig" => RuleId::of("rke2cp/registries"),
+                _ => RuleId::of("rke2cp/user-data"),
             };
             let mut path = Path::root().key("spec");
             below.segments().iter().for_each(|segment| path.push(segment.clone()));
@@ -237,7 +319,7 @@ fn without_turtles(spec: &mut Value) {
 }
 
 /// The owner with what the webhook and the controller fill in (`rke2controlplane_webhook.go` Default).
-pub fn default(owner: &mut Value, versions: &Versions) {
+pub(super) fn default(owner: &mut Value, versions: &Versions) {
     let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if spec.get("replicas").is_none_or(Value::is_null) {
         spec.insert("replicas".to_owned(), json!(1));
@@ -250,7 +332,7 @@ pub fn default(owner: &mut Value, versions: &Versions) {
     let old_reference = spec.get("infrastructureRef").filter(|reference| text(reference, "/name").is_some()).cloned();
     let old_drain = spec.get("nodeDrainTimeout").cloned();
     let Some(inner) = map_at(spec, "machineTemplate").and_then(|template| map_at(template, "spec")) else { return };
-    if let Some(mut reference) = old_reference.filter(|_| !versions.at_least("rke2", 0, 22))
+    if let Some(mut reference) = old_reference.filter(|_| !versions.has(&ONE_REFERENCE))
         && inner.get("infrastructureRef").is_none_or(|reference| text(reference, "/name").is_none())
     {
         let group = text(&reference, "/apiVersion").and_then(|version| version.split_once('/')).map(|(group, _)| group);
@@ -270,14 +352,9 @@ pub fn default(owner: &mut Value, versions: &Versions) {
     }
 }
 
-/// The map at a key, made where there is none; `None` where something else stands there.
-fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
-    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
-}
-
 /// The Machines that the owner would have made.
 #[must_use]
-pub fn derived(owner: &Value, now: Timestamp) -> Option<(Member, u64)> {
+fn derived(owner: &Value, now: Timestamp) -> Option<(Member, u64)> {
     let replicas = number(owner, "/spec/replicas").unwrap_or(1);
     let server = owner.pointer("/spec/serverConfig").cloned().unwrap_or_else(|| json!({}));
     let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").cloned().unwrap_or_default();

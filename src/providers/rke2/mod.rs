@@ -1,4 +1,69 @@
-//! Cluster API Provider RKE2.
+//! Cluster API Provider RKE2: its control plane and its bootstrap configs.
 
+pub mod changes;
 pub mod mirror;
 pub mod webhook;
+
+use std::sync::LazyLock;
+
+use semver::Version;
+
+use self::mirror::Rke2;
+use self::webhook::Rke2Webhooks;
+use super::Provider;
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+use crate::kinds::superset::Superset;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, OwnerRules, Role};
+use crate::model::RuleId;
+
+static RELEASE: Release = Release {
+    name: "rke2",
+    newest: Version::new(0, 25, 0),
+    aliases: &["bootstrap-rke2", "control-plane-rke2", "caprke2", "cluster-api-provider-rke2"],
+};
+
+/// The control plane.
+pub const CONTROL_PLANE_KIND: &str = "RKE2ControlPlane";
+/// Its template.
+pub const CONTROL_PLANE_TEMPLATE: &str = "RKE2ControlPlaneTemplate";
+
+/// Durations that stay where they are.
+const DURATIONS: [&str; 3] =
+    ["nodeDrainTimeout", "remediationStrategy.retryPeriod", "remediationStrategy.minHealthyPeriod"];
+
+static CONTROL_PLANE_FORM: LazyLock<Superset> =
+    LazyLock::new(|| Superset::of(CONTROL_PLANE_KIND).with_durations("spec", &DURATIONS));
+static TEMPLATE_FORM: LazyLock<Superset> =
+    LazyLock::new(|| Superset::of(CONTROL_PLANE_TEMPLATE).with_durations("spec.template.spec", &DURATIONS));
+
+static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("rke2cp/replicas"), selector: None };
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Rke2Webhooks), bootstraps: true, ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    Kind {
+        owner: Some(&OWNER),
+        mirror: Some(&Rke2),
+        superset: Some(&CONTROL_PLANE_FORM),
+        ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
+    },
+    Kind { superset: Some(&TEMPLATE_FORM), ..known(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template) },
+    Kind { bootstraps: false, ..known(BOOTSTRAP, "RKE2Config", Role::Config) },
+    Kind { refers: true, ..known(BOOTSTRAP, "RKE2ConfigTemplate", Role::Template) },
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "rke2",
+    title: "Cluster API Provider RKE2: its control plane and its bootstrap configs.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: &[],
+    changes: changes::ALL,
+    packs: &[("rke2", include_str!("packs/rke2.yaml")), ("rke2-templates", include_str!("packs/rke2-templates.yaml"))],
+};

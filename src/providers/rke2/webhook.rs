@@ -2,25 +2,71 @@
 //! Read beside `controlplane/api/v1beta1/rke2controlplane_webhook.go` and `bootstrap/api/v1beta1/rke2config_webhook.go`
 //! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
 
-use serde_json::Value;
-
-use crate::judge::admission::{Refusal, refuse};
-use crate::kinds::machines::text;
+use super::changes::{GZIP, REPLICAS_POSITIVE};
+use super::{CONTROL_PLANE_KIND, mirror};
+use crate::kinds::Versions;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::{Refusal, refuse};
+use crate::kinds::webhook::{Write, Written};
+use crate::kinds::{POINTERS, Webhook};
+use crate::model::RuleId;
 use crate::object::Path;
-use crate::rules::Versions;
 use crate::yaml;
+use serde_json::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: &str = "rke2cp/rejected";
+const RULE: RuleId = RuleId::of("rke2cp/rejected");
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct Rke2Webhooks;
+
+impl Webhook for Rke2Webhooks {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        // A config without a spec has an empty one in Go.
+        if written.key.kind.starts_with("RKE2Config")
+            && let Some(map) = object.as_object_mut()
+        {
+            map.entry("spec").or_insert_with(|| json!({}));
+        }
+        if let Some(spec) = object.get_mut("spec") {
+            written.shape.round_trip(spec, POINTERS);
+            empty_user_data(spec);
+        }
+    }
+
+    fn refuses_negative_replicas(&self) -> bool {
+        true
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut new = write.new.clone();
+        if write.kind_name() == CONTROL_PLANE_KIND {
+            mirror::default(&mut new, write.versions);
+        }
+        refusals(write.kind_name(), write.past(), &new, write.versions)
+    }
+}
+
+/// Takes away an empty map of user data, which Go does not write: beside other user data it would be refused.
+fn empty_user_data(spec: &mut Value) {
+    for place in ["/agentConfig/additionalUserData", "/template/spec/agentConfig/additionalUserData"] {
+        if let Some(user_data) = spec.pointer_mut(place).and_then(Value::as_object_mut)
+            && user_data.get("data") == Some(&json!({}))
+        {
+            user_data.shift_remove("data");
+        }
+    }
+}
 
 /// What is refused about an object; both sides in the superset form, the new one with defaults, the old one `None` where it
 /// is new.
 #[must_use]
-pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {
-        "RKE2ControlPlane" => {
+        CONTROL_PLANE_KIND => {
             config(new.get("spec"), &spec, versions, &mut out);
             server(new.get("spec"), &spec, &mut out);
             if text(new, "/spec/machineTemplate/spec/infrastructureRef/name").is_none() {
@@ -35,7 +81,7 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
                 }
             }
             // Up to 0.17 nobody looked at the number.
-            if versions.at_least("rke2", 0, 18)
+            if versions.has(&REPLICAS_POSITIVE)
                 && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count <= 0)
             {
                 refuse(&mut out, RULE, &spec, "replicas", "a control plane cannot have 0 replicas");
@@ -108,7 +154,7 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
         }
     }
     // Up to 0.14 gzip was refused whatever the format.
-    if ignition || !versions.at_least("rke2", 0, 15) {
+    if ignition || !versions.has(&GZIP) {
         for (place, file) in spec.get("files").and_then(Value::as_array).into_iter().flatten().enumerate() {
             if text(file, "/encoding").is_some_and(|encoding| encoding.starts_with("gzip")) {
                 for below in [format!("files[{place}].encoding"), "agentConfig.format".to_owned()] {

@@ -1,3 +1,73 @@
-//! Cluster API Provider vSphere.
+//! Cluster API Provider vSphere, with a second group of kinds in supervisor mode.
 
+pub mod changes;
+mod defaults;
+mod fixed;
 pub mod webhook;
+
+use semver::Version;
+
+use self::fixed::{CONTENT, FAILURE_DOMAIN, MACHINE, SUPERVISOR_CONTENT, SUPERVISOR_MACHINE};
+use self::webhook::VSphere;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::gates::Gate;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role};
+
+static RELEASE: Release = Release { name: "vsphere", newest: Version::new(1, 17, 0), aliases: &["capv"] };
+
+/// The group of supervisor mode.
+pub const SUPERVISOR: &str = "vmware.infrastructure.cluster.x-k8s.io";
+
+/// More than one network in supervisor mode (cluster-api-provider-vsphere `feature/feature.go`).
+pub const NETWORKS: &str = "MultiNetworks";
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&VSphere), ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
+    known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other),
+    Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
+    known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other),
+    Kind { fixed: Some(&FAILURE_DOMAIN), ..known(INFRASTRUCTURE, "VSphereFailureDomain", Role::Other) },
+    Kind { fixed: Some(&MACHINE), ..known(INFRASTRUCTURE, "VSphereMachine", Role::InfraMachine) },
+    Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereMachineTemplate", Role::Template) },
+    known(INFRASTRUCTURE, "VSphereVM", Role::Other),
+    Kind { gates: &[(NETWORKS, "")], ..known(SUPERVISOR, "VSphereCluster", Role::InfraCluster) },
+    known(SUPERVISOR, "VSphereClusterTemplate", Role::Template),
+    Kind {
+        fixed: Some(&SUPERVISOR_MACHINE),
+        gates: &[(NETWORKS, "")],
+        ..known(SUPERVISOR, "VSphereMachine", Role::InfraMachine)
+    },
+    Kind {
+        fixed: Some(&SUPERVISOR_CONTENT),
+        gates: &[(NETWORKS, "")],
+        ..known(SUPERVISOR, "VSphereMachineTemplate", Role::Template)
+    },
+];
+
+static GATES: &[Gate] = &[Gate { name: NETWORKS, usually_on: None, asked_by: &["infrastructure-vsphere"] }];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "vsphere",
+    title: "Cluster API Provider vSphere, with a second group of kinds in supervisor mode.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    gates: GATES,
+    changes: changes::ALL,
+    packs: &[
+        ("vsphere", include_str!("packs/vsphere.yaml")),
+        ("vsphere-zones", include_str!("packs/vsphere-zones.yaml")),
+        ("vsphere-machines", include_str!("packs/vsphere-machines.yaml")),
+        ("vsphere-supervisor-machines", include_str!("packs/vsphere-supervisor-machines.yaml")),
+        ("vsphere-supervisor-clusters", include_str!("packs/vsphere-supervisor-clusters.yaml")),
+        ("vsphere-supervisor", include_str!("packs/vsphere-supervisor.yaml")),
+    ],
+};

@@ -1,21 +1,62 @@
 //! Mirror of what the vSphere provider's webhooks refuse beside what the packs say.
 //! Read beside `internal/webhooks/vsphere{machine,machinetemplate}.go` of cluster-api-provider-vsphere 1.14. What may not
-//! change of a whole content stands in `fixed_infra`.
+//! change of a whole content stands in `fixed`.
 
+use super::{NETWORKS, SUPERVISOR, defaults};
+use crate::kinds::fields::text;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::webhook::refuse;
+use crate::kinds::webhook::{Need, Write, Written};
+use crate::kinds::{Versions, Webhook};
+use crate::model::RuleId;
+use crate::object::Key;
+use crate::object::Path;
+use crate::object::go_seconds;
 use serde_json::Value;
 
-use crate::judge::admission::Refusal;
-use crate::judge::admission::refuse;
-use crate::kinds::hub::go_seconds;
-use crate::kinds::machines::text;
-use crate::object::Path;
-
 /// Id of everything that is refused here.
-const RULE: &str = "capv/rejected";
+pub(super) const RULE: RuleId = RuleId::of("capv/rejected");
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct VSphere;
+
+impl Webhook for VSphere {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        defaults::fill_in(written.key, written.api_version, written.shape, object);
+    }
+
+    fn asks_for_spec(&self, _name: &str) -> bool {
+        false
+    }
+
+    fn needs(&self, key: &Key, object: &Value, _is_new: bool, _versions: &Versions, need: &mut Need<'_>) {
+        if key.group == SUPERVISOR {
+            networks(&key.kind, object, need);
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        if write.key.group == SUPERVISOR { Vec::new() } else { refusals(write.kind_name(), write.is_new, write.new) }
+    }
+}
+
+/// What the webhooks of the provider in supervisor mode (`internal/webhooks/vmware` of 1.14) ask their gate for.
+fn networks(kind: &str, object: &Value, need: &mut Need<'_>) {
+    let place = match kind {
+        "VSphereCluster" => "spec.network.nsxVPC.createSubnetSet",
+        "VSphereMachine" => "spec.network.interfaces",
+        "VSphereMachineTemplate" => "spec.template.spec.network.interfaces",
+        _ => return,
+    };
+    if object.pointer(&format!("/{}", place.replace('.', "/"))).is_some_and(|value| !value.is_null()) {
+        need(NETWORKS, place);
+    }
+}
 
 /// What is refused about an object; a template is only looked at when it is new, because nothing of it may change later.
 #[must_use]
-pub(crate) fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
+fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::call::{Caller, Fault};
 use super::list::{JSON, broken};
+use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::world::plan::GroupKind;
 
 /// How a kind is asked for.
@@ -106,7 +107,7 @@ struct Kind {
 
 /// Kinds of the core group that need no question.
 const BUILT_IN: [(&str, &str, bool); 3] =
-    [("ConfigMap", "configmaps", true), ("Secret", "secrets", true), ("Namespace", "namespaces", false)];
+    [(CONFIG_MAP, "configmaps", true), (SECRET, "secrets", true), ("Namespace", "namespaces", false)];
 
 impl Catalogue {
     /// Asks for the groups of `wanted` and for the kinds of the versions that matter. The list of groups must be

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::kinds::contract::{MACHINE, MACHINE_SET};
 use crate::object::ApiVersion;
 use crate::world::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
 use crate::world::plan::Keep;
@@ -18,7 +19,7 @@ pub(super) fn prune(value: &mut Value, keep: Keep) {
     match (group.as_deref().unwrap_or_default(), kind.as_str()) {
         // A mirror reads the spec and the annotations of what belongs to a Machine, never its status.
         (BOOTSTRAP | INFRASTRUCTURE, _) if !keep.managed_fields => drop(map.shift_remove("status")),
-        (CORE, "Machine" | "MachineSet") => {
+        (CORE, MACHINE | MACHINE_SET) => {
             if let Some(status) = map.get_mut("status").and_then(Value::as_object_mut) {
                 of_status(status);
             }

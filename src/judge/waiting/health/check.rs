@@ -7,8 +7,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::judge::waiting::pause;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::label;
+use crate::kinds::fields::list;
+use crate::kinds::fields::number;
+use crate::kinds::fields::text;
 use crate::kinds::labels;
-use crate::kinds::machines::{annotation, label, list, number, text};
 
 /// A Machine that a check calls unhealthy.
 #[derive(Debug, Clone, PartialEq, Eq)]

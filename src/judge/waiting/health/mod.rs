@@ -11,18 +11,21 @@ use serde_json::Value;
 
 use self::check::Findings;
 use self::remedy::Remedy;
-use super::hold::{Hold, Places, Why};
 use super::lifted::Lifted;
 use super::machines::{self, Found};
 use super::pause::{self, annotation_path};
 use super::side::Side;
-use crate::impact::Rollout;
 use crate::judge::stage::Stage;
+use crate::kinds::contract::CORE;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::contract::MACHINE_HEALTH_CHECK;
+use crate::model::Rollout;
+use crate::model::RuleId;
 use crate::model::{Action, Effect};
+use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
 
 /// Group of the kinds asked about here.
-const CORE: &str = "cluster.x-k8s.io";
 
 /// A Machine that a check has replaced, or would have.
 #[derive(Debug, Clone)]
@@ -74,7 +77,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
     Lifted {
         owner: first.owner.clone(),
         effect,
-        rule: "waiting/unhealthy",
+        rule: RuleId::of("waiting/unhealthy"),
         because: format!("{who} ({}){again}{tail}", each.join("; ")),
         places: places(stage, cluster, group),
         rollout: held.is_none().then(|| Rollout {
@@ -111,7 +114,7 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
     out.push((cluster.clone(), below(&["spec", "paused"])));
     out.push((cluster.clone(), below(&["spec", "topology"])));
     for sick in group {
-        let machine = Key { kind: "Machine".to_owned(), name: sick.machine.clone(), ..cluster.clone() };
+        let machine = Key { kind: MACHINE.to_owned(), name: sick.machine.clone(), ..cluster.clone() };
         let names = [check::SKIP, check::REMEDIATE, pause::ANNOTATION];
         out.extend(names.map(|name| (machine.clone(), Some(annotation_path(name)))));
         out.push((machine, below(&["metadata", "labels"])));
@@ -147,12 +150,12 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
 /// The checks of a cluster: those that are objects, and those that the topology controller makes.
 fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Value)> {
     let namespace = cluster.namespace.as_deref();
-    let mut out = side.all(CORE, "MachineHealthCheck", namespace);
+    let mut out = side.all(CORE, MACHINE_HEALTH_CHECK, namespace);
     let of_topology = value.filter(|value| value.pointer("/spec/topology").is_some());
     out.retain(|(_, check)| {
         check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str())
             // What the controller made is computed anew, as it would be after the write.
-            && (of_topology.is_none() || crate::kinds::machines::label(check, "topology.cluster.x-k8s.io/owned").is_none())
+            && (of_topology.is_none() || crate::kinds::fields::label(check, "topology.cluster.x-k8s.io/owned").is_none())
     });
     if let Some(value) = of_topology {
         out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), check)));

@@ -6,12 +6,15 @@
 use serde_json::Value;
 
 use super::check::scaled;
-use crate::judge::replicas;
-use crate::judge::waiting::hold::{Hold, Why};
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines::{annotation, list, text};
+use crate::kinds::contract::CONTROL_PLANE;
+use crate::kinds::fields;
+use crate::kinds::fields::annotation;
+use crate::kinds::fields::list;
+use crate::kinds::fields::text;
+use crate::model::{Hold, Why};
 use crate::object::{Key, Path};
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
@@ -33,7 +36,7 @@ impl<'f> Remedy<'f> {
     pub(super) fn holds(&self, machine: &Found, owner: &Key) -> Vec<Hold> {
         let Some(value) = self.side.get(owner) else { return Vec::new() };
         let mut out = pause::of_object(self.side, owner, &value, None);
-        if owner.group == "controlplane.cluster.x-k8s.io" {
+        if owner.group == CONTROL_PLANE {
             out.extend(self.last_one(owner));
         } else {
             out.extend(self.old_revision(machine, owner, &value));
@@ -68,7 +71,7 @@ impl<'f> Remedy<'f> {
     /// The limit of Machines that a MachineDeployment replaces at a time for their health.
     fn in_flight(&self, owner: &Key, value: &Value) -> Option<Hold> {
         let limit = value.pointer("/spec/remediation/maxInFlight").filter(|limit| !limit.is_null())?;
-        let limit = scaled(limit, replicas::wanted(value, None), true)?;
+        let limit = scaled(limit, fields::wanted(value, None), true)?;
         let is_flying = |found: &&Found| {
             found.owner.as_ref() == Some(owner)
                 && found.is_deleting()

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::judge::topology::class_of;
 use crate::judge::waiting::side::Side;
-use crate::kinds::machines::{list, text};
+use crate::kinds::fields::list;
+use crate::kinds::fields::text;
 use crate::object::Key;
 
 /// The checks of a Cluster with a class, in the superset form; none where it has no class or that could not be read.

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::compare::go_seconds;
-use crate::object::{ApiVersion, Path, Segment};
+use crate::object::{ApiVersion, Path, Segment, go_seconds};
 use crate::schema::moves::How;
 
 /// A pattern's steps under a prefix; `None` is any list place.

@@ -135,6 +135,24 @@ impl Shape {
     }
 }
 
+/// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
+#[must_use]
+pub fn has_shapes(group: &str) -> bool {
+    let head = group.strip_suffix("cluster.x-k8s.io");
+    matches!(
+        head,
+        Some(
+            "" | "addons."
+                | "bootstrap."
+                | "controlplane."
+                | "infrastructure."
+                | "ipam."
+                | "runtime."
+                | "vmware.infrastructure."
+        )
+    )
+}
+
 /// A shape's place in the table.
 struct Root {
     provider: String,

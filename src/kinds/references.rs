@@ -3,7 +3,12 @@
 
 use serde_json::Value;
 
+use super::contract::{CONFIG_MAP, INFRASTRUCTURE, SECRET};
+use super::fields::{target, text};
 use crate::object::{ApiVersion, Path};
+
+/// What a field called `dataTemplate` means, which one provider names by name alone (CAPM3 `api/v1beta1/metal3machine_types.go`).
+const DATA_TEMPLATE: &str = "Metal3DataTemplate";
 
 /// A reference that stands in an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,13 +108,12 @@ fn read(value: &Value, way: &Way<'_>) -> Option<Reference> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Way::Field(_, field) = *way else { return None };
     let name = text("name")?;
-    // Metal3 names its data template by name alone (CAPM3 api/v1beta1/metal3machine_types.go).
     let (kind, group) = match (text("kind"), field) {
         (Some(kind), _) if is_reference_field(field) => {
             let group = text("apiGroup").or_else(|| text("apiVersion").map(|version| ApiVersion::parse(version).group));
             (kind, group)
         }
-        (None, "dataTemplate") => ("Metal3DataTemplate", Some("infrastructure.cluster.x-k8s.io")),
+        (None, "dataTemplate") => (DATA_TEMPLATE, Some(INFRASTRUCTURE)),
         _ => return None,
     };
     let (path, role) = way.told();
@@ -126,6 +130,46 @@ fn read(value: &Value, way: &Way<'_>) -> Option<Reference> {
 /// Whether a field holds a reference to an object of its own.
 fn is_reference_field(field: &str) -> bool {
     field.ends_with("Ref") || matches!(field, "ref" | "remediationTemplate" | "infrastructureTemplate")
+}
+
+/// Hands on the kind and name of everything that a tree refers to.
+pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::Object(map) => {
+            if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
+                add(&key.kind, &key.name);
+            } else if let (Some(kind @ (SECRET | CONFIG_MAP)), Some(name)) =
+                (text(value, "/kind"), text(value, "/name"))
+            {
+                add(kind, name);
+            }
+            for (key, child) in map {
+                let named = text(child, "/name").or_else(|| child.as_str());
+                if let (Some(name), None) = (named, text(child, "/kind")) {
+                    kinds_by_field(key).iter().for_each(|kind| add(kind, name));
+                }
+            }
+            map.values().for_each(|child| named(child, add));
+        }
+        Value::Array(list) => list.iter().for_each(|child| named(child, add)),
+        _ => {}
+    }
+}
+
+/// The kinds that a field without a kind of its own can mean, by its name.
+fn kinds_by_field(field: &str) -> &'static [&'static str] {
+    let lower = field.to_ascii_lowercase();
+    if lower == "identityref" || lower == "cloudssecret" || (lower.contains("secret") && !lower.contains("key")) {
+        &[SECRET]
+    } else if lower.contains("configmap") {
+        &[CONFIG_MAP]
+    } else if lower == "resolvconf" {
+        &[SECRET, CONFIG_MAP]
+    } else if lower == "datatemplate" {
+        &[DATA_TEMPLATE]
+    } else {
+        &[]
+    }
 }
 
 #[cfg(test)]

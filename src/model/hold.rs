@@ -1,9 +1,10 @@
 //! What keeps a controller from acting on an owner of Machines, and what would let it go.
 
+use super::RuleId;
 use crate::object::{Key, Path};
 
 /// Objects and fields in them.
-pub(crate) type Places = Vec<(Key, Option<Path>)>;
+pub type Places = Vec<(Key, Option<Path>)>;
 
 /// What a controller does to the Machines of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,15 +63,15 @@ impl Why {
 
     /// The rule under which what it held back is told when it is let go.
     #[must_use]
-    pub const fn rule(self) -> &'static str {
+    pub const fn rule(self) -> RuleId {
         match self {
-            Self::Paused => "waiting/unpaused",
-            Self::RolloutPaused => "md/unpaused",
-            Self::OnDelete => "md/leaving-on-delete",
-            Self::NoStrategy => "waiting/strategy",
-            Self::Stopped | Self::NothingToMakeOf => "waiting/arrived",
-            Self::Preflight => "waiting/preflight",
-            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => "waiting/unhealthy",
+            Self::Paused => RuleId::of("waiting/unpaused"),
+            Self::RolloutPaused => RuleId::of("md/unpaused"),
+            Self::OnDelete => RuleId::of("md/leaving-on-delete"),
+            Self::NoStrategy => RuleId::of("waiting/strategy"),
+            Self::Stopped | Self::NothingToMakeOf => RuleId::of("waiting/arrived"),
+            Self::Preflight => RuleId::of("waiting/preflight"),
+            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => RuleId::of("waiting/unhealthy"),
         }
     }
 }
@@ -90,6 +91,6 @@ pub struct Hold {
 
 /// What holds an act back, among all that holds an owner.
 #[must_use]
-pub(in crate::judge) fn of(holds: &[Hold], act: Act) -> Option<&Hold> {
+pub fn hold_of(holds: &[Hold], act: Act) -> Option<&Hold> {
     holds.iter().find(|hold| hold.why.stops(act))
 }

@@ -1,0 +1,146 @@
+//! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
+//! The order is the API server's own, and what each step does is the kind's; a kind without a shape goes through untouched.
+
+use serde_json::{Value, json};
+
+use crate::compare::{Action, Pair};
+use crate::kinds::gates::{self, Open, State};
+use crate::kinds::shapes::{Shape, has_shapes};
+use crate::kinds::webhook::{NoWebhook, Refusal, Write, Written};
+use crate::kinds::{Kind, Versions, Webhook, superset};
+use crate::model::RuleId;
+use crate::object::Path;
+use crate::providers;
+
+/// Id of what the schema refuses.
+const SCHEMA: RuleId = RuleId::of("schema/refused");
+
+/// Both sides of an object as the API server keeps them, in the superset form.
+pub(crate) struct Sides {
+    /// Before the write.
+    pub(crate) old: Value,
+    /// After it.
+    pub(crate) new: Value,
+}
+
+/// What the API server says to a write.
+pub(crate) struct Admission {
+    /// Fields of the write that the kind does not have, as rendered.
+    pub(crate) dropped: Vec<Path>,
+    /// What is refused, by schema or webhook; empty where nothing is.
+    pub(crate) refusals: Vec<Refusal>,
+    /// What a webhook may refuse, because nobody said whether its feature gate is on.
+    pub(crate) open: Vec<Open>,
+    /// Whether a content that cannot change is the same on both sides.
+    pub(crate) same: bool,
+    /// Whether both sides are as Go's types hold them, so that what neither has does not differ.
+    pub(crate) as_go: bool,
+}
+
+/// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
+/// only what is refused about it alone is found.
+#[must_use]
+pub(crate) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> State) -> Option<(Sides, Admission)> {
+    let is_new = pair.action == Action::Create;
+    let mut new = pair.predicted.clone()?;
+    let mut old = if is_new { new.clone() } else { pair.live.clone()? };
+    let (key, api_version) = (&pair.key, pair.api_version.as_str());
+    let kind = providers::kind(key);
+    let webhook = kind.webhook.unwrap_or(&NoWebhook);
+    let mut dropped = Vec::new();
+    let mut refusals = Vec::new();
+    let shape = if has_shapes(&key.group) { Shape::of(&key.kind, api_version, versions) } else { None };
+    if let Some(shape) = shape {
+        let unreadable = superset::unreadable(kind, api_version, &new);
+        let written = Written { key, api_version, shape, versions };
+        let at = Path::root().key("spec");
+        for (side, keep) in [(&mut old, false), (&mut new, true)] {
+            if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
+                // A null that the schema does not allow is no value.
+                map.remove("spec");
+            }
+            if let Some(spec) = side.get_mut("spec") {
+                let gone = shape.prune(spec, &at);
+                shape.fill(spec);
+                if keep {
+                    dropped = gone;
+                }
+            }
+            webhook.fill_in(&written, side);
+        }
+        if webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null()) {
+            // What was there already is let through; of a new object nothing was.
+            let past = if is_new { None } else { Some(&old) };
+            refusals.extend(by_schema(shape, (kind, webhook), api_version, past, &new, unreadable, versions));
+        }
+    }
+    let mut old = superset::moved(kind, api_version, old, versions);
+    let mut new = superset::moved(kind, api_version, new, versions);
+    webhook.hold(key, &mut old, &mut new);
+    let needs = providers::gates::needs(key, &new, is_new, versions);
+    let (off, open) = gates::refusals(&needs, state);
+    let live = pair.live.as_ref();
+    let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };
+    if refusals.is_empty() {
+        refusals.extend(off);
+        refusals.extend(webhook.refusals(&write));
+    }
+    let fixed = webhook.differences(&write);
+    let same = fixed.as_ref().is_some_and(Vec::is_empty);
+    if let (true, Some(places), Some(fixed)) = (refusals.is_empty(), fixed, kind.fixed) {
+        let refusal = |path: Path| Refusal { rule: fixed.rule, message: fixed.message(&path), path };
+        refusals.extend(places.into_iter().map(refusal));
+    }
+    let as_go = webhook.is_held(&key.kind);
+    Some((Sides { old, new }, Admission { dropped, refusals, open, same, as_go }))
+}
+
+/// What the schema refuses about the new side and not about the old one: what was there already is let through.
+fn by_schema(
+    shape: Shape,
+    (kind, webhook): (&Kind, &dyn Webhook),
+    api_version: &str,
+    old: Option<&Value>,
+    new: &Value,
+    unreadable: Vec<Path>,
+    versions: &Versions,
+) -> Vec<Refusal> {
+    let at = Path::root().key("spec");
+    let empty = json!({});
+    let wanted = new.get("spec").unwrap_or(&empty);
+    let mut found = shape.faults(wanted, &at);
+    if let Some(old) = old {
+        let old = old.get("spec").unwrap_or(&empty);
+        found.extend(shape.moved(old, wanted, &at));
+        if !found.is_empty() {
+            let known = shape.faults(old, &at);
+            found.retain(|fault| !known.contains(fault));
+        }
+    }
+    let mut out: Vec<Refusal> = found
+        .into_iter()
+        .map(|(path, message)| Refusal {
+            rule: SCHEMA,
+            message: format!("the API server refuses it: {path} {message}"),
+            path: superset::path(kind, api_version, &path, versions),
+        })
+        .collect();
+    if !webhook.refuses_negative_replicas()
+        && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count < 0)
+    {
+        let message = "the API server refuses it: replicas cannot be negative".to_owned();
+        out.push(Refusal { rule: SCHEMA, path: at.key("replicas"), message });
+    }
+    out.extend(unreadable.into_iter().map(|path| Refusal {
+        rule: SCHEMA,
+        message: format!("the API server refuses it: {path} must be a duration such as 5m0s"),
+        path: superset::path(kind, api_version, &path, versions),
+    }));
+    out
+}
+
+/// Whether a path lies at or below one of these.
+#[must_use]
+pub(crate) fn lies_in(path: &Path, places: &[Path]) -> bool {
+    places.iter().any(|place| place.covers(path))
+}

@@ -1,0 +1,126 @@
+//! What Cluster API's contract says of every kind, written once: groups, labels, annotations, and the roles of kinds that no
+//! provider here claims (`docs/book/src/developer/providers/contracts` of Cluster API 1.14).
+
+use super::kind::{Kind, Role};
+use crate::object::Key;
+
+/// The core group of Cluster API.
+pub const CORE: &str = "cluster.x-k8s.io";
+/// The group of control planes.
+pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+/// The group of bootstrap configs.
+pub const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
+/// The group of infrastructure objects.
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+/// The group of what is applied to clusters.
+pub const ADDONS: &str = "addons.cluster.x-k8s.io";
+/// The group of extensions.
+pub const RUNTIME: &str = "runtime.cluster.x-k8s.io";
+/// The group of addresses.
+pub const IPAM: &str = "ipam.cluster.x-k8s.io";
+
+/// Label of everything that belongs to a cluster.
+pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+/// Label of what belongs to a control plane.
+pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+/// Annotation of what its controller leaves alone.
+pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+/// Annotation of a pool whose number of Machines something else manages.
+pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
+
+/// The name of the Cluster kind.
+pub const CLUSTER: &str = "Cluster";
+/// The name of the Machine kind.
+pub const MACHINE: &str = "Machine";
+/// The name of the MachineSet kind.
+pub const MACHINE_SET: &str = "MachineSet";
+/// The name of the MachineDeployment kind.
+pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
+/// The name of the MachinePool kind.
+pub const MACHINE_POOL: &str = "MachinePool";
+/// The name of the MachineHealthCheck kind.
+pub const MACHINE_HEALTH_CHECK: &str = "MachineHealthCheck";
+/// The name of the ClusterClass kind.
+pub const CLUSTER_CLASS: &str = "ClusterClass";
+/// The name of the Secret kind.
+pub const SECRET: &str = "Secret";
+/// The name of the ConfigMap kind.
+pub const CONFIG_MAP: &str = "ConfigMap";
+
+/// The key of a Cluster.
+#[must_use]
+pub fn cluster(namespace: Option<&str>, name: &str) -> Key {
+    Key {
+        group: CORE.to_owned(),
+        kind: CLUSTER.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    }
+}
+
+/// The name of what a template makes, by the template's own name; the contract wants `...Template`.
+#[must_use]
+pub fn made_by(template: &str) -> &str {
+    template.trim_end_matches("Template")
+}
+
+/// A kind by its role alone.
+const fn plain(role: Role) -> Kind {
+    Kind::new("", "", role)
+}
+
+static TEMPLATE: Kind = plain(Role::Template);
+static CONTROL_PLANE_KIND: Kind = plain(Role::ControlPlane);
+static INFRA_CLUSTER: Kind = plain(Role::InfraCluster);
+static INFRA_POOL: Kind = plain(Role::InfraPool);
+static INFRA_MACHINE: Kind = plain(Role::InfraMachine);
+static CONFIG: Kind = plain(Role::Config);
+static DATA: Kind = plain(Role::Data);
+static OTHER: Kind = plain(Role::Other);
+
+/// What the contract says of a kind that no provider claims.
+#[must_use]
+pub fn of(group: &str, name: &str) -> &'static Kind {
+    if name.ends_with("Template") {
+        return &TEMPLATE;
+    }
+    match group {
+        "" if matches!(name, SECRET | CONFIG_MAP) => &DATA,
+        CONTROL_PLANE => &CONTROL_PLANE_KIND,
+        BOOTSTRAP if name.ends_with("Config") => &CONFIG,
+        BOOTSTRAP if name.ends_with("MachinePool") => &INFRA_POOL,
+        _ if is_infrastructure(group) => match name {
+            _ if name.ends_with("MachinePoolMachine") => &INFRA_MACHINE,
+            _ if name.ends_with("MachinePool") => &INFRA_POOL,
+            _ if name.ends_with("Machine") => &INFRA_MACHINE,
+            _ if name.ends_with("Cluster") => &INFRA_CLUSTER,
+            _ => &OTHER,
+        },
+        _ => &OTHER,
+    }
+}
+
+/// Whether a group is one of infrastructure objects; some providers have a second one.
+#[must_use]
+pub fn is_infrastructure(group: &str) -> bool {
+    group.ends_with(INFRASTRUCTURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_an_unknown_provider_gets_its_role_from_the_contract() {
+        let role = |group, name| of(group, name).role;
+        assert_eq!(role(INFRASTRUCTURE, "NewCloudMachineTemplate"), Role::Template);
+        assert_eq!(role(INFRASTRUCTURE, "NewCloudMachine"), Role::InfraMachine);
+        assert_eq!(role(INFRASTRUCTURE, "NewCloudMachinePool"), Role::InfraPool);
+        assert_eq!(role(INFRASTRUCTURE, "NewCloudCluster"), Role::InfraCluster);
+        assert_eq!(role(INFRASTRUCTURE, "NewCloudClusterIdentity"), Role::Other);
+        assert_eq!(role(CONTROL_PLANE, "NewControlPlane"), Role::ControlPlane);
+        assert_eq!(role(CONTROL_PLANE, "NewControlPlaneTemplate"), Role::Template);
+        assert_eq!(role(BOOTSTRAP, "NewConfig"), Role::Config);
+        assert_eq!(role("cluster.example.com", "NewCluster"), Role::Other);
+    }
+}

@@ -1,0 +1,128 @@
+//! The fields that all kinds share by contract, read by name of what they mean (as CAPI's own `internal/contract` does).
+
+use serde_json::{Map, Value, json};
+
+use super::contract::{CLUSTER, CLUSTER_NAME, PAUSED};
+use crate::object::{ApiVersion, Key, Object};
+
+/// Text at a JSON pointer.
+#[must_use]
+pub fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The items of the list at a JSON pointer; none where there is no list.
+pub fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whole number at a JSON pointer.
+#[must_use]
+pub fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+/// A number as control planes read it: a text that is not a number, such as a percentage, is 0.
+#[must_use]
+pub fn plain_number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(0))
+}
+
+/// Value of a label.
+#[must_use]
+pub fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object.get("metadata")?.get("labels")?.get(name)?.as_str()
+}
+
+/// Value of an annotation.
+#[must_use]
+pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object.get("metadata")?.get("annotations")?.get(name)?.as_str()
+}
+
+/// Whether an object is in a namespace, where both are known.
+#[must_use]
+pub fn is_in(object: &Object, namespace: Option<&str>) -> bool {
+    namespace.is_none() || object.key.namespace.is_none() || object.key.namespace.as_deref() == namespace
+}
+
+/// The key that a reference of either shape means.
+#[must_use]
+pub fn target(reference: &Value, namespace: Option<&str>) -> Option<Key> {
+    let group = text(reference, "/apiGroup")
+        .or_else(|| text(reference, "/apiVersion").map(|version| ApiVersion::parse(version).group))?;
+    Some(Key {
+        group: group.to_owned(),
+        kind: text(reference, "/kind")?.to_owned(),
+        namespace: text(reference, "/namespace").or(namespace).map(str::to_owned),
+        name: text(reference, "/name")?.to_owned(),
+    })
+}
+
+/// The name of the Cluster that an object says it belongs to: by its spec, its label or its owner.
+#[must_use]
+pub fn cluster_name(object: &Value) -> Option<&str> {
+    let by_owner = || {
+        let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
+        text(owners.iter().find(|reference| text(reference, "/kind") == Some(CLUSTER))?, "/name")
+    };
+    text(object, "/spec/clusterName").or_else(|| label(object, CLUSTER_NAME)).or_else(by_owner)
+}
+
+/// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
+#[must_use]
+pub fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
+    annotation(owner, PAUSED).is_some()
+        || cluster.is_some_and(|cluster| cluster.pointer("/spec/paused") == Some(&Value::Bool(true)))
+}
+
+/// Annotations that hand the number of Machines of a MachineDeployment or pool to the cluster autoscaler.
+pub const AUTOSCALER: [&str; 2] = [
+    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
+    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
+];
+
+/// How many Machines an owner wants: what it says, or what the webhook fills in.
+///
+/// `old` is the owner before the write, which an autoscaled owner keeps its number from
+/// (cluster-api `core/webhooks/admission/machinedeployment.go` calculateMachineDeploymentReplicas, v1.14).
+#[must_use]
+pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
+    if let Some(told) = number(owner, "/spec/replicas") {
+        return told;
+    }
+    let size = |name: &str| annotation(owner, name).and_then(|text| text.parse::<u64>().ok());
+    match (size(AUTOSCALER[0]), size(AUTOSCALER[1])) {
+        (Some(least), Some(most)) if least <= most => {
+            let now = old.and_then(|old| number(old, "/spec/replicas"));
+            now.map_or(least, |now| now.clamp(least, most))
+        }
+        _ => 1,
+    }
+}
+
+/// Whether a block says anything.
+#[must_use]
+pub fn says_something(block: Option<&Value>) -> bool {
+    match block {
+        Some(Value::Object(map)) => map.values().any(|value| says_something(Some(value))),
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Null) | None => false,
+        Some(_) => true,
+    }
+}
+
+/// The map at a key, made where there is none; `None` where something else stands there.
+pub fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
+}
+
+/// The map at a key, made where there is none and where something else stands.
+pub fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, Value> {
+    let value = map.entry(key).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    value.as_object_mut().expect("it was made a map on the line above")
+}

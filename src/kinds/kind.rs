@@ -1,0 +1,192 @@
+//! One kind: its name, its role, and what its provider knows of it. A kind that no provider claims has what Cluster API's
+//! contract says of its group and name.
+
+use std::sync::LazyLock;
+
+use super::contract::{CONTROL_PLANE, is_infrastructure};
+use super::fixed::Fixed;
+use super::mirror::Mirror;
+use super::superset::Superset;
+use super::webhook::Webhook;
+use crate::model::RuleId;
+
+/// What a kind is to Cluster API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The Cluster.
+    Cluster,
+    /// The class of clusters with a topology.
+    Class,
+    /// What owns the Machines of a control plane, or stands for a control plane without Machines.
+    ControlPlane,
+    /// MachineDeployment.
+    Deployment,
+    /// MachineSet.
+    Set,
+    /// MachinePool.
+    Pool,
+    /// Machine.
+    Machine,
+    /// MachineHealthCheck.
+    HealthCheck,
+    /// The infrastructure of a cluster.
+    InfraCluster,
+    /// The infrastructure of a Machine.
+    InfraMachine,
+    /// The infrastructure of a pool.
+    InfraPool,
+    /// What one Machine is bootstrapped with.
+    Config,
+    /// What others are made from.
+    Template,
+    /// An address, or a claim of one.
+    Address,
+    /// A Secret or a ConfigMap.
+    Data,
+    /// A host of bare metal.
+    Host,
+    /// Nothing that is known.
+    Other,
+}
+
+impl Role {
+    /// Its word, as pages show it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Class => "class",
+            Self::ControlPlane => "control plane",
+            Self::Deployment | Self::Set | Self::Pool => "workers",
+            Self::Machine => "Machine",
+            Self::HealthCheck => "health check",
+            Self::InfraCluster => "infrastructure of a cluster",
+            Self::InfraMachine => "infrastructure of a Machine",
+            Self::InfraPool => "infrastructure of a pool",
+            Self::Config => "bootstrap config",
+            Self::Template => "template",
+            Self::Address => "address",
+            Self::Data => "data",
+            Self::Host => "host",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether objects of this role own Machines.
+    #[must_use]
+    pub const fn owns_machines(self) -> bool {
+        matches!(self, Self::ControlPlane | Self::Deployment | Self::Set | Self::Pool)
+    }
+
+    /// Whether a Cluster has objects of this role for its Machines: a MachineSet belongs to a MachineDeployment.
+    #[must_use]
+    pub const fn is_part_of_cluster(self) -> bool {
+        matches!(self, Self::ControlPlane | Self::Deployment | Self::Pool)
+    }
+
+    /// Whether objects of this role are workers: they need nothing but `spec.replicas` to make Machines.
+    #[must_use]
+    pub const fn is_workers(self) -> bool {
+        matches!(self, Self::Deployment | Self::Set | Self::Pool)
+    }
+
+    /// Whether Machines hang on what an object of this role says: owners, and what owners are made for.
+    #[must_use]
+    pub const fn decides_about_machines(self) -> bool {
+        self.owns_machines() || matches!(self, Self::Cluster | Self::Class | Self::InfraPool)
+    }
+
+    /// Whether controllers make objects of this role, so that one found in an old render was not rendered.
+    #[must_use]
+    pub const fn is_made_by_controllers(self) -> bool {
+        matches!(self, Self::Machine | Self::Set | Self::Config | Self::InfraMachine | Self::Address)
+    }
+}
+
+/// The ids under which what happens to an owner of Machines is explained.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnerRules {
+    /// Another number of Machines.
+    pub replicas: RuleId,
+    /// A selector that finds other Machines; its two near misses. `None` where the owner has no selector.
+    pub selector: Option<SelectorRules>,
+}
+
+/// The ids of a selector.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectorRules {
+    /// Machines are lost.
+    pub lost: RuleId,
+    /// Every Machine is still found.
+    pub kept: RuleId,
+    /// The controllers cannot read it.
+    pub unreadable: RuleId,
+}
+
+/// What is known of one kind.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// API group.
+    pub group: &'static str,
+    /// Name; empty for a kind that only the contract knows.
+    pub name: &'static str,
+    /// Role.
+    pub role: Role,
+    /// What happens to its Machines, where it owns some.
+    pub owner: Option<&'static OwnerRules>,
+    /// How its controller decides which Machines are out of date.
+    pub mirror: Option<&'static dyn Mirror>,
+    /// What its webhooks fill in and refuse.
+    pub webhook: Option<&'static dyn Webhook>,
+    /// The fields that moved between its versions.
+    pub superset: Option<&'static LazyLock<Superset>>,
+    /// What its webhook compares as a whole.
+    pub fixed: Option<&'static Fixed>,
+    /// The feature gates that it may need, each with a word that its text then holds.
+    pub gates: &'static [(&'static str, &'static str)],
+    /// Whether its objects refer to others, although their role does not say so.
+    pub refers: bool,
+    /// Whether it is written in terms of `bootstrap` data, so that what it refers to reaches nodes.
+    pub bootstraps: bool,
+    /// The kind of host that its Machines run on, as group and name, where hosts are objects.
+    pub hosts: Option<(&'static str, &'static str)>,
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { group, name, role, .. } = self;
+        f.debug_struct("Kind").field("group", group).field("name", name).field("role", role).finish_non_exhaustive()
+    }
+}
+
+impl Kind {
+    /// A kind of which only the role is known.
+    #[must_use]
+    pub const fn new(group: &'static str, name: &'static str, role: Role) -> Self {
+        Self {
+            group,
+            name,
+            role,
+            owner: None,
+            mirror: None,
+            webhook: None,
+            superset: None,
+            fixed: None,
+            gates: &[],
+            refers: false,
+            bootstraps: false,
+            hosts: None,
+        }
+    }
+
+    /// Whether its objects in this group refer to others whose change or absence they feel.
+    #[must_use]
+    pub fn refers(&self, group: &str) -> bool {
+        match self.role {
+            Role::Cluster | Role::Class | Role::HealthCheck => true,
+            role if role.owns_machines() => true,
+            Role::InfraMachine => false,
+            _ => self.refers || group == CONTROL_PLANE || is_infrastructure(group),
+        }
+    }
+}

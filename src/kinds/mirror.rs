@@ -1,0 +1,202 @@
+//! How a controller decides which Machines are out of date. A provider implements `outdated` and `derived` for one Machine of its
+//! control plane, beside the Go file that decides; the rest has the shape that all control planes share.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::fields::{number, plain_number};
+use super::versions::Versions;
+use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Unit};
+use crate::object::{Key, Path, View};
+
+/// What a mirror is asked about an owner: both sides in the superset form, with defaults.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The live objects.
+    pub live: &'a dyn View,
+    /// The Machines of the owner that were read, with what they were made of; for control planes.
+    pub members: &'a dyn Fn() -> Vec<Member>,
+    /// Whether what a reference means was looked for, so that its absence is known.
+    pub was_read: &'a dyn Fn(&Value) -> bool,
+    /// The owner.
+    pub key: &'a Key,
+    /// The `apiVersion` in which it is written; empty where it is not.
+    pub api_version: &'a str,
+    /// The owner before the write.
+    pub old: &'a Value,
+    /// The owner after it.
+    pub new: &'a Value,
+    /// The providers' versions.
+    pub versions: &'a Versions,
+    /// The clock.
+    pub now: Timestamp,
+}
+
+impl std::fmt::Debug for Case<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Case").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// The ids of what a mirror says.
+#[derive(Debug, Clone, Copy)]
+pub struct MirrorRules {
+    /// Machines that are made later get it.
+    pub later: RuleId,
+    /// A time after which Machines are replaced.
+    pub after: Option<RuleId>,
+    /// A part of the configuration that no rule names and that makes no Machine out of date; `None` where there is no such part.
+    pub equal: Option<RuleId>,
+    /// What is said of later Machines instead of the sentence of that id.
+    pub later_says: Option<&'static str>,
+}
+
+/// A doubt that the mirror has about a field.
+#[derive(Debug, Clone)]
+pub struct Doubt {
+    /// What it may do.
+    pub effect: Effect,
+    /// Under which id.
+    pub rule: RuleId,
+}
+
+/// One controller's decision.
+pub trait Mirror: Sync {
+    /// The ids under which it speaks.
+    fn rules(&self) -> &'static MirrorRules;
+
+    /// Fills in what webhooks and the controller fill in.
+    fn fill_in(&self, _owner: &mut Value, _versions: &Versions) {}
+
+    /// Why one Machine is out of date, in the controller's own order; empty where it is not.
+    fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause>;
+
+    /// The Machines that the owner would have made, and how many of each are alike.
+    fn derived(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)>;
+
+    /// What Machines made of the old spec are out of date for when the new one is wanted.
+    fn of_specs(&self, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+        self.derived(old, versions, now)
+            .iter()
+            .flat_map(|(member, _)| self.outdated(member, new, versions, now))
+            .collect()
+    }
+
+    /// What a Machine made by an owner is out of date for at once.
+    fn perpetual(&self, _owner: &Value, _versions: &Versions, _now: Timestamp) -> Vec<Cause> {
+        Vec::new()
+    }
+
+    /// The Machines of an owner, real where they were read, derived from the old spec otherwise.
+    fn units(&self, case: &Case<'_>) -> (Basis, Vec<Unit>) {
+        let Case { old, new, versions, now, .. } = *case;
+        let mut members = (case.members)();
+        members.retain(|member| !member.is_deleting());
+        if members.is_empty() && !has_no_machines(old) {
+            let alike = self.derived(old, versions, now).into_iter().map(|(member, count)| Unit {
+                names: Vec::new(),
+                count,
+                before: Vec::new(),
+                after: self.outdated(&member, new, versions, now),
+            });
+            return (Basis::Specs, alike.collect());
+        }
+        fill_unread(&mut members, case.was_read, || self.derived(old, versions, now));
+        let units = members.iter().map(|member| Unit {
+            names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
+            count: 1,
+            before: match self.shown_by(member, old, case.api_version, versions) {
+                Some(shown) => self.outdated(member, &shown, versions, now),
+                None => self.outdated(member, old, versions, now),
+            },
+            after: self.outdated(member, new, versions, now),
+        });
+        (Basis::Machines, units.collect())
+    }
+
+    /// What keeps the Machines of an owner as they are by its own spec, beside the pause that all owners share.
+    fn holds(&self, _key: &Key, _owner: &Value) -> Vec<Hold> {
+        Vec::new()
+    }
+
+    /// The owner before the write as this Machine shows it, where the owner's own API version hides something of it.
+    fn shown_by(&self, _member: &Member, _owner: &Value, _api_version: &str, _versions: &Versions) -> Option<Value> {
+        None
+    }
+
+    /// The template without which the controller stops before anything is compared.
+    fn needed<'o>(&self, _owner: &'o Value) -> Option<&'o Value> {
+        None
+    }
+
+    /// A field about which the mirror cannot answer from what was read.
+    fn doubt(&self, _path: &Path, _basis: Basis, _new: &Value) -> Option<Doubt> {
+        None
+    }
+
+    /// Whether a field has no say, because another one has taken its place.
+    fn is_overruled(&self, _path: &Path, _old: &Value, _new: &Value) -> bool {
+        false
+    }
+
+    /// Whether a field of the spec is a part of the configuration of Machines.
+    fn is_config(&self, _field: &str) -> bool {
+        false
+    }
+
+    /// The room that the strategy gives: Machines above and below the wanted number.
+    fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
+        let surge = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxSurge").map_or(1, plain_number);
+        (surge, u64::from(surge == 0))
+    }
+
+    /// What happens when Machines are replaced, in order; `each` is "each of the 3 Machines that are".
+    fn steps(&self, each: &str, wanted: u64, (surge, _): (u64, u64)) -> Vec<String> {
+        let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
+        let mut out = if surge > 0 {
+            vec![format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1), leave]
+        } else {
+            let least = wanted.saturating_sub(1);
+            vec![leave, format!("makes 1 Machine in its place and waits until it is healthy; {least} run meanwhile")]
+        };
+        out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
+        out
+    }
+
+    /// The names of the Machines of an owner, where they were read.
+    fn machine_names(&self, _live: &dyn View, _key: &Key, _versions: &Versions) -> Option<Vec<String>> {
+        None
+    }
+}
+
+/// Whether the controller said, for this very spec, that there are no Machines yet.
+#[must_use]
+pub fn has_no_machines(owner: &Value) -> bool {
+    let observed = number(owner, "/status/observedGeneration");
+    number(owner, "/status/replicas") == Some(0)
+        && observed.is_some()
+        && observed == number(owner, "/metadata/generation")
+}
+
+/// Where bootstrap configs or infrastructure Machines were not read at all, takes what the old spec would have made:
+/// an object that is known to be missing counts as matching, one that nobody looked for does not.
+fn fill_unread(
+    members: &mut [Member],
+    was_read: &dyn Fn(&Value) -> bool,
+    derived: impl FnOnce() -> Vec<(Member, u64)>,
+) {
+    if members.iter().all(|member| member.config.is_some() && member.infra.is_some()) {
+        return;
+    }
+    let Some((last, _)) = derived().pop() else { return };
+    for member in members {
+        let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();
+        if member.config.is_none() && !was_read(&config) {
+            member.config.clone_from(&last.config);
+        }
+        let infra = member.machine.pointer("/spec/infrastructureRef").cloned().unwrap_or_default();
+        if member.infra.is_none() && !was_read(&infra) {
+            member.infra.clone_from(&last.infra);
+        }
+    }
+}

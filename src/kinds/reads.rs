@@ -1,0 +1,34 @@
+//! What else must be known to judge a change: which kinds are read around one, and why.
+
+use super::contract::{
+    BOOTSTRAP, CLUSTER, CLUSTER_CLASS, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET, is_infrastructure,
+};
+use super::kind::{Kind, Role};
+
+/// A kind that is read: group, name, and why.
+pub type Read = (&'static str, &'static str, &'static str);
+
+impl Kind {
+    /// What is read to judge a change of this kind in this group.
+    #[must_use]
+    pub fn reads(&self, group: &str) -> &'static [Read] {
+        const OF_CLUSTER: Read = (CORE, CLUSTER, "cluster of");
+        const MACHINES: Read = (CORE, MACHINE, "Machines of");
+        const SETS: Read = (CORE, MACHINE_SET, "revisions of");
+        const DEPLOYMENTS: Read = (CORE, MACHINE_DEPLOYMENT, "owners that refer to");
+        match self.role {
+            Role::Deployment | Role::Set => &[OF_CLUSTER, SETS, MACHINES],
+            Role::Pool | Role::ControlPlane => &[OF_CLUSTER, MACHINES],
+            // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
+            Role::HealthCheck | Role::Machine => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
+            _ if group == super::contract::CONTROL_PLANE => &[OF_CLUSTER, MACHINES],
+            Role::Cluster | Role::Class => {
+                &[OF_CLUSTER, (CORE, CLUSTER_CLASS, "class of"), DEPLOYMENTS, SETS, MACHINES]
+            }
+            Role::InfraCluster => &[OF_CLUSTER],
+            Role::InfraPool => &[OF_CLUSTER, (CORE, MACHINE_POOL, "owners that refer to")],
+            _ if group == BOOTSTRAP || is_infrastructure(group) => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! One superset form for every API version of a kind: v1beta2 names, plus what only v1beta1 has.
+//! The same table moves values into that form and paths along with them, so a rule is never written twice.
+
+mod moves;
+
+use serde_json::{Map, Value};
+
+use self::moves::{carry, carry_path, steps};
+use super::kind::Kind;
+use super::versions::{Since, Versions};
+use crate::object::{ApiVersion, Path, Segment, go_seconds};
+use crate::schema::moves::{How, of_kind};
+
+/// A move, read: where from, where to, and how.
+type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
+
+/// What conversion does to a kubeadm configuration on top of renaming.
+type Convert = fn(&mut Value, &str);
+
+/// What older versions wrote into a kubeadm configuration where nobody said anything.
+type Defaults = fn(&mut Map<String, Value>);
+
+/// The fields of one kind that stand elsewhere in the superset form.
+#[derive(Debug)]
+pub struct Superset {
+    moves: Vec<Compiled>,
+    config: Option<Config>,
+}
+
+/// A kubeadm configuration inside an object.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    /// Its place, as a JSON pointer.
+    place: &'static str,
+    /// What converts it.
+    convert: Convert,
+    /// First version whose conversion does so.
+    since: &'static Since,
+    /// What it had by default.
+    defaults: Defaults,
+}
+
+impl Superset {
+    /// The shared table as far as the superset form follows it: what only one version has stays where it is, and so does what
+    /// only the conversion since Cluster API 1.11 moves.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        Self::below(name, "")
+    }
+
+    /// The same, but only the moves below one prefix.
+    #[must_use]
+    pub fn below(name: &str, only: &str) -> Self {
+        let all = of_kind(name).iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one)));
+        let moves = all
+            .filter(|(_, one)| !matches!(one.how, How::Plain | How::Gone | How::New | How::Named))
+            .filter(|(_, one)| TIMEOUTS.iter().all(|(from, _)| *from != one.from))
+            .filter(|(prefix, _)| only.is_empty() || *prefix == only)
+            .map(|(prefix, one)| (steps(prefix, one.from), steps(prefix, one.to), one.how));
+        Self { moves: moves.collect(), config: None }
+    }
+
+    /// The same of a kind with a kubeadm configuration.
+    #[must_use]
+    pub fn with_config(
+        mut self,
+        place: &'static str,
+        convert: Convert,
+        since: &'static Since,
+        defaults: Defaults,
+    ) -> Self {
+        let prefix = dotted(place);
+        let timeouts = TIMEOUTS.map(|(from, _)| steps(&prefix, from));
+        self.moves.extend(timeouts.map(|place| (place.clone(), place, How::Seconds)));
+        self.config = Some(Config { place, convert, since, defaults });
+        self
+    }
+
+    /// The same of a kind with durations that stay where they are.
+    #[must_use]
+    pub fn with_durations(mut self, prefix: &str, places: &[&str]) -> Self {
+        let places = places.iter().map(|place| steps(prefix, place));
+        self.moves.extend(places.map(|place| (place.clone(), place, How::Seconds)));
+        self
+    }
+}
+
+/// A JSON pointer as a dotted place.
+fn dotted(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".")
+}
+
+impl Kind {
+    /// Where it keeps a kubeadm configuration, as a JSON pointer.
+    #[must_use]
+    pub fn config_place(&self) -> Option<&'static str> {
+        Some(self.config()?.place)
+    }
+
+    /// Fills in what older versions had by default in the kubeadm configuration of an object.
+    pub fn fill_config(&self, object: &mut Value) {
+        if let Some(config) = self.config()
+            && let Some(map) = object.pointer_mut(config.place).and_then(Value::as_object_mut)
+        {
+            (config.defaults)(map);
+        }
+    }
+
+    fn config(&self) -> Option<Config> {
+        self.superset?.config
+    }
+
+    fn moves(&self) -> &'static [Compiled] {
+        self.superset.map_or(&[], |superset| superset.moves.as_slice())
+    }
+}
+
+/// Whether an `apiVersion` has the names of the superset form already.
+fn is_hub(api_version: &str) -> bool {
+    !matches!(ApiVersion::parse(api_version).version, "v1beta1" | "v1alpha4" | "v1alpha3" | "v1alpha1")
+}
+
+/// The object in the superset form; since Cluster API 1.11 also with what conversion drops and restores.
+#[must_use]
+pub fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions) -> Value {
+    moved(kind, api_version, object.clone(), versions)
+}
+
+/// The same of an object that nobody needs as it was.
+#[must_use]
+pub fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
+    let mut out = object;
+    if !is_hub(api_version) {
+        for (from, to, how) in kind.moves() {
+            carry(&mut out, from, to, *how);
+        }
+        if let Some(config) = kind.config().filter(|config| versions.has(config.since)) {
+            (config.convert)(&mut out, config.place);
+        }
+    }
+    out
+}
+
+/// The places of durations that Go cannot read, as rendered.
+#[must_use]
+pub fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
+    let mut out = Vec::new();
+    if is_hub(api_version) {
+        return out;
+    }
+    for (from, _, _) in kind.moves().iter().filter(|(_, _, how)| *how == How::Seconds) {
+        texts(object, from, &Path::root(), &mut out);
+    }
+    if let Some(place) = kind.config_place() {
+        let prefix = dotted(place);
+        for (from, _) in TIMEOUTS {
+            texts(object, &steps(&prefix, from), &Path::root(), &mut out);
+        }
+    }
+    out
+}
+
+/// Adds the places at a pattern whose texts are no durations.
+fn texts(value: &Value, pattern: &[Option<Segment>], at: &Path, out: &mut Vec<Path>) {
+    let Some((first, rest)) = pattern.split_first() else {
+        if value.as_str().is_some_and(|text| go_seconds(text).is_none()) {
+            out.push(at.clone());
+        }
+        return;
+    };
+    match first {
+        Some(segment) => {
+            if let Some(below) = Path::from(vec![segment.clone()]).get(value) {
+                texts(below, rest, &at.with(segment.clone()), out);
+            }
+        }
+        None => {
+            for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+                texts(item, rest, &at.index(place), out);
+            }
+        }
+    }
+}
+
+/// The place in the superset form that a place of the object has moved to.
+#[must_use]
+pub fn path(kind: &Kind, api_version: &str, path: &Path, versions: &Versions) -> Path {
+    let mut out = path.clone();
+    if !is_hub(api_version) {
+        for (from, to, how) in kind.moves() {
+            if let Some(moved) = carry_path(&out, from, to, *how) {
+                out = moved;
+            }
+        }
+        if let Some(config) = kind.config().filter(|config| versions.has(config.since)) {
+            let prefix = dotted(config.place);
+            for (from, to) in TIMEOUTS {
+                if let Some(moved) = carry_path(&out, &steps(&prefix, from), &steps(&prefix, to), How::Same) {
+                    out = moved;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Timeouts that conversion moves; what it does with their values stands in `convert`.
+const TIMEOUTS: [(&str, &str); 2] = [
+    (
+        "clusterConfiguration.apiServer.timeoutForControlPlane",
+        "initConfiguration.timeouts.controlPlaneComponentHealthCheckSeconds",
+    ),
+    ("joinConfiguration.discovery.timeout", "joinConfiguration.timeouts.tlsBootstrapSeconds"),
+];

@@ -1,0 +1,48 @@
+//! What judging found beside the effects of the pairs.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Finding, Rollout};
+use crate::object::Key;
+
+/// What the mirrors and packs found out beside the effects that they wrote into the pairs.
+#[derive(Debug, Clone, Default)]
+pub struct Classified {
+    /// Weight of it all, an entry per owner whose Machines are replaced or destroyed.
+    pub rollouts: Vec<Rollout>,
+    /// Findings of their own: pending, perpetual, silent no-op, renamed with equal content, template removed in use.
+    pub findings: Vec<Finding>,
+    /// What a person should know and nobody is held for.
+    pub warnings: Vec<String>,
+}
+
+impl Classified {
+    /// Adds what was found about another object.
+    pub fn extend(&mut self, other: Self) {
+        self.rollouts.extend(other.rollouts);
+        self.findings.extend(other.findings);
+        self.warnings.extend(other.warnings);
+    }
+
+    /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
+    pub fn add(&mut self, other: Self) {
+        let mut places: HashMap<Key, usize> = HashMap::new();
+        for (place, rollout) in self.rollouts.iter().enumerate() {
+            places.entry(rollout.owner.clone()).or_insert(place);
+        }
+        for rollout in other.rollouts {
+            match places.get(&rollout.owner).and_then(|place| self.rollouts.get_mut(*place)) {
+                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => *own = rollout,
+                Some(_) => {}
+                None => {
+                    places.insert(rollout.owner.clone(), self.rollouts.len());
+                    self.rollouts.push(rollout);
+                }
+            }
+        }
+        let known: HashSet<Finding> = self.findings.iter().cloned().collect();
+        self.findings.extend(other.findings.into_iter().filter(|finding| !known.contains(finding)));
+        let known: HashSet<String> = self.warnings.iter().cloned().collect();
+        self.warnings.extend(other.warnings.into_iter().filter(|warning| !known.contains(warning)));
+    }
+}

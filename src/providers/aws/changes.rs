@@ -1,0 +1,15 @@
+//! What changed in Cluster API Provider AWS, by the version that brought it.
+
+use crate::kinds::versions::Since;
+
+/// Bastions are open to IPv6 too, and webhooks leave alone what they do not change.
+pub static BASTION_IPV6: Since = Since::new("aws", (2, 12), "a bastion is open to every address of IPv6 too");
+/// Webhooks leave alone what they do not change.
+pub static WRITES_ONLY_CHANGES: Since = Since::new(
+    "aws",
+    (2, 12),
+    "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",
+);
+
+/// All of them, from the oldest to the newest.
+pub static ALL: &[&Since] = &[&BASTION_IPV6, &WRITES_ONLY_CHANGES];

@@ -1,0 +1,99 @@
+//! What changed in Cluster API and its kubeadm providers, by the version that brought it. They are released together.
+
+use crate::kinds::versions::Since;
+
+const fn capi(minor: u64, what: &'static str) -> Since {
+    Since::new("cluster-api", (1, minor), what)
+}
+
+/// The gate of sets of resources is on.
+pub static RESOURCE_SETS_ON: Since = capi(0, "the feature gate ClusterResourceSet is on unless somebody turned it off");
+/// The gate of pools is on.
+pub static POOLS_ON: Since = capi(7, "the feature gate MachinePool is on unless somebody turned it off");
+/// Times count from their very second, and a new gate of kubelets.
+pub static LOCAL_MODE: Since =
+    capi(8, "kubeadm control planes set the kubeadm gate ControlPlaneKubeletLocalMode for Kubernetes 1.31 to 1.35");
+/// The time of a rollout counts from its very second.
+pub static AFTER_INCLUSIVE: Since =
+    capi(8, "`rollout.after` of a MachineDeployment is over in the very second that it names");
+/// CoreDNS can be skipped in the webhook too.
+pub static SKIP_COREDNS: Since = capi(8, "the webhook heeds the annotation that skips CoreDNS");
+/// References are compared without their namespace.
+pub static REFERENCES_WITHOUT_NAMESPACE: Since =
+    capi(9, "MachineDeployments compare references without their namespace");
+/// Only what makes Machines is compared.
+pub static IN_PLACE_FIELDS: Since = capi(
+    9,
+    "other fields of a MachineDeployment's template than version, bootstrap, infrastructure and failure domain reach Machines in place",
+);
+/// Names of control plane Machines.
+pub static MACHINE_NAMING: Since = capi(9, "the template for names of control plane Machines must keep them apart");
+/// Preflight checks are on.
+pub static PREFLIGHT_ON: Since =
+    capi(9, "the feature gate MachineSetPreflightChecks is on unless somebody turned it off");
+/// An upgrade waits for the last one.
+pub static UPGRADES_WAIT: Since =
+    capi(9, "a topology takes no new version of any kind while parts of the cluster have not arrived at the last one");
+/// A MachineSet of the same second is kept again.
+pub static AFTER_KEEPS_EQUAL: Since =
+    capi(10, "a MachineSet made in the second that `rollout.after` names is kept, as up to 1.7");
+/// One more check.
+pub static VERSION_SKEW_CHECK: Since = capi(10, "there is a preflight check ControlPlaneVersionSkew");
+/// Names of workers.
+pub static WORKER_NAMING: Since = capi(10, "the template for names of workers must keep them apart");
+/// The references of a Cluster stay.
+pub static REFERENCES_STAY: Since =
+    capi(10, "the references of a Cluster to its control plane and infrastructure cannot be taken away");
+/// Sets of resources need no gate.
+pub static RESOURCE_SETS_FREE: Since = capi(10, "ClusterResourceSets need no feature gate any more");
+/// The types of v1beta2.
+pub static V1BETA2: Since = capi(
+    11,
+    "webhooks and controllers read v1beta2: blocks that say nothing count as absent, conversion from v1beta1 drops what it cannot tell apart, and mutating webhooks add only what Go cannot leave out",
+);
+/// Wanted objects are computed in full.
+pub static DESIRED_OBJECTS: Since =
+    capi(12, "control planes compare Machines with the objects that they would make now");
+/// Taints of Machines.
+pub static MACHINE_TAINTS: Since = capi(12, "Machines and their templates can have taints");
+/// A selector goes to every MachineSet.
+pub static SELECTOR_TO_ALL_SETS: Since =
+    capi(12, "a MachineDeployment hands its selector to all of its MachineSets, not only to the one that it keeps");
+/// Upgrades by a plan.
+pub static UPGRADE_PLANS: Since =
+    capi(12, "a class can list its versions or plan upgrades, over more than one minor too");
+/// Taints of control planes.
+pub static CONTROL_PLANE_TAINTS: Since = capi(13, "the Machines of a kubeadm control plane can have taints");
+/// Webhooks leave alone what they do not change.
+pub static WRITES_ONLY_CHANGES: Since =
+    capi(13, "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)");
+/// The clock of a topology.
+pub static TOPOLOGY_CLOCK: Since =
+    capi(13, "a topology hands `rollout.after` to its control plane and MachineDeployments");
+
+/// All of them, from the oldest to the newest.
+pub static ALL: &[&Since] = &[
+    &RESOURCE_SETS_ON,
+    &POOLS_ON,
+    &LOCAL_MODE,
+    &AFTER_INCLUSIVE,
+    &SKIP_COREDNS,
+    &REFERENCES_WITHOUT_NAMESPACE,
+    &IN_PLACE_FIELDS,
+    &MACHINE_NAMING,
+    &PREFLIGHT_ON,
+    &UPGRADES_WAIT,
+    &AFTER_KEEPS_EQUAL,
+    &VERSION_SKEW_CHECK,
+    &WORKER_NAMING,
+    &REFERENCES_STAY,
+    &RESOURCE_SETS_FREE,
+    &V1BETA2,
+    &DESIRED_OBJECTS,
+    &MACHINE_TAINTS,
+    &SELECTOR_TO_ALL_SETS,
+    &UPGRADE_PLANS,
+    &CONTROL_PLANE_TAINTS,
+    &WRITES_ONLY_CHANGES,
+    &TOPOLOGY_CLOCK,
+];

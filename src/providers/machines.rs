@@ -1,0 +1,62 @@
+//! The Machines of an owner: those that were read, with their bootstrap configs and infrastructure.
+//! Everything is handed on in the superset form, so that mirrors see one shape.
+
+use serde_json::Value;
+
+use super::kind;
+use crate::kinds::contract::{MACHINE, OF_CONTROL_PLANE};
+use crate::kinds::fields::{is_in, label, target};
+use crate::kinds::superset;
+use crate::kinds::versions::Versions;
+use crate::model::Member;
+use crate::object::{Key, Object, View};
+
+/// The object in the superset form, whatever version it was read in.
+#[must_use]
+pub fn read(object: &Object, versions: &Versions) -> Option<Value> {
+    let value = object.value().ok()?;
+    Some(superset::value(kind(&object.key), &object.api_version, &value, versions))
+}
+
+/// Live objects of a kind in a group, in a namespace where one is known.
+pub fn live<'s>(
+    live: &'s dyn View,
+    group: &'s str,
+    kind: &'s str,
+    namespace: Option<&'s str>,
+) -> impl Iterator<Item = &'s Object> {
+    live.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
+}
+
+/// The Machines of a control plane.
+#[must_use]
+pub fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
+    let by_label = |object: &&Object| {
+        object.value().is_ok_and(|raw| {
+            raw.pointer("/metadata/ownerReferences").is_none() && label(&raw, OF_CONTROL_PLANE).is_some()
+        })
+    };
+    let labelled = live.machines_of_cluster(cluster).filter(|_| !cluster.is_empty()).filter(by_label);
+    let ours = live.owned_by(&owner.kind, &owner.name).filter(|object| object.key.kind == MACHINE).chain(labelled);
+    ours.filter(|object| is_in(object, owner.namespace.as_deref()))
+        .filter_map(|object| Some(member(live, object, read(object, versions)?, versions)))
+        .collect()
+}
+
+/// A Machine with what it refers to.
+fn member(live: &dyn View, object: &Object, machine: Value, versions: &Versions) -> Member {
+    let namespace = object.key.namespace.as_deref();
+    let config =
+        machine.pointer("/spec/bootstrap/configRef").and_then(|reference| follow(live, reference, namespace, versions));
+    let infra =
+        machine.pointer("/spec/infrastructureRef").and_then(|reference| follow(live, reference, namespace, versions));
+    Member { name: object.key.name.clone(), machine, config, infra }
+}
+
+/// The live object behind a reference of either shape.
+#[must_use]
+pub fn follow(live: &dyn View, reference: &Value, namespace: Option<&str>, versions: &Versions) -> Option<Value> {
+    let key = target(reference, namespace)?;
+    let anywhere = Key { namespace: None, ..key.clone() };
+    read(live.get(&key).object().or_else(|| live.get(&anywhere).object())?, versions)
+}

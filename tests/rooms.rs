@@ -1,0 +1,191 @@
+//! Guards of the structure: who may name a kind, which room may import which, how big a room may grow, and that every id under
+//! which the program says something is explained.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rollgate::providers::PROVIDERS;
+use rollgate::rules::{Rules, explain};
+
+/// Texts outside of `kinds` and `providers` that name a kind, a group or a provider. The number may only fall.
+const NAMES_OUTSIDE: usize = 14;
+
+/// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
+const ORDER: &[&[&str]] = &[
+    &["exit", "memory", "parallel", "yaml"],
+    &["object"],
+    &["schema", "model"],
+    &["kinds", "verdict"],
+    &["providers"],
+    &["apiserver", "compare", "gotemplate", "rules", "impact"],
+    &["policy"],
+    &["pin"],
+    &["world"],
+    &["host"],
+    &["judge", "report"],
+    &["late", "gate"],
+    &["pipeline"],
+    &["session"],
+    &["cli", "serve"],
+];
+
+/// Imports that go the wrong way. The list may only get shorter.
+const WRONG_WAY: &[(&str, &str)] = &[("world", "host")];
+
+/// A file of the library without its tests, by its room.
+struct Source {
+    room: String,
+    path: PathBuf,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Every source file, test modules cut off.
+fn sources() -> Vec<Source> {
+    let mut folders = vec![root()];
+    let mut out = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the sources") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".rs")
+                && !name.ends_with("tests.rs")
+                && name != "forms.rs"
+                && name != "recorded.rs"
+            {
+                let text = std::fs::read_to_string(&path).expect("a source file");
+                let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+                let below = path.strip_prefix(root()).expect("below the sources");
+                let room = below.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
+                out.push(Source { room: room.trim_end_matches(".rs").to_owned(), path: below.to_owned(), text });
+            }
+        }
+    }
+    out
+}
+
+/// The texts between quotes of a line that is code.
+fn literals(line: &str) -> Vec<&str> {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return Vec::new();
+    }
+    code.split('"').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn only_kinds_and_providers_name_kinds() {
+    let packs = Rules::built_in().packs();
+    let mut names: BTreeSet<&str> =
+        packs.iter().flat_map(|pack| &pack.kinds).flat_map(|name| [name.kind.as_str(), name.group.as_str()]).collect();
+    names.extend(PROVIDERS.iter().flat_map(|provider| provider.kinds).flat_map(|kind| [kind.name, kind.group]));
+    names.extend(PROVIDERS.iter().filter_map(|provider| provider.release).map(|release| release.name));
+    names.retain(|name| !matches!(*name, "" | "*"));
+    let mut found = Vec::new();
+    for source in sources().iter().filter(|source| !matches!(source.room.as_str(), "kinds" | "providers" | "schema")) {
+        for (place, line) in source.text.lines().enumerate() {
+            // A noun of a sentence is no name of a kind.
+            let is_noun = line.contains("plural(") || line.contains("noun");
+            let is_name = |text: &&str| {
+                !(is_noun && *text == "Machine")
+                    && (names.contains(text)
+                        || ["RKE2", "Kubeadm", "Metal3", "OpenStack", "VSphere", "AWS"].contains(text))
+            };
+            let hits: Vec<&str> = literals(line).into_iter().filter(is_name).collect();
+            found.extend(hits.iter().map(|name| format!("{}:{}: {name:?}", source.path.display(), place + 1)));
+        }
+    }
+    let list = found.join("\n");
+    assert!(found.len() <= NAMES_OUTSIDE, "{} names outside, {NAMES_OUTSIDE} are allowed:\n{list}", found.len());
+    assert_eq!(found.len(), NAMES_OUTSIDE, "fewer names outside: lower NAMES_OUTSIDE");
+}
+
+/// The rooms that each room imports.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources() {
+        let code: Vec<&str> = source.text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        for part in code.join("\n").split("crate::").skip(1) {
+            let room: String = part.chars().take_while(|char| char.is_ascii_lowercase() || *char == '_').collect();
+            if room != source.room && root().join(&room).exists() | root().join(format!("{room}.rs")).exists() {
+                out.entry(source.room.clone()).or_default().insert(room);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn no_room_imports_one_that_imports_it_and_all_look_down() {
+    let level = |room: &str| ORDER.iter().position(|rooms| rooms.contains(&room));
+    let mut wrong = BTreeSet::new();
+    for (room, others) in imports() {
+        if matches!(room.as_str(), "lib" | "main") {
+            continue;
+        }
+        let own = level(&room).unwrap_or_else(|| panic!("the room {room} has no place in ORDER"));
+        for other in others {
+            let place = level(&other).unwrap_or_else(|| panic!("the room {other} has no place in ORDER"));
+            if place >= own {
+                wrong.insert((room.clone(), other));
+            }
+        }
+    }
+    let wrong: Vec<(&str, &str)> = wrong.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect();
+    assert_eq!(wrong, WRONG_WAY, "imports that go the wrong way");
+}
+
+#[test]
+fn no_room_holds_more_than_its_share() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for source in sources() {
+        let count = source.text.lines().count();
+        // Providers are rooms of their own.
+        let mut parts = source.path.iter().filter_map(|part| part.to_str());
+        let room = match (parts.next(), parts.next()) {
+            (Some("providers"), Some(provider)) => format!("providers/{provider}"),
+            _ => source.room.clone(),
+        };
+        *lines.entry(room).or_default() += count;
+    }
+    let all: usize = lines.values().sum();
+    let (room, most) = lines.iter().max_by_key(|(_, count)| **count).expect("a room");
+    assert!(most * 100 < all * 15, "{room} holds {most} of {all} lines");
+}
+
+#[test]
+fn every_id_that_the_code_gives_is_explained() {
+    let mut missing = BTreeSet::new();
+    let mut seen = 0;
+    for source in sources() {
+        for part in source.text.split("RuleId::of(").skip(1) {
+            let Some(id) = part.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next()) else {
+                continue;
+            };
+            seen += 1;
+            if explain(Rules::built_in(), id).is_none() {
+                missing.insert(id.to_owned());
+            }
+        }
+    }
+    assert!(seen > 80, "the ids are no longer found");
+    assert!(missing.is_empty(), "no pack explains {missing:?}");
+}
+
+#[test]
+fn every_provider_has_a_folder_and_a_page() {
+    for provider in PROVIDERS {
+        assert!(root().join("providers").join(provider.name).is_dir(), "{} has no folder", provider.name);
+        for (pack, _) in provider.packs {
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/rules/{pack}.md"));
+            assert!(page.exists(), "{} has no page {}", provider.name, page.display());
+        }
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/providers/{}.md", provider.name));
+        assert!(page.exists(), "{} has no page {}", provider.name, page.display());
+    }
+}
