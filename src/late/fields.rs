@@ -9,7 +9,7 @@ use super::document::Ways;
 use super::held;
 use crate::model::Finding;
 use crate::object::Key;
-use crate::policy::{FieldPin, Policy};
+use crate::policy::{FieldPin, PinMode, Policy};
 use crate::rules::Pattern;
 use crate::world::{World, WriteMethod};
 use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Segment, Tree};
@@ -92,15 +92,15 @@ fn before(world: &World, key: &Key) -> Option<Value> {
 
 /// The edits that set back the pinned fields of one document.
 fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings: &mut Vec<Finding>) -> Vec<Edit> {
-    let patterns: Vec<Pattern> = pins
+    let patterns: Vec<(&FieldPin, Pattern)> = pins
         .iter()
         .filter(|pin| pin.kind == document.key.kind && pin.path != NAME)
-        .filter_map(|pin| Pattern::parse(&pin.path).ok())
+        .filter_map(|pin| Some((pin, Pattern::parse(&pin.path).ok()?)))
         .collect();
     if patterns.is_empty() {
         return Vec::new();
     }
-    let Some(before) = before(world, &document.key) else { return Vec::new() };
+    let before = before(world, &document.key);
     let Ok(rendered) = document.tree.to_json() else { return Vec::new() };
     let ways = Ways::of(&document.tree);
     let mut edits = Vec::new();
@@ -111,16 +111,20 @@ fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings:
             continue;
         }
         let path = held::written(&steps);
-        if !patterns.iter().any(|pattern| pattern.matches(&path)) {
-            continue;
-        }
+        let Some((pin, _)) = patterns.iter().find(|(_, pattern)| pattern.matches(&path)) else { continue };
         done = document.tree.after(node);
-        let (Some(old), Some(new)) = (matching(&before, &rendered, &steps), path.get(&rendered)) else { continue };
-        if old != new {
-            findings.push(finding(
-                &document.key,
-                format!("{}: {path} is pinned and was set back to what it was", document.key),
-            ));
+        let Some(new) = path.get(&rendered) else { continue };
+        let there = before.as_ref().and_then(|before| matching(before, &rendered, &steps));
+        let (old, said) = match pin.pin {
+            PinMode::Once => (there, "is pinned and was set back to what it was"),
+            PinMode::Manual => {
+                (pin.value.as_ref(), "is set by hand only (pin: manual) and was set to what the policy says")
+            }
+            PinMode::Follow => (there, "is followed (pin: follow) and is something else than it was"),
+        };
+        let Some(old) = old.filter(|old| *old != new) else { continue };
+        findings.push(finding(&document.key, format!("{}: {path} {said}", document.key)));
+        if pin.pin != PinMode::Follow {
             edits.push(Edit { node, new: New::Value(old.clone()) });
         }
     }
@@ -151,7 +155,8 @@ type Names = HashMap<(String, String), String>;
 
 /// Which templates only have a new name: an owner refers to it where it referred to the old one before, and the content is the same.
 fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings: &mut Vec<Finding>) -> Names {
-    let kinds: BTreeSet<&str> = pins.iter().filter(|pin| pin.path == NAME).map(|pin| pin.kind.as_str()).collect();
+    let kinds: BTreeSet<&str> =
+        pins.iter().filter(|pin| pin.path == NAME && pin.pin == PinMode::Once).map(|pin| pin.kind.as_str()).collect();
     let mut wishes: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if kinds.is_empty() {
         return Names::new();

@@ -1,7 +1,9 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
 use super::read::Fault;
-use super::{Gates, LateValue, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins};
+use super::{
+    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
@@ -87,7 +89,7 @@ fn late_value(at: &Path, value: &LateValue) -> Result<(), Fault> {
     {
         return fault(&at.key("pattern"), format!("not a regular expression: {}", last_line(&error.to_string())));
     }
-    if let Some(within) = &value.within {
+    for within in value.within.iter() {
         if !matches!(value.kind, ValueType::Ip | ValueType::Cidr) {
             return fault(&at.key("within"), "only a value of type ip or cidr lies within a network; set type: ip");
         }
@@ -334,6 +336,18 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
         if field.kind.is_empty() {
             return fault(&at.key("kind"), "the kind is empty");
         }
+        match (field.pin, &field.value) {
+            (PinMode::Manual, None) => {
+                return fault(&at.key("value"), "a field with pin: manual has the value that it is");
+            }
+            (PinMode::Manual, Some(_)) if field.path == "metadata.name" => {
+                return fault(&at.key("pin"), "the name of a template is kept or not; write pin: once");
+            }
+            (PinMode::Once | PinMode::Follow, Some(_)) => {
+                return fault(&at.key("value"), "only a field with pin: manual has a value");
+            }
+            _ => {}
+        }
         if field.path == "metadata.name" && !field.kind.ends_with("Template") {
             return fault(
                 &at.key("path"),
@@ -342,11 +356,11 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
         }
     }
     let Some(store) = &pins.store else { return Ok(()) };
-    let name = store.strip_prefix("configmap/").unwrap_or_default();
+    let name = pins.in_cluster().map(|(_, name)| name).unwrap_or_default();
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if name.len() > 253 || !name.chars().all(allowed) || !name.starts_with(edge) || !name.ends_with(edge) {
-        return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME"));
+        return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME or secret/NAME"));
     }
     Ok(())
 }
@@ -440,7 +454,7 @@ mod tests {
             (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not a choice here; did you mean `ip`?"),
             (format!("{late}/wait"), json!("10"), "write it as 10m"),
             ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
-            ("/pins/store".to_owned(), json!("secret/a"), "write configmap/NAME"),
+            ("/pins/store".to_owned(), json!("vault/a"), "write configmap/NAME or secret/NAME"),
             ("/pins/store".to_owned(), json!("configmap/"), "write configmap/NAME"),
             ("/gates/windows/0/cron".to_owned(), json!("0 25 * * *"), "does not fit in a field of 0 to 23"),
             ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
@@ -455,6 +469,30 @@ mod tests {
         ] {
             let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
             assert!(error.message.contains(complaint), "{pointer}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_pinned_field_has_a_value_where_a_person_sets_it() {
+        for (field, complaint) in [
+            (json!({"kind": "A", "path": "spec.a", "pin": "manual"}), "has the value that it is"),
+            (json!({"kind": "A", "path": "spec.a", "value": 1}), "only a field with pin: manual has a value"),
+            (json!({"kind": "ATemplate", "path": "metadata.name", "pin": "manual", "value": "x"}), "is kept or not"),
+        ] {
+            let error = policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).message;
+            assert!(error.contains(complaint), "{error}");
+        }
+    }
+
+    #[test]
+    fn places_say_something_that_can_be_read() {
+        for (places, complaint) in [
+            (json!({}), "say which places"),
+            (json!({"path": "spec..a"}), "a step is empty"),
+            (json!({"path": ""}), "is empty"),
+        ] {
+            let error = policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).message;
+            assert!(error.contains(complaint), "{error}");
         }
     }
 

@@ -96,9 +96,9 @@ pub struct LateValue {
     /// A regular expression that the whole value must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// A network that the address must lie in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<String>,
+    /// The network that the address must lie in, or several of which one is enough.
+    #[serde(default, skip_serializing_if = "Networks::is_empty")]
+    pub within: Networks,
     /// Where it comes from, tried in order.
     #[serde(default)]
     pub from: Vec<Source>,
@@ -124,6 +124,39 @@ pub struct LateValue {
     /// How long to wait for it, such as `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<String>,
+}
+
+/// One network or several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Networks {
+    /// One, such as `10.0.0.0/16`.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Networks {
+    /// Each of them, as it was written.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let list = match self {
+            Self::One(network) => std::slice::from_ref(network),
+            Self::Several(list) => list.as_slice(),
+        };
+        list.iter().map(String::as_str)
+    }
+
+    /// Whether none is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
 }
 
 /// What a late value must look like.
@@ -341,7 +374,7 @@ pub enum PinMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pins {
-    /// `configmap/NAME`, in the namespace of the release.
+    /// `configmap/NAME` or `secret/NAME`, in the namespace of the release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
     /// A file, beside the policy unless the path is absolute.
@@ -350,6 +383,27 @@ pub struct Pins {
     /// Fields that stay what they are once they are there, whatever a later render says of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldPin>,
+}
+
+/// What kind of object in the cluster keeps the pins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words say it.")]
+pub enum StoreKind {
+    ConfigMap,
+    Secret,
+}
+
+impl Pins {
+    /// Kind and name of the object in the cluster that keeps them, where one does.
+    #[must_use]
+    pub fn in_cluster(&self) -> Option<(StoreKind, &str)> {
+        let (kind, name) = self.store.as_deref()?.split_once('/')?;
+        match kind {
+            "configmap" => Some((StoreKind::ConfigMap, name)),
+            "secret" => Some((StoreKind::Secret, name)),
+            _ => None,
+        }
+    }
 }
 
 /// Fields that stay what they are.
@@ -361,6 +415,12 @@ pub struct FieldPin {
     /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place. `metadata.name` of a template keeps its name,
     /// and that of the references to it, where nothing but the name is new.
     pub path: String,
+    /// `once` keeps what was there on first sight, `manual` what `value` says, and `follow` takes what each render says and tells of it.
+    #[serde(default)]
+    pub pin: PinMode,
+    /// What the field is, where only a person sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
 }
 
 /// What a gate answers when it finds something.

@@ -160,7 +160,7 @@ fn only_needed_late_values_are_read() {
         equivalent: Vec::new(),
         kind: ValueType::Ip,
         pattern: None,
-        within: None,
+        within: Default::default(),
         from: vec![
             Source { env: Some("X".to_owned()), ..Source::default() },
             Source {
