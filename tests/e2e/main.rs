@@ -11,6 +11,7 @@ mod flux;
 mod helm;
 mod matrix;
 mod observe;
+mod pins;
 #[cfg(feature = "forecasts")]
 mod predict;
 #[cfg(feature = "forecasts")]
