@@ -152,7 +152,10 @@ fn many_late(count: usize) -> (String, String) {
         let value = place % count;
         match place % 2 {
             0 => {
-                add(out, format_args!("  key-{place}: http://@@value-{value}@@:{place}/?q=%40%40value-{value}%40%40\n"))
+                add(
+                    out,
+                    format_args!("  key-{place}: http://@@value-{value}@@:{place}/?q=%40%40value-{value}%40%40\n"),
+                );
             }
             _ => add(out, format_args!("  key-{place}: |\n    a: 1\n    b: '@@value-{value}@@'\n")),
         }

@@ -166,12 +166,13 @@ fn source(at: &Path, source: &Source) -> Result<(), Fault> {
         !source.exec.is_empty(),
         source.template.is_some(),
         source.heat.is_some(),
+        source.release.is_some(),
         source.endpoint.is_some(),
         source.service.is_some(),
         source.image.is_some(),
     ];
     if set.iter().filter(|set| **set).count() != 1 {
-        let kinds = "object, file, env, http, exec, template, heat, endpoint, service and image";
+        let kinds = "object, file, env, http, exec, template, release, heat, endpoint, service and image";
         return fault(at, format!("a source is exactly one of {kinds}"));
     }
     outside(at, source)?;
@@ -225,6 +226,7 @@ fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
     }
     for (field, name) in [
         ("heat", source.heat.as_ref().map(|heat| &heat.output)),
+        ("release", source.release.as_ref().map(|release| &release.name)),
         ("endpoint", source.endpoint.as_ref().map(|endpoint| &endpoint.name)),
         ("service", source.service.as_ref().map(|service| &service.name)),
         ("image", source.image.as_ref().map(|image| &image.name)),
@@ -232,6 +234,9 @@ fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
         if name.is_some_and(|name| name.is_empty() || name.contains(['\'', '\\'])) {
             return fault(&at.key(field), "the name is empty or holds a quote");
         }
+    }
+    if let Some(release) = &source.release {
+        json_path(&at.key("release").key("path"), &release.path)?;
     }
     match &source.path {
         Some(_) if source.file.is_none() && source.http.is_none() && source.exec.is_empty() => {

@@ -216,6 +216,9 @@ pub struct Source {
     /// The checksum of the image of a `Metal3MachineTemplate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<NamedSource>,
+    /// A value that the deployed revision of a Helm release was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<ReleaseSource>,
     /// Where the value stands in a file, an answer or an output: a JSONPath such as `$.outputs.vip` in YAML and JSON, the name of a
     /// variable in `KEY=VALUE` lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,6 +249,19 @@ pub struct HeatSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map: Option<String>,
     /// Its namespace; that of the release where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// A value of a Helm release, whose record is a Secret. The defaults of its chart are not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReleaseSource {
+    /// Name of the release.
+    pub name: String,
+    /// Where the value stands: a JSONPath such as `$.cluster.virtualIp`.
+    pub path: String,
+    /// Namespace of its record; that of this release where none is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
@@ -285,10 +301,16 @@ impl Source {
                 selector: None,
                 namespace: namespace.clone(),
                 path,
+                release: None,
             };
         if let Some(HeatSource { output, config_map, namespace }) = self.heat.take() {
             let name = config_map.as_deref().unwrap_or("capo-cluster-resources");
             self.object = Some(object("v1", CONFIG_MAP, name, &namespace, format!("$.data['{output}']")));
+        }
+        if let Some(ReleaseSource { name, path, namespace }) = self.release.take() {
+            let selector = Some(format!("owner=helm,name={name},status=deployed"));
+            let record = object("v1", SECRET, "", &namespace, path);
+            self.object = Some(ObjectSource { selector, release: Some(name), ..record });
         }
         if let Some(EndpointSource { kind, name, namespace }) = self.endpoint.take() {
             let group = if kind == CLUSTER { CORE } else { INFRASTRUCTURE };
@@ -355,6 +377,9 @@ pub struct ObjectSource {
     pub namespace: Option<String>,
     /// Where the value stands: a JSONPath such as `$.data.allocated_ip`. Data of a Secret is decoded.
     pub path: String,
+    /// The Helm release whose record it is: the path is one into the values of that.
+    #[serde(skip)]
+    pub release: Option<String>,
 }
 
 /// Whether the first value is kept.

@@ -170,6 +170,7 @@ fn only_needed_late_values_are_read() {
                     name: "vip".to_owned(),
                     namespace: None,
                     path: "$.data.ip".to_owned(),
+                    release: None,
                     selector: None,
                 }),
                 ..Source::default()

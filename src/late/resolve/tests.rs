@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::packing::tests::packed;
 use super::resolve as resolve_with;
 use super::*;
 use crate::host::Host;
@@ -370,6 +371,14 @@ fn lines() -> impl Strategy<Value = String> {
         "[a-z]{1,8}".prop_map(|text| format!("k: >-\n    {text}\n    55.55.55.55")),
         text.prop_map(|text| format!("k: {}", STANDARD.encode(format!("{text}\n 55.55.55.55 {text}")))),
         text.prop_map(|text| format!("k: {}", Value::String(text))),
+        text.prop_map(|text| format!(
+            "k: {}",
+            Value::String(json!({"a": format!("{text} 55.55.55.55"), "b": [1]}).to_string())
+        )),
+        (text, any::<bool>()).prop_map(|(text, zstd)| format!(
+            "k: {}",
+            STANDARD.encode(packed(&format!("{text}\n55.55.55.55 {text}"), zstd))
+        )),
     ]
 }
 
@@ -377,11 +386,16 @@ fn lines() -> impl Strategy<Value = String> {
 fn intended(value: &Value) -> Value {
     match value {
         Value::String(text) => {
-            let packed = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            match packed.filter(|packed| packed.contains("55.55.55.55")) {
-                Some(packed) => json!(STANDARD.encode(packed.replace("55.55.55.55", VIP))),
-                None => json!(text.replace("55.55.55.55", VIP)),
+            if let Some(inner) = super::super::layers::open(text).filter(|inner| inner.contains("55.55.55.55")) {
+                let layer = STANDARD.decode(text).expect("base64");
+                let inner = inner.replace("55.55.55.55", VIP);
+                return match layer.as_slice() {
+                    [0x1F, 0x8B, ..] => json!(STANDARD.encode(packed(&inner, false))),
+                    [0x28, 0xB5, ..] => json!(STANDARD.encode(packed(&inner, true))),
+                    _ => json!(STANDARD.encode(inner)),
+                };
             }
+            json!(text.replace("55.55.55.55", VIP))
         }
         Value::Array(items) => items.iter().map(intended).collect(),
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), intended(value))).collect(),
