@@ -407,7 +407,7 @@ impl Look<'_> {
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
         let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
-        world.pins = pins_of(pins, &mut world.unread);
+        world.pins = pins_of(&setup.policy, pins, &mut world.unread);
         let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
@@ -447,21 +447,22 @@ fn readings(
         .collect()
 }
 
-/// The pins of a ConfigMap store; one that could not be read is a doubt.
-fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+/// The pins of a store in the cluster; one that could not be read is a doubt.
+fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+    let Some((kind, _)) = policy.pins.in_cluster() else { return Vec::new() };
     match answer {
         None | Some(Answer::Absent | Answer::NoKind) => Vec::new(),
         Some(Answer::Unread(why)) => {
             unread.push(why);
             Vec::new()
         }
-        Some(Answer::Found(map)) => match crate::pin::configmap::from_object(&map) {
+        Some(Answer::Found(map)) => match crate::pin::cluster::from_object(&map, kind) {
             Ok(book) => book.pins().to_vec(),
             Err(error) => {
                 unread.push(Unread {
                     what: "the pins".to_owned(),
                     why: error.to_string(),
-                    remedy: "mend the ConfigMap, or take the broken key out".to_owned(),
+                    remedy: format!("mend the {}, or take the broken key out", crate::pin::cluster::word(kind)),
                     keys: Vec::new(),
                 });
                 Vec::new()

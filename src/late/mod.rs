@@ -1,18 +1,22 @@
 //! Late values: what a policy names, where it comes from, whether it may be used, and where it goes in the stream.
 //! Everything but reading files and waiting is pure. A value of a Secret never reaches a message, a report or a `Debug` text.
 
+mod checksums;
 mod context;
 mod document;
+mod embedded;
 mod fields;
 mod held;
 pub mod kind;
 mod layers;
 mod local;
+mod packing;
 mod resolve;
 mod settle;
 mod signs;
 mod sources;
 mod stream;
+mod targets;
 pub mod template;
 pub mod token;
 mod vet;

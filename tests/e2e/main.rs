@@ -12,6 +12,7 @@ mod flux;
 mod helm;
 mod matrix;
 mod observe;
+mod pins;
 #[cfg(feature = "forecasts")]
 mod predict;
 #[cfg(feature = "forecasts")]
