@@ -7,7 +7,7 @@ use std::io;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
-use super::{DryRunReport, Report};
+use super::{DryRunReport, LateValueReport, Report};
 use crate::model::Within;
 use crate::object::{Key, Location};
 
@@ -137,15 +137,7 @@ pub fn report(report: &mut Report) {
         lists.into_iter().for_each(|list| list.iter_mut().for_each(in_place));
     }
     report.server_dry_run.iter_mut().for_each(answers);
-    for late in &mut report.late_values {
-        in_place(&mut late.name);
-        maybe(&mut late.value);
-        maybe(&mut late.source);
-        for attempt in &mut late.attempts {
-            in_place(&mut attempt.source);
-            attempt.keys.iter_mut().for_each(in_place);
-        }
-    }
+    report.late_values.iter_mut().for_each(late_value);
     [&mut report.policy.source, &mut report.live.source].into_iter().for_each(in_place);
     maybe(&mut report.host.release);
     maybe(&mut report.host.namespace);
@@ -158,6 +150,17 @@ pub fn report(report: &mut Report) {
 fn location(location: &mut Location) {
     maybe(&mut location.file);
     maybe(&mut location.template);
+}
+
+fn late_value(late: &mut LateValueReport) {
+    in_place(&mut late.name);
+    maybe(&mut late.value);
+    maybe(&mut late.source);
+    late.filled.iter_mut().flat_map(|place| [&mut place.object, &mut place.path]).for_each(in_place);
+    for attempt in &mut late.attempts {
+        in_place(&mut attempt.source);
+        attempt.keys.iter_mut().for_each(in_place);
+    }
 }
 
 fn answers(report: &mut DryRunReport) {
@@ -212,6 +215,18 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn what_a_stream_calls_the_places_of_a_late_value_is_written_out() {
+        let mut late: LateValueReport = serde_json::from_value(serde_json::json!({
+            "name": "vip", "state": "resolved", "places": 1,
+            "filled": [{"object": "A x\u{202e}y", "path": "data[\"k\u{202e}\"]", "line": 3}],
+            "attempts": [{"source": "env V\u{202e}", "state": "key-missing", "keys": ["a\u{202e}b"]}]
+        }))
+        .expect("a report");
+        late_value(&mut late);
+        assert!(!serde_json::to_string(&late).expect("JSON").contains('\u{202e}'), "{late:?}");
+    }
 
     #[test]
     fn what_could_forge_a_line_is_written_out() {
