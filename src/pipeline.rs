@@ -118,6 +118,14 @@ pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fa
     Ok(host::writes(&filled.rendered.objects, world)?)
 }
 
+/// What is rendered, late values filled in as far as they are known.
+///
+/// # Errors
+/// When the stream cannot be read.
+pub fn rendered(question: &Question, world: &World) -> Result<Inventory, Fault> {
+    Ok(filled(question, world)?.rendered.objects)
+}
+
 /// A stream with its late values filled in.
 struct Filled<'a> {
     /// Its bytes.

@@ -51,10 +51,10 @@ pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
             return Err(format!("does not match the pattern {pattern}"));
         }
     }
-    match value.within.as_deref() {
-        Some(within) if !lies_within(text, within) => Err(format!("does not lie within {within}")),
-        _ => Ok(()),
+    if value.within.is_empty() || value.within.iter().any(|within| lies_within(text, within)) {
+        return Ok(());
     }
+    Err(format!("does not lie within {}", value.within.iter().collect::<Vec<_>>().join(" or ")))
 }
 
 /// Whether the text has the form of the type.
@@ -179,14 +179,87 @@ pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
         ValueType::Uuid => Some(left.replace('-', "").eq_ignore_ascii_case(&right.replace('-', ""))),
         ValueType::Boolean => Some(left.eq_ignore_ascii_case(right)),
         ValueType::Sha256 => Some(bare(left).eq_ignore_ascii_case(&bare(right))),
+        ValueType::Quantity => quantity(left).zip(quantity(right)).map(|(left, right)| left == right),
+        ValueType::Duration => nanoseconds(left).zip(nanoseconds(right)).map(|(left, right)| left == right),
         _ => None,
     };
     parsed.unwrap_or(left == right)
 }
 
+/// A decimal number times a factor, in billionths; `None` where it is finer or larger than can be told.
+fn billionths(number: &str, factor: i128) -> Option<i128> {
+    let (sign, digits) = match number.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, number.strip_prefix('+').unwrap_or(number)),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let all: i128 = format!("0{whole}{part}").parse().ok()?;
+    let all = all.checked_mul(sign)?.checked_mul(factor)?;
+    let scale = 10_i128.checked_pow(u32::try_from(part.len()).ok()?)?;
+    (all % scale == 0).then_some(all / scale)
+}
+
+/// A quantity in billionths: `1000m` is `1`, `1Gi` is `1024Mi`.
+fn quantity(text: &str) -> Option<i128> {
+    const ONE: i128 = 1_000_000_000;
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let power = |list: &str| list.find(unit.chars().next()?).map(|place| u32::try_from(place).unwrap_or_default() + 1);
+    let factor = match unit {
+        "" => ONE,
+        "n" => 1,
+        "u" => 1_000,
+        "m" => 1_000_000,
+        "k" => ONE * 1_000,
+        _ if unit.len() == 2 && unit.ends_with('i') => ONE.checked_mul(1024_i128.checked_pow(power("KMGTPE")?)?)?,
+        _ if unit.len() == 1 && "MGTPE".contains(unit) => ONE.checked_mul(1000_i128.checked_pow(power("kMGTPE")?)?)?,
+        _ => {
+            let exponent: i32 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
+            let power = 10_i128.checked_pow(exponent.unsigned_abs())?;
+            match exponent {
+                0.. => ONE.checked_mul(power)?,
+                _ if ONE % power == 0 => ONE / power,
+                _ => return None,
+            }
+        }
+    };
+    billionths(number, factor)
+}
+
+/// A duration in nanoseconds: `60m` is `1h`.
+fn nanoseconds(text: &str) -> Option<i128> {
+    let (sign, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest == "0" {
+        return Some(0);
+    }
+    let mut sum = 0_i128;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, behind) = rest.split_at(digits);
+        let end = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
+        let (unit, after) = behind.split_at(end);
+        let factor = match unit {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        };
+        sum = sum.checked_add(billionths(number, factor)?)?;
+        rest = after;
+    }
+    Some(sign * sum)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Networks;
 
     const SHA: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     const PREFIXED: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -254,7 +327,10 @@ mod tests {
     #[test]
     fn a_pattern_covers_the_whole_value_and_a_network_is_kept() {
         let mut value = value(ValueType::Ip);
-        value.within = Some("10.0.0.0/16".to_owned());
+        value.within = Networks::Several(vec!["10.8.0.0/16".to_owned(), "10.0.0.0/16".to_owned()]);
+        assert_eq!(check(&value, "10.8.3.7"), Ok(()));
+        assert_eq!(check(&value, "10.1.3.7"), Err("does not lie within 10.8.0.0/16 or 10.0.0.0/16".to_owned()));
+        value.within = Networks::One("10.0.0.0/16".to_owned());
         assert_eq!(check(&value, "10.0.3.7"), Ok(()));
         assert_eq!(check(&value, "10.1.3.7"), Err("does not lie within 10.0.0.0/16".to_owned()));
         let mut value = self::value(ValueType::String);
@@ -270,6 +346,16 @@ mod tests {
         assert!(!same(ValueType::Ip, "10.0.3.7", "10.0.3.8"));
         assert!(same(ValueType::Hostname, "API.demo", "api.Demo"));
         assert!(!same(ValueType::String, "a", "A"));
+        for (left, right) in
+            [("1", "1000m"), ("1Gi", "1024Mi"), ("1.5k", "1500"), ("1e3", "1k"), (".5", "500m"), ("0.1Gi", "0.1Gi")]
+        {
+            assert!(same(ValueType::Quantity, left, right), "{left} {right}");
+        }
+        for (left, right) in [("1G", "1Gi"), ("1", "1m"), ("1", "-1"), ("1E", "1e1")] {
+            assert!(!same(ValueType::Quantity, left, right), "{left} {right}");
+        }
+        assert!(same(ValueType::Duration, "1h30m", "90m") && same(ValueType::Duration, "1.5s", "1500ms"));
+        assert!(!same(ValueType::Duration, "1m", "1ms") && same(ValueType::Duration, "0", "0s"));
     }
 
     fn value(kind: ValueType) -> LateValue {
