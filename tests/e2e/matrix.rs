@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
         } else {
             let mut names = [seen.outdated.clone(), seen.lost.clone()].concat();
             // What a health check has replaced was never outdated.
-            names.extend(seen.deleted.iter().filter(|_| waits && !seen.created.is_empty()).cloned());
+            names.extend(seen.deleted.iter().filter(|_| waits).cloned());
             names.sort();
             names.dedup();
             names
@@ -194,8 +194,10 @@ fn copy_chart(to: &Path) {
 /// The effect that the controllers showed. A Machine that its owner no longer finds is replaced by the one that is made for
 /// it, though it runs on; where none is made, no effect but unknown tells that.
 fn observed(run: &Run, seen: &Observation, objects: &Objects, waits: bool) -> String {
+    let heals = waits;
     let waits = waits && seen.deleted.is_empty();
-    let on_delete = waits || objects.get("md").is_some_and(|md| md["spec"]["rollout"]["strategy"]["type"] == "OnDelete");
+    let on_delete =
+        waits || objects.get("md").is_some_and(|md| md["spec"]["rollout"]["strategy"]["type"] == "OnDelete");
     let word = if run.code != Some(0) {
         "rejected"
     } else if !seen.lost.is_empty() {
@@ -206,6 +208,9 @@ fn observed(run: &Run, seen: &Observation, objects: &Objects, waits: bool) -> St
         "rollout"
     } else if !seen.created.is_empty() {
         "scale"
+    } else if !seen.deleted.is_empty() && heals {
+        // No case of these makes an owner smaller: a new Machine comes once the old one has gone.
+        "rollout"
     } else if !seen.deleted.is_empty() {
         let gone =
             ["md", "ms"].iter().any(|owner| objects.get(owner).is_none_or(|owner| owner["spec"]["replicas"] == 0));
