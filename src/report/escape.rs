@@ -156,7 +156,10 @@ fn late_value(late: &mut LateValueReport) {
     in_place(&mut late.name);
     maybe(&mut late.value);
     maybe(&mut late.source);
-    late.filled.iter_mut().flat_map(|place| [&mut place.object, &mut place.path]).for_each(in_place);
+    for place in &mut late.filled {
+        [&mut place.object, &mut place.path].into_iter().for_each(in_place);
+        maybe(&mut place.encoding);
+    }
     for attempt in &mut late.attempts {
         in_place(&mut attempt.source);
         attempt.keys.iter_mut().for_each(in_place);
