@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::blueprint::class_of;
 use super::values::list;
-use super::weight::owner;
+use super::weight::{Groups, owner};
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting;
@@ -25,17 +25,10 @@ pub(super) struct Group<'v> {
     pub(super) word: &'v str,
     /// Its name in the topology; empty for the control plane.
     pub(super) name: &'v str,
-}
-
-impl<'v> Group<'v> {
-    /// The group as a Cluster has it.
-    pub(super) fn of(self, cluster: &'v Value) -> Option<&'v Value> {
-        if self.word == "controlPlane" {
-            return cluster.pointer("/spec/topology/controlPlane");
-        }
-        let lists = format!("/spec/topology/workers/{}s", self.word);
-        list(cluster, &lists).find(|group| text(group, "/name") == Some(self.name))
-    }
+    /// What the Cluster says of it before the write.
+    pub(super) before: Option<&'v Value>,
+    /// What the Cluster says of it after the write.
+    pub(super) after: Option<&'v Value>,
 }
 
 /// What keeps the controllers from an act on the Machines of a group once both sides of a Cluster are written.
@@ -70,9 +63,8 @@ pub(super) fn hold(
 
 /// Gives the owner of a group what decides whether its Machines wait, as the topology has it after the write.
 fn hand_down(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), group: Group<'_>, live: &mut Value) {
-    let said = |cluster: &Value, place: &str| Some(group.of(cluster)?.pointer(place)?.clone());
-    let pointer = "/metadata/annotations/cluster.x-k8s.io~1paused";
-    match (said(old, pointer), said(new, pointer)) {
+    let paused = |side: Option<&Value>| side?.pointer("/metadata/annotations/cluster.x-k8s.io~1paused").cloned();
+    match (paused(group.before), paused(group.after)) {
         (_, Some(paused)) => live["metadata"]["annotations"][pause::ANNOTATION] = paused,
         (Some(_), None) => {
             let annotations = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
@@ -83,20 +75,20 @@ fn hand_down(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), group: 
     if group.word != "machineDeployment" {
         return;
     }
-    let strategy = |cluster: &Value, class: Option<Value>| {
-        let own = text(group.of(cluster)?, "/class")?.to_owned();
+    let strategy = |side: Option<&Value>, class: Option<Value>| {
+        let own = text(side?, "/class")?;
         let of = |holder: &Value| {
             holder.pointer("/rollout/strategy/type").or_else(|| holder.pointer("/strategy/type")).cloned()
         };
-        group.of(cluster).and_then(of).or_else(|| {
+        side.and_then(of).or_else(|| {
             let class = class?;
             let workers = list(&class, "/spec/workers/machineDeployments");
-            workers.into_iter().find(|workers| text(workers, "/class") == Some(own.as_str())).and_then(of)
+            workers.into_iter().find(|workers| text(workers, "/class") == Some(own)).and_then(of)
         })
     };
     let class_of = |cluster: &Value| class_of(key, cluster);
-    let before = strategy(old, class_of(old).and_then(|class| stage.before(&class)));
-    let after = strategy(new, class_of(new).and_then(|class| stage.after(&class)));
+    let before = strategy(group.before, class_of(old).and_then(|class| stage.before(&class)));
+    let after = strategy(group.after, class_of(new).and_then(|class| stage.after(&class)));
     match (before, after) {
         (_, Some(told)) => live["spec"]["rollout"]["strategy"]["type"] = told,
         (Some(_), None) => live["spec"]["rollout"]["strategy"]["type"] = json!("RollingUpdate"),
@@ -119,9 +111,9 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
         },
         _ => return answer,
     };
-    let groups = groups(new, path);
+    let (groups, sides) = (groups(new, path), Groups::both(old, new));
     let holds: Option<Vec<Hold>> =
-        groups.iter().map(|(word, name)| hold(stage, key, (old, new), Group { word, name }, act)).collect();
+        groups.iter().map(|(word, name)| hold(stage, key, (old, new), sides.group(word, name), act)).collect();
     match holds.as_deref().and_then(<[Hold]>::first) {
         Some(hold) => back(answer, hold),
         None => answer,

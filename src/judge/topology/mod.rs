@@ -23,7 +23,8 @@ pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
-use crate::judge::topology::held::{Group, back, hold};
+use crate::judge::topology::held::{back, hold};
+use crate::judge::topology::weight::Groups;
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
@@ -197,8 +198,9 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         Side { cluster: new, class_key: &new_class, class: &after, after: true },
     );
     let cluster = stage.after(key).unwrap_or_else(|| new.clone());
+    let groups = Groups::both(old, &cluster);
     for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {
-        let group = Group { word: fate.word, name: &fate.name };
+        let group = groups.group(fate.word, &fate.name);
         if let Some(hold) = hold(stage, key, (old, &cluster), group, Act::Replace) {
             fate.answer = back(fate.answer.clone(), &hold);
         }
@@ -283,7 +285,7 @@ fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, p
         }
         let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
         let answer = known(Effect::Delete).saying(because);
-        let hold = hold(stage, key, (old, new), Group { word, name: &gone }, Act::Delete);
+        let hold = hold(stage, key, (old, new), Groups::both(old, new).group(word, &gone), Act::Delete);
         return Some(match hold {
             Some(hold) => back(answer, &hold),
             None => answer,

@@ -3,6 +3,8 @@
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) and
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::blueprint::{Part, Role, class_of, parts};
@@ -150,10 +152,14 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
         live.extend(value.map(|value| (owner.clone(), value)));
     }
     let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, name) in groups.iter().enumerate().filter_map(|(place, group)| Some((place, text(group, "/name")?))) {
+        places.entry(name).or_insert(place);
+    }
     let name_of = |value: &Value| label(value, "topology.cluster.x-k8s.io/deployment-name").map(str::to_owned);
     for (_, workers) in &live {
         let Some(name) = name_of(workers) else { continue };
-        let Some(place) = groups.iter().position(|group| text(group, "/name") == Some(name.as_str())) else {
+        let Some(place) = places.get(name.as_str()).copied() else {
             let left = "they left the topology and are deleted".to_owned();
             if machines(stage, key, cluster, ("machineDeployment", &name)) != Some(0) {
                 out.push(task("machineDeployment", &name, Effect::Delete, left));
@@ -199,12 +205,22 @@ fn deferred(groups: &[&Value], place: usize) -> Option<(String, Path)> {
     own.or(before).map(|(place, name)| (format!("nothing defers the upgrade any more ({name})"), at(place, name)))
 }
 
-/// Whether the version of a group of workers stays as it is although the topology says another one.
+/// The groups of workers whose version stays as it is although the topology says another one, by word and name: a group that
+/// defers its upgrade, one that holds the sequence, and all behind that.
 #[must_use]
-pub(crate) fn is_deferred(cluster: &Value, word: &str, name: &str) -> bool {
-    let groups: Vec<&Value> = list(cluster, &format!("/spec/topology/workers/{word}s")).collect();
-    let place = groups.iter().position(|group| text(group, "/name") == Some(name));
-    place.is_some_and(|place| deferred(&groups, place).is_some())
+pub(super) fn all_deferred(cluster: &Value) -> HashSet<(&'static str, &str)> {
+    let mut out = HashSet::new();
+    for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
+        let mut is_held = false;
+        for group in list(cluster, &format!("/spec/topology/workers/{lists}")) {
+            let has = |name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
+            is_held |= has(HOLD);
+            if is_held || has(DEFER) {
+                out.extend(text(group, "/name").map(|name| (word, name)));
+            }
+        }
+    }
+    out
 }
 
 /// Templates of workers whose content is another one than the class makes of it now: an edit in place that nobody saw yet.
@@ -215,15 +231,17 @@ fn contents(side: Side<'_>, key: &Key, cluster: &Value, live: &[(Key, Value)]) -
     let Some(class) = written(&class_key) else { return Vec::new() };
     let global = values::of_cluster(cluster, &class);
     let mut out = Vec::new();
+    let mut by_group: HashMap<&str, &(Key, Value)> = HashMap::new();
+    for one in live {
+        if let Some(name) = label(&one.1, "topology.cluster.x-k8s.io/deployment-name") {
+            by_group.entry(name).or_insert(one);
+        }
+    }
     for part in parts(cluster, &class)
         .into_iter()
         .filter(|part| part.role == Role::Rotated && part.group.word == "machineDeployment")
     {
-        let Some((owner, workers)) = live.iter().find(|(_, workers)| {
-            label(workers, "topology.cluster.x-k8s.io/deployment-name") == Some(part.group.name.as_str())
-        }) else {
-            continue;
-        };
+        let Some((owner, workers)) = by_group.get(part.group.name.as_str()) else { continue };
         let Some(template) = written(&part.key(&class_key)) else { continue };
         // A template that nobody ever edited is as it was when the workers got theirs.
         if number(&template, "/metadata/generation") == Some(1) {
