@@ -288,7 +288,7 @@ impl Case<'_> {
 
 /// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.
 fn severity(report: &Report) -> (Decision, Effect, u64) {
-    let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
+    let machines = Rollout::counted(&report.rollouts).filter_map(|rollout| rollout.machines).sum();
     (report.decision, report.effect, machines)
 }
 

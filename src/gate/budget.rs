@@ -9,7 +9,7 @@ use crate::report::plural;
 /// A hold when more Machines go than the policy allows, or when their number is not known.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let Some(limit) = judged.policy.gates.max_machines else { return Vec::new() };
-    let counts = judged.classified.rollouts.iter().map(|rollout| rollout.machines);
+    let counts = judged.classified.counted().map(|rollout| rollout.machines);
     let (mut known, mut unknown) = (0, 0);
     for count in counts {
         match count {

@@ -8,8 +8,13 @@ use crate::compare::{Change, Pair};
 use crate::model::Reason;
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
-use crate::policy::Gates;
+use crate::policy::{Gates, Later};
 use crate::report::sentence;
+
+/// A deletion that a pause holds back.
+const HELD_DELETION: &str = "delete/held-back";
+/// What is due once something else is over.
+const WAITING: &str = "waiting/";
 
 /// How many Machines an owner's rollout takes, by its effect.
 type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;
@@ -25,11 +30,15 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     for pair in judged.pairs {
         found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
         for effect in effects_of(pair) {
+            if effect == Effect::Latent && waiting(pair).next().is_some() {
+                continue;
+            }
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
                 found.push((effect, reason(&rollouts, pair, effect, answer)));
             }
         }
+        found.extend(held_back(pair, gates).map(|reason| (Effect::Latent, reason)));
         found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
     }
     found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
@@ -94,6 +103,33 @@ fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decisi
         message: sentence::of_object(pair, effect, &weighty, machines),
         next,
     }
+}
+
+/// The changes that are due as soon as a pause or another block ends; the object's own where it is kept back as a whole.
+fn waiting(pair: &Pair) -> impl Iterator<Item = (&str, &str, String)> {
+    let changes = pair.changes.iter().filter(|change| change.effect == Effect::Latent && change.waits);
+    let changes = changes.map(|change| (change.rule.as_str(), change.because.as_str(), sentence::of_change(change)));
+    let is_kept = pair.effect == Effect::Latent && (pair.rule == HELD_DELETION || pair.rule.starts_with(WAITING));
+    let whole = is_kept.then(|| (pair.rule.as_str(), pair.because.as_str(), String::new()));
+    changes.chain(whole)
+}
+
+/// What replaces or deletes Machines once a pause or another block ends: nobody is asked again when it does.
+fn held_back(pair: &Pair, gates: &Gates) -> Option<Reason> {
+    let answer = match gates.paused {
+        Later::Rollout => decision(gates.rollout),
+        Later::Allow => Decision::Allow,
+        Later::Warn => Decision::Warn,
+        Later::Hold => Decision::Hold,
+    };
+    let (rule, because, what) = waiting(pair).next().filter(|_| answer != Decision::Allow)?;
+    let what = if what.is_empty() { what } else { format!("{what}: ") };
+    Some(Reason {
+        gate: "paused".to_owned(),
+        decision: answer,
+        message: format!("{}: {what}{}", pair.key, because.trim_end_matches('.')),
+        next: Some(format!("rollgate explain {rule}")).filter(|_| !rule.is_empty()),
+    })
 }
 
 /// A reason for changes that move infrastructure at once.

@@ -17,6 +17,11 @@ pub struct Classified {
 }
 
 impl Classified {
+    /// The entries in which each Machine stands once: what a Cluster takes with it is in its own count.
+    pub fn counted(&self) -> impl Iterator<Item = &Rollout> {
+        Rollout::counted(&self.rollouts)
+    }
+
     /// Adds what was found about another object.
     pub fn extend(&mut self, other: Self) {
         self.rollouts.extend(other.rollouts);

@@ -1,5 +1,7 @@
 //! What is said beside the effects: why a gate holds, what deserves a line of its own, how many Machines move.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,18 @@ pub struct Rollout {
 }
 
 impl Rollout {
+    /// The entries in which each Machine stands once: what a Cluster that is deleted takes with it is in its own count.
+    pub fn counted(rollouts: &[Self]) -> impl Iterator<Item = &Self> {
+        let is_whole = |rollout: &&Self| rollout.effect == Effect::Delete && rollout.owner.is_cluster();
+        let gone = |rollout: &Self| (rollout.owner.namespace.clone(), rollout.owner.name.clone());
+        let clusters: HashSet<(Option<String>, String)> = rollouts.iter().filter(is_whole).map(gone).collect();
+        rollouts.iter().filter(move |rollout| {
+            rollout.owner.is_cluster()
+                || clusters.is_empty()
+                || !clusters.contains(&(rollout.owner.namespace.clone(), rollout.cluster.clone()))
+        })
+    }
+
     /// The entry of so many Machines of an owner, of whose strategy nothing is said.
     #[must_use]
     pub fn plain(owner: &Key, cluster: &str, effect: Effect, machine_names: Vec<String>, machines: u64) -> Self {

@@ -30,6 +30,12 @@ impl Key {
         }
     }
 
+    /// Whether it is a Cluster of Cluster API.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.group == CORE && self.kind == "Cluster"
+    }
+
     /// Whether it is a Secret of Kubernetes' own.
     #[must_use]
     pub fn is_secret(&self) -> bool {

@@ -331,6 +331,11 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
     for (place, window) in gates.windows.iter().enumerate() {
         window_faults(&at.key("windows").index(place), window)?;
     }
+    if gates.health.vip == Answer::Hold {
+        let why = "hold cannot be kept: which Machine has the virtual IP is known in the workload cluster alone, where this version \
+                   does not look; say warn or allow";
+        return fault(&at.key("health").key("vip"), why);
+    }
     Ok(())
 }
 

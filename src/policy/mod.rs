@@ -16,7 +16,7 @@ pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub use origins::origins;
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue,
+    Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later,
     NamedSource, ObjectSource, PinMode, Pins, Policy, Source, Unseen, UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

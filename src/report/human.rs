@@ -86,23 +86,14 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 /// What happens, in one line that counts Machines.
 #[must_use]
 pub fn summary(report: &Report) -> String {
-    let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
-    let clusters: HashSet<(&Option<String>, &String)> = deleted
-        .filter(|rollout| rollout.owner.kind == CLUSTER)
-        .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
-        .collect();
     let count = |effect: Effect| -> (u64, bool) {
-        // What a Cluster takes with it is in its own count.
-        let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != CLUSTER && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
-        };
-        let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
+        let those = Rollout::counted(&report.rollouts).filter(|rollout| rollout.effect == effect);
         those.fold((0, true), |(sum, known), rollout| {
             (sum + rollout.machines.unwrap_or(0), known && rollout.machines.is_some())
         })
     };
     let mut parts = Vec::new();
-    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced")] {
+    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced"), (Effect::Scale, "deleted")] {
         if report.rollouts.iter().any(|rollout| rollout.effect == effect) {
             let (machines, known) = count(effect);
             let at_least = if known { "" } else { "at least " };
