@@ -13,7 +13,7 @@ use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
 use crate::judge::{self, Scene};
 use crate::late;
-use crate::model::{Classified, Decision, Effect};
+use crate::model::{Classified, Decision, Effect, Rollout};
 use crate::object::{self, Files, Inventory, LoadError, Object, Places, Stream};
 use crate::parallel;
 use crate::pin::Pin;
@@ -116,6 +116,14 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
 pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
     let filled = filled(question, world)?;
     Ok(host::writes(&filled.rendered.objects, world)?)
+}
+
+/// What is rendered, late values filled in as far as they are known.
+///
+/// # Errors
+/// When the stream cannot be read.
+pub fn rendered(question: &Question, world: &World) -> Result<Inventory, Fault> {
+    Ok(filled(question, world)?.rendered.objects)
 }
 
 /// A stream with its late values filled in.

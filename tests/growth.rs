@@ -27,6 +27,7 @@ const PROBES: &[Probe] = &[
     Probe { name: "commands of a control plane", start: 200, options: &[], sides: commands },
     Probe { name: "arguments of the API server", start: 100, options: &[], sides: arguments },
     Probe { name: "places of a late value", start: 300, options: &["--policy", "policy.yaml"], sides: late },
+    Probe { name: "late values, twenty places each", start: 25, options: &["--policy", "many.yaml"], sides: many_late },
     Probe { name: "groups of a topology", start: 40, options: &[], sides: topology },
     Probe { name: "clusters removed", start: 60, options: &[], sides: removed_clusters },
     Probe { name: "Namespaces removed", start: 100, options: &[], sides: removed_namespaces },
@@ -145,6 +146,35 @@ fn late(count: usize) -> (String, String) {
     (unchanged(1).0, format!("{}{head}{side}", unchanged(1).0))
 }
 
+/// Many late values, each in many places; every second place is packed.
+fn many_late(count: usize) -> (String, String) {
+    let side = text(count * 20, |out, place| {
+        let value = place % count;
+        match place % 2 {
+            0 => {
+                add(
+                    out,
+                    format_args!("  key-{place}: http://@@value-{value}@@:{place}/?q=%40%40value-{value}%40%40\n"),
+                );
+            }
+            _ => add(out, format_args!("  key-{place}: |\n    a: 1\n    b: '@@value-{value}@@'\n")),
+        }
+    });
+    let head = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\ndata:\n";
+    (unchanged(1).0, format!("{}{head}{side}", unchanged(1).0))
+}
+
+/// The policy of so many late values.
+fn many_policy(count: usize) -> String {
+    let values = text(count, |out, value| {
+        add(
+            out,
+            format_args!("- {{name: value-{value}, placeholders: [\"@@value-{value}@@\"], from: [{{env: SAYS}}]}}\n"),
+        );
+    });
+    format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n{values}")
+}
+
 /// Arguments of the API server, all of them changed.
 fn arguments(count: usize) -> (String, String) {
     let side = |word: &str| {
@@ -238,6 +268,7 @@ fn instructions(folder: &Path, probe: &Probe, size: usize) -> u64 {
     std::fs::write(folder.join("old.yaml"), old).expect("the temporary folder can be written");
     std::fs::write(folder.join("new.yaml"), new).expect("the temporary folder can be written");
     std::fs::write(folder.join("policy.yaml"), POLICY).expect("the temporary folder can be written");
+    std::fs::write(folder.join("many.yaml"), many_policy(size)).expect("the temporary folder can be written");
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(env!("CARGO_BIN_EXE_rollgate"))
@@ -248,6 +279,7 @@ fn instructions(folder: &Path, probe: &Probe, size: usize) -> u64 {
         .env("ROLLGATE_POLICY", "none")
         .current_dir(folder)
         .env("VIP", "10.0.3.7")
+        .env("SAYS", "it's \"x\": y")
         .output()
         .expect("valgrind runs");
     let said = String::from_utf8_lossy(&output.stderr);

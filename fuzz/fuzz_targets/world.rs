@@ -12,5 +12,5 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(snapshot::is_snapshot(&written));
     assert!(Snapshot::read(&written).is_ok());
     let rendered: Inventory = first.world.live.objects().to_vec().into();
-    snapshot::reveal(&mut first.world, Some(&MarkKey::fresh()), &first.redact, &rendered);
+    snapshot::reveal(&mut first.world, Some(&MarkKey::fresh()), &first.redact, &[&rendered]);
 });

@@ -164,6 +164,9 @@ pub struct CommonArgs {
     /// How it writes; told from the host and the release record where nothing is said.
     #[arg(long, value_enum)]
     pub method: Option<WriteMethod>,
+    /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
+    #[arg(long)]
+    pub force_conflicts: bool,
     /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,

@@ -11,8 +11,10 @@ use crate::memory;
 
 /// How often is looked.
 const TICK: Duration = Duration::from_millis(4);
-/// How much of a limit may be used; what is asked for at once must fit into the rest.
+/// How many hundredths of a limit may be in use; what is asked for at once must fit into the rest.
 const PART: u64 = 85;
+/// The same of a limit of addresses: allocators reserve more of them than they use.
+const PART_OF_ADDRESSES: u64 = 60;
 /// How much memory a values template may take.
 const TEMPLATE: u64 = 64 * 1024 * 1024;
 
@@ -46,7 +48,7 @@ pub(super) fn deadline(what: &'static str, limit: Duration) -> Bound {
 
 /// Bounds the rendering of values, which a template of a few bytes can make grow without end.
 pub(super) fn template(limit: Duration) -> Bound {
-    let most = memory::used().map(|(_, resident)| resident + TEMPLATE);
+    let most = memory::used().map(|resident| resident + TEMPLATE);
     set(Step { what: "rendering the values", ends: Instant::now().checked_add(limit), most, exit: Exit::Usage })
 }
 
@@ -57,19 +59,17 @@ fn set(step: Step) -> Bound {
 
 /// Watches over the whole run from now on.
 pub(super) fn watch() {
-    let (limit, addresses) = (memory::limit(), memory::address_space());
-    let part = |limit: u64| limit / 100 * PART;
+    let part = |limit: Option<u64>, part: u64| limit.map_or(u64::MAX, |limit| limit / 100 * part);
+    let most = part(memory::limit(), PART).min(part(memory::address_space(), PART_OF_ADDRESSES));
     let watcher = std::thread::Builder::new().name("bounds".to_owned()).stack_size(128 * 1024);
     // Without the watcher the program only ends less politely.
     drop(watcher.spawn(move || {
         loop {
             std::thread::sleep(TICK);
             let step = *STEP.lock().unwrap_or_else(PoisonError::into_inner);
-            let (taken, resident) = memory::used().unwrap_or_default();
+            let resident = memory::used().unwrap_or_default();
             let late = step.filter(|step| step.ends.is_some_and(|ends| Instant::now() > ends));
             let grown = step.filter(|step| step.most.is_some_and(|most| resident > most));
-            let full =
-                limit.is_some_and(|limit| resident > part(limit)) || addresses.is_some_and(|all| taken > part(all));
             if let Some(step) = late {
                 end(
                     &format!("{} takes longer than --deadline; give more time, or judge less at once", step.what),
@@ -77,8 +77,8 @@ pub(super) fn watch() {
                 );
             } else if let Some(step) = grown {
                 end(&format!("{} takes more memory than any values need", step.what), step.exit);
-            } else if full {
-                let limit = limit.unwrap_or_default() / (1024 * 1024);
+            } else if resident > most {
+                let limit = memory::limit().unwrap_or_default() / (1024 * 1024);
                 end(
                     &format!(
                         "the {limit} MiB of memory that there are do not suffice; give more, or judge less at once"

@@ -12,10 +12,9 @@ use jiff::Timestamp;
 use super::args::Commit;
 use super::{Outside, Stop, run};
 use crate::host::{self, Detected, Signs, Told, parent};
-use crate::kinds::contract::CONFIG_MAP;
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
-use crate::pin::{self, Book, BookError, ConfigMapStore, FileStore, Pin, configmap};
+use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Pin, cluster as in_cluster};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::world::cluster::{self, Answer, Cluster};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
@@ -74,6 +73,7 @@ impl<'a> Known<'a> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
             method: None,
+            force: false,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &parents, told: &told });
@@ -203,11 +203,11 @@ impl<'a> Known<'a> {
 
     /// Where the pins are, for people.
     pub(super) fn place(&self) -> String {
-        match (&self.policy.pins.file, self.configmap_name()) {
+        match (&self.policy.pins.file, self.policy.pins.in_cluster()) {
             (Some(file), _) => format!("file {}", self.folder.join(file).display()),
-            (None, Some(name)) => {
+            (None, Some((kind, name))) => {
                 let namespace = self.detected.host.namespace.as_deref().unwrap_or("(no namespace)");
-                format!("ConfigMap {namespace}/{name}")
+                format!("{} {namespace}/{name}", in_cluster::word(kind))
             }
             (None, None) => "nowhere: the policy names no place for pins".to_owned(),
         }
@@ -245,7 +245,7 @@ impl<'a> Known<'a> {
     }
 
     fn book(&self) -> Result<Book, Stop> {
-        match (self.pin_file(), self.pin_configmap()?) {
+        match (self.pin_file(), self.pin_object()?) {
             (Some(file), _) => file.read().map_err(Stop::undecided),
             (None, Some(store)) => self.runtime.block_on(store.read()).map_err(Stop::undecided),
             (None, None) => self.pins_among_files(),
@@ -259,7 +259,7 @@ impl<'a> Known<'a> {
     }
 
     fn write<T>(&self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
-        match (self.pin_file(), self.pin_configmap()?) {
+        match (self.pin_file(), self.pin_object()?) {
             (Some(file), _) => file.update(change).map(Some).map_err(Stop::undecided),
             (None, Some(store)) => self.runtime.block_on(store.update(change)).map(Some).map_err(Stop::undecided),
             (None, None) => Ok(None),
@@ -270,31 +270,29 @@ impl<'a> Known<'a> {
         Some(FileStore::new(self.folder.join(self.policy.pins.file.as_ref()?)))
     }
 
-    /// The ConfigMap with the pins, where the policy names one and there is a cluster.
-    fn pin_configmap(&self) -> Result<Option<ConfigMapStore>, Stop> {
-        let (Some(name), Some(cluster)) = (self.configmap_name(), &self.cluster) else { return Ok(None) };
+    /// The object with the pins, where the policy names one and there is a cluster.
+    fn pin_object(&self) -> Result<Option<ClusterStore>, Stop> {
+        let (Some(_), Some(cluster)) = (self.policy.pins.in_cluster(), &self.cluster) else { return Ok(None) };
         let namespace = self.detected.host.namespace.as_deref();
         let namespace =
             namespace.ok_or_else(|| Stop::usage(anyhow!("no namespace is known for the pins; give --namespace")))?;
-        Ok(Some(ConfigMapStore::new(cluster.client().clone(), namespace, name)))
+        Ok(ClusterStore::of(&self.policy.pins, cluster.client().clone(), namespace))
     }
 
-    fn configmap_name(&self) -> Option<&str> {
-        self.policy.pins.store.as_deref()?.strip_prefix("configmap/")
-    }
-
-    /// The pins in a ConfigMap that lies among the files of `--live`.
+    /// The pins in an object that lies among the files of `--live`.
     fn pins_among_files(&self) -> Result<Book, Stop> {
-        let (Some(name), Some(world)) = (self.configmap_name(), &self.files) else { return Ok(Book::default()) };
+        let (Some((kind, name)), Some(world)) = (self.policy.pins.in_cluster(), &self.files) else {
+            return Ok(Book::default());
+        };
         let namespace = self.detected.host.namespace.as_deref();
         let found = world.live.objects().iter().find(|object| {
             let key = &object.key;
             let here = key.namespace.is_none() || namespace.is_none() || key.namespace.as_deref() == namespace;
-            key.group.is_empty() && key.kind == CONFIG_MAP && key.name == name && here
+            key.group.is_empty() && key.kind == in_cluster::word(kind) && key.name == name && here
         });
         let Some(object) = found else { return Ok(Book::default()) };
         let value = object.value().map_err(Stop::usage)?;
-        configmap::from_object(&value).map_err(Stop::undecided)
+        in_cluster::from_object(&value, kind).map_err(Stop::undecided)
     }
 
     /// Records the pins of values that are used.

@@ -78,6 +78,8 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         }
         _ => Ok(exit),
     });
+    // What a signal or a bound ends has its own code; what fails because it is taken away says nothing.
+    render::give_way();
     match result {
         Ok(exit) => exit,
         Err(stop) => {

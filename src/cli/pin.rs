@@ -15,7 +15,7 @@ use crate::late::{self, Settled};
 use crate::model::Decision;
 use crate::pin::{Event, Pin, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
-use crate::report::LateState;
+use crate::report::{LateState, escape};
 use crate::verdict;
 
 /// Options of `pin`.
@@ -147,7 +147,7 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
     match &args.command {
         PinCommand::List { json: true, .. } => {
             let pins: Vec<Value> = known.pins()?.pins().iter().map(|pin| told(policy, pin)).collect();
-            print(outside, &format!("{:#}\n", json!(pins)))
+            print(outside, &escape::json(&json!(pins)))
         }
         PinCommand::List { output, .. } => list(&mut known, policy, as_json(*output), outside),
         PinCommand::Show { name, json, output, .. } => {
@@ -183,7 +183,7 @@ fn list(known: &mut Known<'_>, policy: &Policy, as_json: bool, outside: &mut Out
     let place = known.place();
     if as_json {
         let pins: Vec<Value> = book.pins().iter().map(|pin| told(policy, pin)).collect();
-        return print(outside, &format!("{:#}\n", json!({"place": place, "pins": pins})));
+        return print(outside, &escape::json(&json!({"place": place, "pins": pins})));
     }
     let rows: Vec<[String; 4]> = std::iter::once(["NAME", "VALUE", "SINCE", "SOURCE"].map(str::to_owned))
         .chain(book.pins().iter().map(|pin| [pin.name.clone(), shown(policy, pin), pin.time.to_string(), origin(pin)]))
@@ -215,7 +215,7 @@ fn show(
     if as_json {
         let events: Vec<Value> = events.iter().map(|event| told_event(policy, event)).collect();
         let pin = pin.map(|pin| told(policy, pin));
-        return print(outside, &format!("{:#}\n", json!({"place": place, "pin": pin, "history": events})));
+        return print(outside, &escape::json(&json!({"place": place, "pin": pin, "history": events})));
     }
     let mut text = match pin {
         None => format!("{name} is not pinned\n"),
@@ -253,7 +253,7 @@ fn history(
         book.history().iter().filter(|event| name.is_none_or(|name| event.name == name)).collect();
     if as_json {
         let events: Vec<Value> = events.iter().map(|event| told_event(policy, event)).collect();
-        return print(outside, &format!("{:#}\n", json!({"place": place, "history": events})));
+        return print(outside, &escape::json(&json!({"place": place, "history": events})));
     }
     let lines: String = events.iter().map(|event| line(policy, event, true)).collect();
     at(&place, outside);
@@ -332,7 +332,7 @@ fn repin(
 /// Says where pins were looked at or written, beside what is printed.
 fn at(place: &str, outside: &mut Outside<'_>) {
     // Who closed standard error still gets what was asked for.
-    drop(writeln!(outside.err, "rollgate: pins in {place}"));
+    drop(writeln!(outside.err, "rollgate: pins in {}", escape::line(place)));
 }
 
 /// A pin that a person moves.
@@ -438,7 +438,7 @@ fn verify(
         }
     }
     match as_json {
-        true => drop(print(outside, &format!("{:#}\n", json!({"place": known.place(), "pins": told})))?),
+        true => drop(print(outside, &escape::json(&json!({"place": known.place(), "pins": told})))?),
         false => at(&known.place(), outside),
     }
     Ok(verdict::exit(worst))
@@ -525,7 +525,7 @@ fn told_event(policy: &Policy, event: &Event) -> Value {
 }
 
 fn print(outside: &mut Outside<'_>, text: &str) -> Result<Exit, Stop> {
-    let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
+    let written = outside.out.write_all(escape::lines(text).as_bytes()).and_then(|()| outside.out.flush());
     written.context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

@@ -92,14 +92,15 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
     if let Some(store) = setup.pin_file() {
         store.update(|book| book.record(&pins)).map_err(Stop::undecided)?;
     } else if let Some(store) = &setup.policy.pins.store {
-        let name = store.strip_prefix("configmap/").unwrap_or(store);
         let cluster = seen.cluster.as_ref().ok_or_else(|| {
             Stop::undecided(anyhow!(
                 "pins cannot be recorded in {store} without a cluster; use pins.file, or --live cluster"
             ))
         })?;
         let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
-        let store = crate::pin::ConfigMapStore::new(cluster.client().clone(), namespace, name);
+        let client = cluster.client().clone();
+        let store = crate::pin::ClusterStore::of(&setup.policy.pins, client, namespace)
+            .ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?;
         run::runtime()?.block_on(store.update(|book| book.record(&pins))).map_err(Stop::undecided)?;
     }
     Ok(())

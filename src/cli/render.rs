@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -122,9 +122,20 @@ pub(super) fn clean_up_on_signals(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether [`leave`] ends the program.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Waits for the end of the program, where it has begun.
+pub(super) fn give_way() {
+    while LEAVING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
 /// Ends the program from any thread, and takes away what it has made.
 #[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
 pub(super) fn leave(exit: Exit) {
+    LEAVING.store(true, Ordering::SeqCst);
     end(GROUP.load(Ordering::SeqCst));
     if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.

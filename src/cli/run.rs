@@ -12,13 +12,14 @@ use super::args::{Colour, CommonArgs};
 use super::input::Input;
 use super::known::Pending;
 use super::output::Output;
+use super::plan::fault_stop;
 use super::{Outside, Stop, bound, packs};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Key, Stream};
 use crate::pin::{FileStore, Pin};
-use crate::pipeline::Question;
+use crate::pipeline::{self, Question};
 use crate::policy::{self, Doubt, Loaded, Policy};
 use crate::report::{PolicyReport, human};
 use crate::rules;
@@ -213,6 +214,7 @@ impl Look<'_> {
             namespace: args.namespace.clone(),
             context: args.kube_context.clone(),
             method: args.method,
+            force: args.force_conflicts,
         };
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
@@ -346,8 +348,7 @@ impl Look<'_> {
             if key.is_none() {
                 warnings.push(snapshot::without_key(path));
             }
-            let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-            snapshot::reveal(&mut world, key.as_ref(), &redact, &rendered.objects);
+            self.reveal(&mut world, key.as_ref(), &redact, !names.is_empty())?;
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -371,6 +372,21 @@ impl Look<'_> {
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
 
+    /// Reveals of a snapshot what the stream holds too, as it came and with its late values filled in: of those the snapshot
+    /// has the answers.
+    fn reveal(&self, world: &mut World, key: Option<&MarkKey>, redact: &[String], late: bool) -> Result<(), Stop> {
+        let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?.objects;
+        let hidden = late.then(|| world.clone());
+        snapshot::reveal(world, key, redact, &[&rendered]);
+        if let Some(hidden) = hidden {
+            let question = self.setup.question(self.input, Reach::Cluster);
+            let filled = pipeline::rendered(&question, world).map_err(fault_stop)?;
+            *world = hidden;
+            snapshot::reveal(world, key, redact, &[&rendered, &filled]);
+        }
+        Ok(())
+    }
+
     fn online(&self, detected: Detected, names: &BTreeSet<String>, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
         let setup = self.setup;
         let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
@@ -391,7 +407,7 @@ impl Look<'_> {
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
         let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
-        world.pins = pins_of(pins, &mut world.unread);
+        world.pins = pins_of(&setup.policy, pins, &mut world.unread);
         let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
@@ -431,21 +447,22 @@ fn readings(
         .collect()
 }
 
-/// The pins of a ConfigMap store; one that could not be read is a doubt.
-fn pins_of(answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+/// The pins of a store in the cluster; one that could not be read is a doubt.
+fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+    let Some((kind, _)) = policy.pins.in_cluster() else { return Vec::new() };
     match answer {
         None | Some(Answer::Absent | Answer::NoKind) => Vec::new(),
         Some(Answer::Unread(why)) => {
             unread.push(why);
             Vec::new()
         }
-        Some(Answer::Found(map)) => match crate::pin::configmap::from_object(&map) {
+        Some(Answer::Found(map)) => match crate::pin::cluster::from_object(&map, kind) {
             Ok(book) => book.pins().to_vec(),
             Err(error) => {
                 unread.push(Unread {
                     what: "the pins".to_owned(),
                     why: error.to_string(),
-                    remedy: "mend the ConfigMap, or take the broken key out".to_owned(),
+                    remedy: format!("mend the {}, or take the broken key out", crate::pin::cluster::word(kind)),
                     keys: Vec::new(),
                 });
                 Vec::new()

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use serde::Serialize as _;
+use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
 use super::input::Input;
@@ -11,6 +13,8 @@ use super::run::{Look, Setup, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::late;
+use crate::report::escape::{self, Visible};
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -23,12 +27,13 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     let input = Input::read(&args.files)?;
     input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
+    let mut seen = look.read(outside).map_err(|stop| stop.about(&input))?;
     let unread = seen.world.unread.clone();
+    late::vet(&input.bytes, &setup.policy, &mut seen.world.readings);
     let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
-        serde_json::to_writer(&mut out, &saved)?;
+        saved.serialize(&mut Serializer::with_formatter(&mut out, Visible))?;
         out.write_all(b"\n")
     };
     let file = file.filter(|file| file != "-");
@@ -42,8 +47,8 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     .and_then(|()| keep_key(&setup, file.as_deref().map(Path::new)))
     .map_err(Stop::internal)?;
     for unread in &unread {
-        writeln!(outside.err, "rollgate: not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy)
-            .map_err(Stop::internal)?;
+        let text = format!("not in the snapshot: {}: {}; {}", unread.what, unread.why, unread.remedy);
+        writeln!(outside.err, "rollgate: {}", escape::line(&text)).map_err(Stop::internal)?;
     }
     Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
 }

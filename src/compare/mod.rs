@@ -11,3 +11,4 @@ mod within;
 pub use crate::model::{Action, Basis, Change, Pair, Within};
 pub use diff::{changes, part_changes};
 pub use noise::without_identity;
+pub(crate) use semantic::same_amount;

@@ -121,7 +121,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// Whether two amounts such as `1Gi` and `1024Mi` are the same (apimachinery `pkg/api/resource/quantity.go`).
-fn same_amount(old: &str, new: &str) -> bool {
+pub(crate) fn same_amount(old: &str, new: &str) -> bool {
     amount(old).is_some_and(|old| amount(new) == Some(old))
 }
 

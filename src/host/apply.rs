@@ -37,6 +37,8 @@ pub(super) enum Applied {
         /// The fields, as paths.
         paths: Vec<String>,
     },
+    /// A map or list that stays in the manifest loses its last part, becomes `null`, and may not be that.
+    Nulled(Path),
 }
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
@@ -50,13 +52,28 @@ pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
     mine.iter().for_each(|entry| last.add(&entry.fields));
     let mut kept = sent_fields(&rendered, root);
     others.iter().for_each(|entry| kept.add(&entry.fields));
-    remove(&mut merged, &last, &kept, root);
-    if !applier.force
-        && let Some(conflict) = conflict(live, &merged, &others, root)
-    {
-        return conflict;
+    let mut nulls = Vec::new();
+    remove(&mut merged, &last, &kept, (root, &Path::root()), &mut nulls);
+    if !applier.force {
+        // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
+        let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
+        let last = if applier.manager == KUBECTL { last_applied(live, &rendered) } else { None };
+        if let Some(conflict) = conflict((live, last.as_ref()), &merged, others.iter().chain(former), root) {
+            return conflict;
+        }
     }
-    Applied::Merged(merged)
+    nulls.into_iter().next().map_or(Applied::Merged(merged), Applied::Nulled)
+}
+
+/// The field manager of `kubectl apply --server-side`.
+const KUBECTL: &str = "kubectl";
+
+/// What `kubectl apply` applied last without the server: where live still is so, an apply under the name of kubectl takes the
+/// field without a conflict (apimachinery `managedfields/internal/lastappliedmanager.go`, since 1.21).
+fn last_applied(live: &Value, rendered: &Value) -> Option<Value> {
+    let text = live.pointer("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration")?.as_str()?;
+    let last: Value = serde_json::from_str(text).ok()?;
+    (last.get("apiVersion") == rendered.get("apiVersion")).then_some(last)
 }
 
 /// Whether an entry is what this applier applied before.
@@ -173,8 +190,15 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
 }
 
 /// Removes what was applied before and is in no set any more, and says whether nothing is left. What loses its last key
-/// becomes `null` (structured-merge-diff `typed/remove.go`), which the API server drops; what holds it stays.
-fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>) -> bool {
+/// becomes `null` (structured-merge-diff `typed/remove.go`): the API server fills in the default, drops it from `metadata`, and
+/// refuses it in a `spec` that has another type for it; what holds it stays.
+fn remove(
+    value: &mut Value,
+    last: &FieldSet,
+    kept: &FieldSet,
+    (place, path): (Place<'_>, &Path),
+    nulls: &mut Vec<Path>,
+) -> bool {
     let nothing = FieldSet::default();
     let (mut dropped, mut nulled) = (false, false);
     let items = Items::of(value, place);
@@ -195,9 +219,13 @@ fn remove(value: &mut Value, last: &FieldSet, kept: &FieldSet, place: Place<'_>)
         let kept = covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing);
         let below = place.step(step);
         let held = !sent_fields(inner, below).is_empty();
-        if remove(inner, last, kept, below) {
+        let at = step.field().map_or_else(|| path.clone(), |key| path.key(key));
+        if remove(inner, last, kept, (below, &at), nulls) {
             gone.insert(step);
             nulled = true;
+            if below.refuses_null() {
+                nulls.push(at);
+            }
         } else if held && (named || last.owned) && sent_fields(inner, below).is_empty() {
             // What is left holds no field, only lists without items: the server finds it gone.
             gone.insert(step);
@@ -257,17 +285,28 @@ impl Items {
     }
 }
 
-/// The first other manager that owns a field to which another value is given.
-fn conflict(live: &Value, merged: &Value, others: &[Ownership], root: Place<'_>) -> Option<Applied> {
-    others.iter().find_map(|entry| {
+/// The first other manager that owns a field to which another value is given; `last` is what may be taken all the same.
+fn conflict<'e>(
+    (live, last): (&Value, Option<&Value>),
+    merged: &Value,
+    mut others: impl Iterator<Item = &'e Ownership>,
+    root: Place<'_>,
+) -> Option<Applied> {
+    others.find_map(|entry| {
         let mut paths = Vec::new();
-        contested(live, merged, &entry.fields, root, &Path::root(), &mut paths);
+        contested((live, last), merged, &entry.fields, (root, &Path::root()), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
 
 /// Collects the places that a set owns and whose value becomes another one.
-fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, path: &Path, found: &mut Vec<String>) {
+fn contested(
+    (live, last): (&Value, Option<&Value>),
+    merged: &Value,
+    owned: &FieldSet,
+    (place, path): (Place<'_>, &Path),
+    found: &mut Vec<String>,
+) {
     if live == merged {
         return;
     }
@@ -276,22 +315,28 @@ fn contested(live: &Value, merged: &Value, owned: &FieldSet, place: Place<'_>, p
             for (key, value) in merged {
                 let owned = owned.below.get(&Step::Field(key.clone()));
                 if let (Some(owned), Some(live)) = (owned, live.get(key)) {
-                    contested(live, value, owned, place.field(key), &path.key(key.as_str()), found);
+                    let last = last.and_then(|last| last.get(key));
+                    contested((live, last), value, owned, (place.field(key), &path.key(key.as_str())), found);
                 }
             }
         }
         (Kind::Items(how), Value::Array(live), Value::Array(merged)) => {
-            let steps: Vec<Step> = live.iter().map(|item| place.step_to(&how, item)).collect();
-            let was_at = places_of(&steps);
+            let steps = |items: &[Value]| items.iter().map(|item| place.step_to(&how, item)).collect::<Vec<_>>();
+            let live_steps = steps(live);
+            let was_at = places_of(&live_steps);
+            let last = last.and_then(Value::as_array);
+            let last_steps = last.map(|last| steps(last)).unwrap_or_default();
+            let last_at = places_of(&last_steps);
             for (at, item) in merged.iter().enumerate() {
                 let step = place.step_to(&how, item);
                 let before = was_at.get(&step).map(|at| &live[*at]);
+                let last = last_at.get(&step).and_then(|at| last?.get(*at));
                 if let (Some(owned), Some(before)) = (owned.below.get(&step), before) {
-                    contested(before, item, owned, place.item(), &path.index(at), found);
+                    contested((before, last), item, owned, (place.item(), &path.index(at)), found);
                 }
             }
         }
-        _ if owned.owned => found.push(path.to_string()),
+        _ if owned.owned && last != Some(live) => found.push(path.to_string()),
         _ => {}
     }
 }
@@ -310,7 +355,8 @@ mod tests {
             "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
             "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
             "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},
-            "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true}}}))
+            "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true},
+            "filled": {"m": {"t": "string"}, "d": {}}}}))
         .expect("a schema")
     }
 
@@ -327,7 +373,7 @@ mod tests {
     fn spec(applied: Applied) -> Value {
         match applied {
             Applied::Merged(value) => value["spec"].clone(),
-            Applied::Conflict { .. } => panic!("a conflict: {applied:?}"),
+            Applied::Conflict { .. } | Applied::Nulled(_) => panic!("it is refused: {applied:?}"),
         }
     }
 
@@ -359,6 +405,35 @@ mod tests {
         );
         let forced = Applier { force: true, ..HELM };
         assert_eq!(spec(applied(&live, json!({"replicas": 1}), forced)), json!({"replicas": 1}));
+    }
+
+    #[test]
+    fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_of_it() {
+        let kubectl = Applier {
+            manager: KUBECTL,
+            adopts_updates: false,
+            migrates: Some("kubectl-client-side-apply"),
+            force: false,
+        };
+        let last = r#"{"apiVersion":"v1","spec":{"a":1,"ref":{"name":"x"}}}"#;
+        let live = |a: i64, reference: Value| {
+            json!({"apiVersion": "v1", "spec": {"a": a, "ref": reference}, "metadata": {
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": last},
+                "managedFields": [{"manager": "kubectl-client-side-apply", "operation": "Update",
+                    "fieldsV1": {"f:spec": {"f:a": {}, "f:ref": {}}}}]}})
+        };
+        let sent = |a: i64, name: &str| json!({"apiVersion": "v1", "spec": {"a": a, "ref": {"name": name}}});
+        let applied = |live: &Value, sent: &Value| apply(live, sent, Some(&schema()), kubectl);
+        let own = live(1, json!({"name": "x"}));
+        assert!(matches!(applied(&own, &sent(2, "y")), Applied::Merged(_)));
+        let filled = live(1, json!({"name": "x", "namespace": "n"}));
+        assert_eq!(
+            applied(&filled, &sent(2, "x")),
+            Applied::Conflict { manager: "kubectl-client-side-apply".into(), paths: vec!["spec.ref".into()] }
+        );
+        let drifted = live(7, json!({"name": "x"}));
+        assert!(matches!(applied(&drifted, &sent(2, "x")), Applied::Conflict { .. }), "somebody else wrote it");
+        assert!(matches!(applied(&drifted, &sent(7, "x")), Applied::Merged(_)));
     }
 
     #[test]
@@ -401,6 +476,21 @@ mod tests {
     fn a_map_that_loses_its_last_key_goes() {
         let live = live(json!({"labels": {"a": "1"}, "a": 1}), json!({"f:labels": {"f:a": {}}, "f:a": {}}), json!({}));
         assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
+    }
+
+    #[test]
+    fn an_empty_map_that_is_sent_becomes_null_and_is_refused_unless_it_has_a_default() {
+        let live = live(json!({"labels": {"a": "1"}}), json!({"f:labels": {"f:a": {}}}), json!({}));
+        assert_eq!(
+            applied(&live, json!({"labels": {}}), HELM),
+            Applied::Nulled(Path::root().key("spec").key("labels"))
+        );
+        let others = json!({"spec": {"labels": {"a": "1", "b": "2"}}, "metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:labels": {"f:a": {}}}}}]}});
+        assert_eq!(spec(applied(&others, json!({"labels": {}}), HELM)), json!({"labels": {"b": "2"}}));
+        let filled = json!({"spec": {"filled": {"a": "1"}}, "metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:filled": {"f:a": {}}}}}]}});
+        assert_eq!(spec(applied(&filled, json!({"filled": {}}), HELM)), json!({}));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Told {
     pub context: Option<String>,
     /// `--method`.
     pub method: Option<WriteMethod>,
+    /// `--force-conflicts`.
+    pub force: bool,
 }
 
 /// What a host may be told from.
@@ -129,9 +131,11 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
         }
         found.told_over_context = found.namespace_of_context.then(|| namespace.clone());
         found.host.namespace = Some(namespace.clone());
+        found.host.in_one_namespace = found.host.kind == Some(HostKind::Kubectl);
         found.namespace_of_context = false;
     }
     found.host.method = told.method.or(found.host.method);
+    found.host.force |= told.force;
     if let Some(context) = &told.context {
         found.reach.context = Some(context.clone());
         found.host.context = Some(context.clone());

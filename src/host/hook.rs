@@ -60,7 +60,10 @@ pub fn role(object: &Object, host: &Host) -> Result<Role, LoadError> {
     if host.kind == Some(HostKind::Kubectl) || host.hides_hooks() {
         return Ok(Role::Written);
     }
-    of_document(object, host.kind)
+    let role = of_document(object, host.kind)?;
+    // Helm tells hooks by a document of its own cutting, which may be another one than the API server gets.
+    let certain = host.post_rendered || host.kind == Some(HostKind::Argocd) || !object.has_rare_breaks();
+    Ok(if certain || role == Role::Written { role } else { Role::Unclear })
 }
 
 /// What an object of an earlier manifest was. A release record holds no hooks, so that all that stands in it was written.

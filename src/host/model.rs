@@ -45,6 +45,9 @@ pub struct Host {
     pub release: Option<String>,
     /// Namespace of the release, which is also that of objects without one.
     pub namespace: Option<String>,
+    /// Whether the namespace was told on the command line, so that kubectl writes to no other one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_one_namespace: bool,
     /// Context of the kubeconfig.
     pub context: Option<String>,
     /// How it writes, where a flag or the release record says so.

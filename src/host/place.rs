@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Step, canonical};
+use crate::object::Path;
 use crate::schema::{Merge, Node, Shape, Type};
 
 /// A place of an object.
@@ -51,6 +52,12 @@ impl<'n> Place<'n> {
         }
     }
 
+    /// Whether the API server refuses `null` here: the schema has another type, and no default that takes its place.
+    pub(super) fn refuses_null(self) -> bool {
+        let Self::Known(node) = self else { return false };
+        !node.nullable && node.default.is_none() && !matches!(node.shape, Shape::Leaf(Type::Any))
+    }
+
     /// The place of one key below.
     pub(super) fn field(self, key: &str) -> Self {
         match (self, key) {
@@ -88,6 +95,21 @@ impl<'n> Place<'n> {
         match step {
             Step::Field(key) => self.field(key),
             _ => self.item(),
+        }
+    }
+
+    /// The first `null` below this place that the API server refuses.
+    pub(super) fn refused_null(self, value: &Value, path: &Path) -> Option<Path> {
+        match value {
+            Value::Null => self.refuses_null().then(|| path.clone()),
+            Value::Object(map) => {
+                map.iter().find_map(|(key, value)| self.field(key).refused_null(value, &path.key(key.as_str())))
+            }
+            Value::Array(items) => {
+                let mut items = items.iter().enumerate();
+                items.find_map(|(at, value)| self.item().refused_null(value, &path.index(at)))
+            }
+            _ => None,
         }
     }
 

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 
 use super::HostKind;
+use super::kinds;
 use super::locate::Located;
 use super::pairs::blank;
+use super::place::Place;
 use super::predict::Run;
 use super::stream;
 use crate::apiserver::{self, Reach, Refusal, Way};
@@ -14,6 +16,7 @@ use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
+use crate::schema;
 use crate::world::plan::GroupKind;
 use crate::world::{BaseKind, WriteMethod};
 
@@ -42,7 +45,10 @@ impl Run<'_> {
     fn refusal(&self, object: &Object, pair: Option<&Pair>) -> Option<Refusal> {
         if self.is_unserved(object) {
             let because = format!("the API server has no {} of {}", object.key.kind, object.api_version);
-            return Some(Refusal { path: Path::root().key("kind"), because, reach: Reach::Release });
+            return Some(Refusal { path: Path::root().key("kind"), because, reach: self.of_unreadable() });
+        }
+        if let Some(refusal) = self.of_namespace(object) {
+            return Some(refusal);
         }
         let last = self.locator.anywhere(&self.world.base.objects, &object.key);
         let live = match self.locator.in_live(&self.world.live, &object.key) {
@@ -66,6 +72,9 @@ impl Run<'_> {
             None => apiserver::of_metadata(&object.key, &sent, Some(&sent), None, Way { applied, whole }),
         };
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
+        if applied {
+            found.extend(refused_null(object, &sent));
+        }
         if let (Some(pair), Some(live)) = (pair, &live) {
             let changed: Vec<Path> = pair.changes.iter().map(|change| change.path.clone()).collect();
             found.extend(apiserver::of_immutable(live, &changed));
@@ -73,11 +82,42 @@ impl Run<'_> {
         found.into_iter().max_by_key(|refusal| refusal.reach)
     }
 
-    /// Whether the API server has no such kind. Before a first install nobody knows which definitions the chart brings along.
+    /// Whether the API server has no such kind, or not in this version. Before a first install nobody knows which definitions
+    /// the chart brings along.
     fn is_unserved(&self, object: &Object) -> bool {
-        let kind = GroupKind::new(&object.key.group, &object.key.kind);
-        let is_upgrade = matches!(self.world.base.kind, BaseKind::Release | BaseKind::File);
-        is_upgrade && self.world.coverage.lacks(&kind) && self.world.base.objects.of_kind(&kind.kind).next().is_none()
+        let (world, kind) = (self.world, GroupKind::new(&object.key.group, &object.key.kind));
+        if world.coverage.lacks_version(&kind, &object.api_version) {
+            return true;
+        }
+        let is_upgrade = matches!(world.base.kind, BaseKind::Release | BaseKind::File);
+        let brings_none = is_upgrade || world.host.kind == Some(HostKind::Kubectl);
+        brings_none && world.coverage.lacks(&kind) && world.base.objects.of_kind(&kind.kind).next().is_none()
+    }
+
+    /// How much is not written where the host cannot make anything of an object: kubectl goes on with the others.
+    fn of_unreadable(&self) -> Reach {
+        if self.world.host.kind == Some(HostKind::Kubectl) { Reach::Object } else { Reach::Release }
+    }
+
+    /// What is refused because of the namespace of an object: kubectl writes to the one that it was told and to no other, and
+    /// nothing is written to one that is not there.
+    fn of_namespace(&self, object: &Object) -> Option<Refusal> {
+        let host = &self.world.host;
+        let home = host.namespace.as_deref().filter(|_| host.kind == Some(HostKind::Kubectl));
+        let own = object.key.namespace.as_deref().or(home).filter(|_| !kinds::is_cluster_wide(&object.key))?;
+        let at = |because: String, reach| {
+            Some(Refusal { path: Path::root().key("metadata").key("namespace"), because, reach })
+        };
+        if host.kind == Some(HostKind::Kubectl)
+            && let Some(told) = host.namespace.as_deref().filter(|told| host.in_one_namespace && *told != own)
+        {
+            return at(format!("it is {own}, and kubectl is told to write to {told} only"), Reach::Object);
+        }
+        let namespace = Key::new("v1", "Namespace", None, own);
+        let is_made = self.rendered.get(&namespace).is_some();
+        (!is_made && self.world.coverage.is_absent(&namespace))
+            .then(|| at(format!("the namespace {own} is not there"), Reach::Object))
+            .flatten()
     }
 
     /// Marks the pair of a refused object; one that is not compared gets a pair of its own.
@@ -92,6 +132,13 @@ impl Run<'_> {
                 RuleId::of("host/unreadable"),
                 format!(
                     "{}: {}; {host} cannot read the object and stops before it writes anything",
+                    refusal.path, refusal.because
+                ),
+            ),
+            Reach::Object if self.world.host.kind == Some(HostKind::Kubectl) => (
+                RuleId::of("host/server-refuses"),
+                format!(
+                    "{}: {}, so it is not written; kubectl writes the others and fails",
                     refusal.path, refusal.because
                 ),
             ),
@@ -118,4 +165,12 @@ impl Run<'_> {
         self.reject(&mut pair, rule, because);
         self.out.pairs[place] = pair;
     }
+}
+
+/// The first `null` that an apply sends and the schema refuses. A patch takes a field away by it; an apply keeps it as a value.
+fn refused_null(object: &Object, sent: &serde_json::Value) -> Option<Refusal> {
+    let node = schema::builtin(&object.api_version, &object.key.kind)?;
+    let path = Place::Root(Some(node)).field("spec").refused_null(sent.get("spec")?, &Path::root().key("spec"))?;
+    let because = "it is null, which its schema does not allow and an apply does not take away".to_owned();
+    Some(Refusal { path, because, reach: Reach::Object })
 }

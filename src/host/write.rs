@@ -128,17 +128,26 @@ pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value
     // Without the annotation nothing can be removed, and kubectl only warns about it.
     let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
     let last = if last.is_object() { last } else { Value::Object(Map::new()) };
-    merge::three_way(&last, rendered, before.live)
+    merge::three_way(&last, &with_annotations(rendered.clone()), before.live)
+}
+
+/// A rendered object with a map of annotations: kubectl always sends one, because it keeps what it applies in there (kubectl
+/// `pkg/util/apply.go`, `GetModifiedConfiguration`). So the map as a whole never goes, with what others wrote into it.
+fn with_annotations(mut rendered: Value) -> Value {
+    if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+        if annotations.is_null() {
+            *annotations = Value::Object(Map::new());
+        }
+    }
+    rendered
 }
 
 /// What `kubectl apply` keeps of what it applies (kubectl `pkg/util/apply.go`, `GetModifiedConfiguration`).
 pub(super) fn last_applied_text(rendered: &Value) -> String {
-    let mut bare = rendered.clone();
-    if let Some(metadata) = bare.get_mut("metadata").and_then(Value::as_object_mut) {
-        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.shift_remove(LAST_APPLIED);
-        }
+    let mut bare = with_annotations(rendered.clone());
+    if let Some(annotations) = bare.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.shift_remove(LAST_APPLIED);
     }
     format!("{bare}\n")
 }
@@ -172,6 +181,12 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
             because: format!(
                 "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way",
                 paths.join(", ")
+            ),
+        },
+        Applied::Nulled(path) => Outcome::Refused {
+            rule: RuleId::of("host/schema"),
+            because: format!(
+                "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
             ),
         },
     }
@@ -370,6 +385,18 @@ mod tests {
             after(WriteMethod::LastApplied, &live, Last::Unknown, &json!({"spec": {"a": 2}})).0,
             json!({"a": 2, "c": 1})
         );
+    }
+
+    #[test]
+    fn kubectl_leaves_annotations_of_others_where_the_manifest_has_none() {
+        let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
+            LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
+        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
+        let before = Before { key: &key, live: &live, last: Last::Unknown };
+        let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
+        let Outcome::Holds { predicted, .. } = written else { panic!("it is written") };
+        let annotations = &predicted["metadata"]["annotations"];
+        assert_eq!((&annotations["by"], annotations.get("mine")), (&json!("hand"), None));
     }
 
     #[test]

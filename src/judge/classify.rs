@@ -322,7 +322,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     }
     let of_topology =
         matches!(kind(&pair.key).role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
-    if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Rollout) {
+    if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Scale) {
         out.rollouts.extend(topology::rollouts(stage, &pair.key, old, new));
     }
     if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {

@@ -112,7 +112,11 @@ fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
         (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
     };
     let because = format!("{key} is removed, and {theirs}");
-    let effect = if kind(key).role == Role::Set && count == 0 { Effect::None } else { Effect::Delete };
+    let is_empty = matches!(kind(key).role, Role::Set | Role::Deployment) && count == 0;
+    if is_empty {
+        return plain(Effect::None, rule, &because);
+    }
+    let effect = Effect::Delete;
     Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
 }
 
@@ -120,7 +124,8 @@ fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
 fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
     let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
     let names = machine_names(stage, key, &cluster);
-    let told = if kind(key).role == Role::Machine { 1 } else { fields::wanted(old, None) };
+    let counted = fields::number(old, "/status/replicas").unwrap_or(0);
+    let told = if kind(key).role == Role::Machine { 1 } else { fields::wanted(old, None).max(counted) };
     let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
     Rollout {
         owner: key.clone(),
@@ -165,8 +170,8 @@ pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<
 fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
     let mut rollouts = Vec::new();
     for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
-        let live = stage.scene.view.get(&owner).object().and_then(|object| machines::read(object, &stage.versions));
-        rollouts.extend(live.map(|value| destroyed(stage, &owner, &value)));
+        let live = stage.scene.view.get(owner).object().and_then(|object| machines::read(object, &stage.versions));
+        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
     }
     let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     if rollouts.is_empty() {

@@ -12,7 +12,7 @@ use crate::judge::waiting;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Versions;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
-use crate::kinds::fields::{target, text};
+use crate::kinds::fields::target;
 use crate::kinds::mirror::{Case, Mirror};
 use crate::model::{Act, Basis, Cause, Hold, Unit, hold_of};
 use crate::object::Key;

@@ -125,11 +125,13 @@ impl<'a> Stage<'a> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
     }
 
-    /// Whether a write with a field that its kind does not have is refused.
+    /// Whether a write with a field that its kind does not have is refused: kubectl and Argo CD ask the API server to be strict
+    /// (`--validate`, since kubectl 1.25), and so does every apply.
     #[must_use]
     pub(crate) fn is_strict(&self) -> bool {
         let host = &self.scene.world.host;
-        host.kind == Some(HostKind::Helm4) || host.method == Some(WriteMethod::ServerSideApply)
+        matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
+            || host.method == Some(WriteMethod::ServerSideApply)
     }
 
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
@@ -349,15 +351,30 @@ impl<'a> Stage<'a> {
         clusters
     }
 
-    /// The keys of all objects that are wanted, before and after the write.
+    /// The keys of all objects that are wanted, before and after the write; each object once, however it is rendered.
     fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
-        let mut keys: Vec<&Key> = self.pairs.iter().map(|pair| &pair.key).collect();
-        keys.extend(self.scene.rendered.objects().iter().map(|object| &object.key));
-        keys.extend(self.scene.view.objects().map(|object| &object.key));
-        keys.retain(|key| wanted(key));
+        let known = self.pairs.iter().map(|pair| &pair.key).chain(self.scene.view.objects().map(|object| &object.key));
+        let mut keys: Vec<Cow<'_, Key>> = known.filter(|key| wanted(key)).map(Cow::Borrowed).collect();
+        let rendered = self.scene.rendered.objects().iter().map(|object| &object.key);
+        keys.extend(rendered.filter(|key| wanted(key)).map(|key| self.at_home(key)));
         keys.sort();
         keys.dedup();
-        keys.into_iter().cloned().collect()
+        keys.into_iter().map(Cow::into_owned).collect()
+    }
+
+    /// The key under which a rendered object is there, where the chart leaves its namespace out or says that of the release.
+    fn at_home<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
+        let is_there = |key: &Key| self.places.contains_key(key) || self.scene.view.get(key).object().is_some();
+        let Some(home) = self.scene.world.host.namespace.as_ref().filter(|_| !is_there(key)) else {
+            return Cow::Borrowed(key);
+        };
+        let namespace = match &key.namespace {
+            None => Some(home.clone()),
+            Some(own) if own == home => None,
+            Some(_) => return Cow::Borrowed(key),
+        };
+        let other = Key { namespace, ..key.clone() };
+        if is_there(&other) { Cow::Owned(other) } else { Cow::Borrowed(key) }
     }
 
     /// Who refers to an object after the write.

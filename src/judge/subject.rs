@@ -159,8 +159,14 @@ impl Subject<'_> {
         if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
             return Answer::known(rules, Effect::Unknown, RuleId::of("gate/open")).saying(open.because());
         }
-        if (self.same && kind(self.key).fixed.is_some_and(|fixed| fixed.covers(path))) || self.has_same_value(path) {
+        if self.has_same_value(path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
+        }
+        if let Some(fixed) = kind(self.key).fixed.filter(|fixed| self.same && fixed.covers(path)) {
+            return match fixed.is_taken_once(path, self.old) {
+                true => Answer::known(rules, Effect::Latent, RuleId::of("template/set-once")),
+                false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
+            };
         }
         if let Some(answer) = self.by_replicas(path) {
             return answer;
@@ -183,7 +189,10 @@ impl Subject<'_> {
             return answer;
         }
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
-            return hit.into();
+            return match kind(self.key).role {
+                Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
+                _ => hit.into(),
+            };
         }
         self.assessment
             .and_then(|assessment| self.config_left_over(assessment, path))

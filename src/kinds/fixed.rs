@@ -89,6 +89,13 @@ impl Fixed {
         Some(diff::places(Some(&before), Some(&after), &self.place()))
     }
 
+    /// Whether a path lies in a field that an object takes once and did not have.
+    #[must_use]
+    pub fn is_taken_once(&self, path: &Path, old: &Value) -> bool {
+        let place = self.place();
+        self.once.iter().map(|key| place.key(*key)).any(|once| once.covers(path) && once.get(old).is_none())
+    }
+
     /// Whether the comparison is about a path.
     pub fn covers(&self, path: &Path) -> bool {
         let below = |text: &&str| text.split('.').fold(self.place(), |at, key| at.key(key)).covers(path);

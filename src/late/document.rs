@@ -1,8 +1,8 @@
 //! One document: where it holds placeholders, and its new bytes.
 //! The edits are made by the reader of YAML, which reads them again: unless all reads as intended, nothing is filled in.
 
-use super::layers::{Spot, Target, replacements, spots};
-use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Section, Tree};
+use super::layers::{Spot, replacements};
+use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Section, Segment, Tree};
 
 /// A scalar that holds placeholders.
 pub(super) struct Hit {
@@ -14,8 +14,15 @@ pub(super) struct Hit {
     pub(super) spots: Vec<Spot>,
 }
 
-/// Every scalar of the document that holds placeholders, in order.
-pub(super) fn hits(tree: &Tree<'_>, targets: &[Target<'_>]) -> Vec<Hit> {
+impl Hit {
+    /// The late values that stand in it, one entry for each place.
+    pub(super) fn values(&self) -> impl Iterator<Item = usize> + '_ {
+        self.spots.iter().flat_map(Spot::values)
+    }
+}
+
+/// Every scalar of the document that holds placeholders, in order. `spots` finds them in a text.
+pub(super) fn hits(tree: &Tree<'_>, spots: impl Fn(&str) -> Vec<Spot>) -> Vec<Hit> {
     let mut keys = vec![false; tree.len()];
     for node in tree.nodes() {
         if matches!(tree.node(node).kind, NodeKind::Map { .. }) {
@@ -29,7 +36,7 @@ pub(super) fn hits(tree: &Tree<'_>, targets: &[Target<'_>]) -> Vec<Hit> {
         if !matches!(tree.node(node).kind, NodeKind::Scalar(_)) {
             continue;
         }
-        let spots = spots(tree.scalar_text(node).unwrap_or_default(), targets);
+        let spots = spots(tree.scalar_text(node).unwrap_or_default());
         if !spots.is_empty() {
             hits.push(Hit { node, key: keys[node.0 as usize], spots });
         }
@@ -37,16 +44,16 @@ pub(super) fn hits(tree: &Tree<'_>, targets: &[Target<'_>]) -> Vec<Hit> {
     hits
 }
 
-/// The bytes of the document with every hit filled in that has something to fill in, keys excluded; `None` where nothing changes,
-/// or where no way was found that leaves the rest as it is. `integer` says which late values are numbers.
-pub(super) fn fill(
+/// The bytes of the document with these hits filled in that have something to fill in; `None` where nothing changes, or where no way
+/// was found that leaves the rest as it is. `integer` says which late values are numbers.
+pub(super) fn fill<'h>(
     stream: &[u8],
     section: &Section,
     tree: &Tree<'_>,
-    hits: &[Hit],
+    hits: impl Iterator<Item = &'h Hit>,
     integer: &[bool],
 ) -> Option<Vec<u8>> {
-    let edits: Vec<Edit> = hits.iter().filter(|hit| !hit.key).filter_map(|hit| edit(tree, hit, integer)).collect();
+    let edits: Vec<Edit> = hits.filter_map(|hit| edit(tree, hit, integer)).collect();
     if edits.is_empty() {
         return None;
     }
@@ -59,7 +66,62 @@ pub(super) fn fill(
 fn edit(tree: &Tree<'_>, hit: &Hit, integer: &[bool]) -> Option<Edit> {
     let spots = replacements(&hit.spots);
     let length = tree.scalar_text(hit.node)?.len();
-    let whole = matches!(hit.spots.as_slice(), [spot] if spot.range == (0..length) && spot.values.len() == 1);
-    let number = whole && integer.get(hit.spots[0].values[0]).copied().unwrap_or_default();
+    let whole = matches!(hit.spots.as_slice(), [spot] if spot.range == (0..length) && spot.places.len() == 1);
+    let number = whole && integer.get(hit.spots[0].places[0].value).copied().unwrap_or_default();
     (!spots.is_empty()).then_some(Edit { node: hit.node, new: New::Text { spots, number } })
+}
+
+/// The way from the top of a document to each of its nodes.
+pub(super) struct Ways<'t> {
+    tree: &'t Tree<'t>,
+    above: Vec<Option<(NodeId, Step)>>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    /// The key that leads to a node.
+    Key(NodeId),
+    Index(usize),
+}
+
+impl<'t> Ways<'t> {
+    pub(super) fn of(tree: &'t Tree<'_>) -> Self {
+        let mut above = vec![None; tree.len()];
+        for node in tree.nodes() {
+            match tree.node(node).kind {
+                NodeKind::Map { .. } => {
+                    for (key, value) in tree.entries(node) {
+                        above[value.0 as usize] = Some((node, Step::Key(key)));
+                    }
+                }
+                NodeKind::Seq { .. } => {
+                    for (place, item) in tree.items(node).enumerate() {
+                        above[item.0 as usize] = Some((node, Step::Index(place)));
+                    }
+                }
+                NodeKind::Scalar(_) | NodeKind::Alias => {}
+            }
+        }
+        Self { tree, above }
+    }
+
+    /// The way to a hit; that of a key is the way to its value.
+    pub(super) fn to_hit(&self, hit: &Hit) -> Vec<Segment> {
+        self.to(if hit.key { self.tree.after(hit.node) } else { hit.node })
+    }
+
+    /// The way to a node that is no key.
+    pub(super) fn to(&self, node: NodeId) -> Vec<Segment> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while let Some((above, step)) = self.above.get(at.0 as usize).copied().flatten() {
+            path.push(match step {
+                Step::Key(key) => Segment::Key(self.tree.key_text(key).unwrap_or_default().into_owned()),
+                Step::Index(place) => Segment::Index(place),
+            });
+            at = above;
+        }
+        path.reverse();
+        path
+    }
 }

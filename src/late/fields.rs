@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::document::Ways;
 use super::held;
 use crate::model::Finding;
-use crate::object::{Key, Path, Segment as Step};
-use crate::policy::{FieldPin, Policy};
+use crate::object::Key;
+use crate::policy::{FieldPin, PinMode, Policy};
 use crate::rules::Pattern;
 use crate::world::{World, WriteMethod};
 use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Segment, Tree};
@@ -91,50 +92,43 @@ fn before(world: &World, key: &Key) -> Option<Value> {
 
 /// The edits that set back the pinned fields of one document.
 fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings: &mut Vec<Finding>) -> Vec<Edit> {
-    let patterns: Vec<Pattern> = pins
+    let patterns: Vec<(&FieldPin, Pattern)> = pins
         .iter()
         .filter(|pin| pin.kind == document.key.kind && pin.path != NAME)
-        .filter_map(|pin| Pattern::parse(&pin.path).ok())
+        .filter_map(|pin| Some((pin, Pattern::parse(&pin.path).ok()?)))
         .collect();
     if patterns.is_empty() {
         return Vec::new();
     }
-    let Some(before) = before(world, &document.key) else { return Vec::new() };
+    let before = before(world, &document.key);
     let Ok(rendered) = document.tree.to_json() else { return Vec::new() };
-    let parents = held::parents(&document.tree);
+    let ways = Ways::of(&document.tree);
     let mut edits = Vec::new();
     let mut done = NodeId(0);
     for node in document.tree.nodes() {
-        let steps = held::path(&parents, node);
+        let steps = ways.to(node);
         if node.0 < done.0 || steps.is_empty() {
             continue;
         }
-        let path = object_path(&steps);
-        if !patterns.iter().any(|pattern| pattern.matches(&path)) {
-            continue;
-        }
+        let path = held::written(&steps);
+        let Some((pin, _)) = patterns.iter().find(|(_, pattern)| pattern.matches(&path)) else { continue };
         done = document.tree.after(node);
-        let (Some(old), Some(new)) = (matching(&before, &rendered, &steps), path.get(&rendered)) else { continue };
-        if old != new {
-            findings.push(finding(
-                &document.key,
-                format!("{}: {path} is pinned and was set back to what it was", document.key),
-            ));
+        let Some(new) = path.get(&rendered) else { continue };
+        let there = before.as_ref().and_then(|before| matching(before, &rendered, &steps));
+        let (old, said) = match pin.pin {
+            PinMode::Once => (there, "is pinned and was set back to what it was"),
+            PinMode::Manual => {
+                (pin.value.as_ref(), "is set by hand only (pin: manual) and was set to what the policy says")
+            }
+            PinMode::Follow => (there, "is followed (pin: follow) and is something else than it was"),
+        };
+        let Some(old) = old.filter(|old| *old != new) else { continue };
+        findings.push(finding(&document.key, format!("{}: {path} {said}", document.key)));
+        if pin.pin != PinMode::Follow {
             edits.push(Edit { node, new: New::Value(old.clone()) });
         }
     }
     edits
-}
-
-fn object_path(steps: &[Segment]) -> Path {
-    let mut path = Path::root();
-    for step in steps {
-        path.push(match step {
-            Segment::Key(key) => Step::Key(key.clone()),
-            Segment::Index(place) => Step::Index(*place),
-        });
-    }
-    path
 }
 
 /// The value at the same place of what was there: items of lists are the same by what names them, else by their place.
@@ -161,16 +155,17 @@ type Names = HashMap<(String, String), String>;
 
 /// Which templates only have a new name: an owner refers to it where it referred to the old one before, and the content is the same.
 fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings: &mut Vec<Finding>) -> Names {
-    let kinds: BTreeSet<&str> = pins.iter().filter(|pin| pin.path == NAME).map(|pin| pin.kind.as_str()).collect();
+    let kinds: BTreeSet<&str> =
+        pins.iter().filter(|pin| pin.path == NAME && pin.pin == PinMode::Once).map(|pin| pin.kind.as_str()).collect();
     let mut wishes: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     if kinds.is_empty() {
         return Names::new();
     }
     for document in documents {
         let Some(before) = before(world, &document.key) else { continue };
-        let parents = held::parents(&document.tree);
+        let ways = Ways::of(&document.tree);
         for (node, kind, name) in references(&document.tree, &kinds) {
-            let Some(old) = text_at(&before, &held::path(&parents, node)) else { continue };
+            let Some(old) = text_at(&before, &ways.to(node)) else { continue };
             if old != name {
                 wishes.entry((kind, name)).or_default().insert(old);
             }

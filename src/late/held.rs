@@ -1,16 +1,18 @@
 //! What live holds in the places of a placeholder: the value that was written there last time, when neither a source nor a pin
 //! knows it any more. It counts only where every place that can be compared says the same.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::document::Ways;
 use super::kind;
-use super::layers::{self, Spot, Target};
+use super::layers::{self, Spot};
 use super::stream::Marked;
-use crate::object::{Inventory, Key, Object};
+use super::targets::Targets;
+use crate::object::{Inventory, Key, Object, Path, Segment as Step};
 use crate::policy::LateValue;
-use crate::yaml::{NodeId, NodeKind, Segment, Tree};
+use crate::yaml::Segment;
 
 /// What live holds in the places of one late value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub(super) fn held(
     place: usize,
     value: &LateValue,
     marked: &[Marked<'_>],
-    targets: &[Target<'_>],
+    targets: &Targets<'_>,
     live: &Inventory,
     unknown: impl Fn(&str) -> bool,
 ) -> Held {
@@ -44,10 +46,10 @@ pub(super) fn held(
     for document in marked.iter().filter(|document| document.values().any(|other| other == place)) {
         let Some(object) = document.key().and_then(|key| object(live, &key)) else { continue };
         let Ok(object) = object.value() else { continue };
-        let parents = parents(&document.tree);
+        let ways = Ways::of(&document.tree);
         for hit in document.hits.iter().filter(|hit| !hit.key) {
             let Some(text) = document.tree.scalar_text(hit.node) else { continue };
-            let path = path(&parents, hit.node);
+            let path = ways.to(hit.node);
             for candidate in candidates(&object, &path) {
                 let found = aligned(text, &hit.spots, candidate, targets, place).unwrap_or_default();
                 let found: Vec<&str> = found.iter().map(|text| text.trim_matches(['[', ']'])).collect();
@@ -76,37 +78,15 @@ pub(super) fn object<'l>(live: &'l Inventory, key: &Key) -> Option<&'l Object> {
     })
 }
 
-/// For each node the node above it and the step between them.
-pub(super) fn parents(tree: &Tree<'_>) -> HashMap<NodeId, (NodeId, Segment)> {
-    let mut parents = HashMap::new();
-    for node in tree.nodes() {
-        match tree.node(node).kind {
-            NodeKind::Map { .. } => {
-                for (key, value) in tree.entries(node) {
-                    let key = tree.key_text(key).unwrap_or_default().into_owned();
-                    parents.insert(value, (node, Segment::Key(key)));
-                }
-            }
-            NodeKind::Seq { .. } => {
-                for (place, item) in tree.items(node).enumerate() {
-                    parents.insert(item, (node, Segment::Index(place)));
-                }
-            }
-            NodeKind::Scalar(_) | NodeKind::Alias => {}
-        }
+/// A way through a document as people write it.
+pub(super) fn written(steps: &[Segment]) -> Path {
+    let mut path = Path::root();
+    for step in steps {
+        path.push(match step {
+            Segment::Key(key) => Step::Key(key.clone()),
+            Segment::Index(place) => Step::Index(*place),
+        });
     }
-    parents
-}
-
-/// The way from the top to a node.
-pub(super) fn path(parents: &HashMap<NodeId, (NodeId, Segment)>, node: NodeId) -> Vec<Segment> {
-    let mut path = Vec::new();
-    let mut at = node;
-    while let Some((above, step)) = parents.get(&at) {
-        path.push(step.clone());
-        at = *above;
-    }
-    path.reverse();
     path
 }
 
@@ -129,7 +109,7 @@ fn candidates<'v>(object: &'v Value, path: &[Segment]) -> Vec<&'v str> {
 }
 
 /// What stands in `live` where `text` has placeholders of one late value, if the rest of the two is the same.
-fn aligned(text: &str, spots: &[Spot], live: &str, targets: &[Target<'_>], place: usize) -> Option<Vec<String>> {
+fn aligned(text: &str, spots: &[Spot], live: &str, targets: &Targets<'_>, place: usize) -> Option<Vec<String>> {
     let first = spots.first()?;
     let mut rest = live.strip_prefix(&text[..first.range.start])?;
     let mut found = Vec::new();
@@ -142,7 +122,7 @@ fn aligned(text: &str, spots: &[Spot], live: &str, targets: &[Target<'_>], place
             None => rest.strip_suffix(between)?.len(),
         };
         let (taken, after) = (rest.get(..length)?, rest.get(length..)?);
-        if spot.values.contains(&place) {
+        if spot.values().any(|value| value == place) {
             found.extend(behind(&text[spot.range.clone()], spot, taken, targets, place)?);
         }
         rest = after.get(between.len()..)?;
@@ -151,8 +131,8 @@ fn aligned(text: &str, spots: &[Spot], live: &str, targets: &[Target<'_>], place
 }
 
 /// What stands in the place of one spot: the value itself, or what is packed in it.
-fn behind(own: &str, spot: &Spot, taken: &str, targets: &[Target<'_>], place: usize) -> Option<Vec<String>> {
-    if spot.values.len() == 1 && targets.iter().any(|target| target.placeholder == own) {
+fn behind(own: &str, spot: &Spot, taken: &str, targets: &Targets<'_>, place: usize) -> Option<Vec<String>> {
+    if spot.places.len() == 1 && targets.iter().any(|target| target.placeholder == own) {
         return Some(vec![taken.to_owned()]);
     }
     let (own, live) = (layers::open(own)?, layers::open(taken)?);

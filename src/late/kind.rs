@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use ipnet::IpNet;
 use regex::Regex;
 
+use crate::compare::same_amount;
+use crate::object::nanoseconds;
 use crate::policy::{LateValue, ValueType};
 
 impl ValueType {
@@ -51,10 +53,10 @@ pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
             return Err(format!("does not match the pattern {pattern}"));
         }
     }
-    match value.within.as_deref() {
-        Some(within) if !lies_within(text, within) => Err(format!("does not lie within {within}")),
-        _ => Ok(()),
+    if value.within.is_empty() || value.within.iter().any(|within| lies_within(text, within)) {
+        return Ok(());
     }
+    Err(format!("does not lie within {}", value.within.iter().collect::<Vec<_>>().join(" or ")))
 }
 
 /// Whether the text has the form of the type.
@@ -179,6 +181,8 @@ pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
         ValueType::Uuid => Some(left.replace('-', "").eq_ignore_ascii_case(&right.replace('-', ""))),
         ValueType::Boolean => Some(left.eq_ignore_ascii_case(right)),
         ValueType::Sha256 => Some(bare(left).eq_ignore_ascii_case(&bare(right))),
+        ValueType::Quantity => Some(left == right || same_amount(left, right)),
+        ValueType::Duration => nanoseconds(left).zip(nanoseconds(right)).map(|(left, right)| left == right),
         _ => None,
     };
     parsed.unwrap_or(left == right)
@@ -187,6 +191,7 @@ pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Networks;
 
     const SHA: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     const PREFIXED: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -254,7 +259,10 @@ mod tests {
     #[test]
     fn a_pattern_covers_the_whole_value_and_a_network_is_kept() {
         let mut value = value(ValueType::Ip);
-        value.within = Some("10.0.0.0/16".to_owned());
+        value.within = Networks::Several(vec!["10.8.0.0/16".to_owned(), "10.0.0.0/16".to_owned()]);
+        assert_eq!(check(&value, "10.8.3.7"), Ok(()));
+        assert_eq!(check(&value, "10.1.3.7"), Err("does not lie within 10.8.0.0/16 or 10.0.0.0/16".to_owned()));
+        value.within = Networks::One("10.0.0.0/16".to_owned());
         assert_eq!(check(&value, "10.0.3.7"), Ok(()));
         assert_eq!(check(&value, "10.1.3.7"), Err("does not lie within 10.0.0.0/16".to_owned()));
         let mut value = self::value(ValueType::String);
@@ -270,6 +278,14 @@ mod tests {
         assert!(!same(ValueType::Ip, "10.0.3.7", "10.0.3.8"));
         assert!(same(ValueType::Hostname, "API.demo", "api.Demo"));
         assert!(!same(ValueType::String, "a", "A"));
+        for (left, right) in [("1", "1000m"), ("1Gi", "1024Mi"), ("1.5k", "1500"), (".5", "500m"), ("0.1Gi", "0.1Gi")] {
+            assert!(same(ValueType::Quantity, left, right), "{left} {right}");
+        }
+        for (left, right) in [("1G", "1Gi"), ("1", "1m"), ("1", "-1"), ("1E", "1e1")] {
+            assert!(!same(ValueType::Quantity, left, right), "{left} {right}");
+        }
+        assert!(same(ValueType::Duration, "1h30m", "90m") && same(ValueType::Duration, "1.5s", "1500ms"));
+        assert!(!same(ValueType::Duration, "1m", "1ms") && same(ValueType::Duration, "0", "0s"));
     }
 
     fn value(kind: ValueType) -> LateValue {

@@ -7,16 +7,16 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::layers::Target;
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Left, Why};
-use super::{held, signs, token};
+use super::targets::{Target, Targets};
+use super::{checksums, held, signs, token};
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::policy::{LateValue, Policy};
-use crate::report::{LateState, LateValueReport};
+use crate::report::{LateState, LateValueReport, PlaceReport};
 use crate::world::World;
 
 /// What became of the late values of a stream.
@@ -73,9 +73,8 @@ impl Symbolic {
     /// Whether a text depends on the value: what it is cannot be known offline.
     #[must_use]
     pub fn reaches(&self, text: &str) -> bool {
-        let targets =
-            self.placeholders.iter().map(|placeholder| super::layers::Target { value: 0, placeholder, with: None });
-        !super::layers::spots(text, &targets.collect::<Vec<_>>()).is_empty()
+        let targets = self.placeholders.iter().map(|placeholder| Target { value: 0, placeholder, with: None });
+        !super::layers::spots(text, &Targets::new(targets.collect())).is_empty()
     }
 
     /// Whether any text in a value depends on it.
@@ -95,12 +94,8 @@ impl Symbolic {
         let unknown = |text: &str| self.equivalent.iter().chain(&self.placeholders).any(|other| other == text);
         let known_as = |text: &str| {
             let first = self.placeholders.first()?;
-            let rest = self.placeholders.iter().map(|placeholder| super::layers::Target {
-                value: 0,
-                placeholder,
-                with: Some(first),
-            });
-            Some(super::layers::apply(text, &super::layers::spots(text, &rest.collect::<Vec<_>>())))
+            let rest = self.placeholders.iter().map(|placeholder| Target { value: 0, placeholder, with: Some(first) });
+            Some(super::layers::apply(text, &super::layers::spots(text, &Targets::new(rest.collect()))))
         };
         before == after
             || unknown(before) && unknown(after)
@@ -128,13 +123,13 @@ pub fn resolve<'s>(
         reach,
         hidden: &hidden,
     };
-    let needed = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
+    let needed: BTreeSet<usize> = found.marked.iter().flat_map(stream::Marked::values).collect();
     let settled: Vec<Option<Settled>> = policy
         .late_values
         .iter()
         .enumerate()
         .map(|(place, value)| {
-            needed(place).then(|| {
+            needed.contains(&place).then(|| {
                 let held = || {
                     let unknown = |text: &str| settle::unknown(policy, value, text);
                     held::held(place, value, &found.marked, &blank, &world.live, unknown)
@@ -146,17 +141,19 @@ pub fn resolve<'s>(
     let with: Vec<Option<String>> =
         settled.iter().map(|settled| settled.as_ref().and_then(Settled::written).map(str::to_owned)).collect();
     let assumed = |value: usize| settled[value].as_ref().is_some_and(|settled| settled.value.is_none());
+    let known = |value: usize| with[value].is_some() && !assumed(value);
+    let stale = checksums::stale(stream, &found.marked, policy, known, objects);
     let filled = fill(stream, &found, policy, &with, assumed);
-    let mut resolution = told(policy, settled, &found);
+    let mut resolution = told(policy, settled, &found, filled.places);
     let signs = signs::signs(policy, world, objects, &unseen(stream, policy, evidence, &resolution), &resolution.known);
     resolution.reasons.extend(filled.reasons.into_iter().chain(signs.reasons));
-    resolution.findings.extend(filled.findings.into_iter().chain(signs.findings));
+    resolution.findings.extend(filled.findings.into_iter().chain(stale).chain(signs.findings));
     resolution.bytes = filled.bytes;
     resolution
 }
 
 /// The late values that are secret because they are written into a Secret.
-fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
+pub(super) fn into_secrets(policy: &Policy, found: &stream::Found<'_>) -> BTreeSet<String> {
     let secrets = found.marked.iter().filter(|marked| marked.key().is_some_and(|key| key.is_secret()));
     let values = secrets.flat_map(stream::Marked::values).filter_map(|value| policy.late_values.get(value));
     values.filter(|value| value.is_secret_in_a_secret()).map(|value| value.name.clone()).collect()
@@ -167,6 +164,8 @@ struct Filled<'s> {
     bytes: Cow<'s, [u8]>,
     reasons: Vec<Reason>,
     findings: Vec<Finding>,
+    /// The places of each late value, in the policy's order.
+    places: Vec<Vec<PlaceReport>>,
 }
 
 /// Fills in what is known. `assumed` says of which values only a likeness is filled in, which is judged and never goes out.
@@ -178,7 +177,8 @@ fn fill<'s>(
     assumed: impl Fn(usize) -> bool,
 ) -> Filled<'s> {
     let targets = stream::targets(policy, with);
-    let mut whole = Filled { bytes: Cow::Borrowed(stream), reasons: Vec::new(), findings: Vec::new() };
+    let places = vec![Vec::new(); policy.late_values.len()];
+    let mut whole = Filled { bytes: Cow::Borrowed(stream), reasons: Vec::new(), findings: Vec::new(), places };
     let mut out = Vec::new();
     let mut done = 0;
     for marked in &found.marked {
@@ -191,6 +191,7 @@ fn fill<'s>(
         let left = filled.left.iter().filter(|left| !assumed(left.value));
         whole.reasons.extend(left.map(|left| left_over(policy, left)));
         whole.findings.extend(filled.hashed.map(in_hashed_template));
+        filled.places.into_iter().for_each(|(value, place)| whole.places[value].push(place));
     }
     if done > 0 {
         out.extend_from_slice(&stream[done..]);
@@ -207,24 +208,30 @@ fn unseen<'p>(
     resolution: &Resolution<'_>,
 ) -> Vec<(&'p LateValue, Option<String>)> {
     let unused = policy.late_values.iter().zip(&resolution.reports).enumerate().filter(|(_, (value, report))| {
-        report.state == LateState::Unused && !value.placeholders.is_empty() && !value.optional
+        let shared = policy.late_values.iter().zip(&resolution.reports).any(|(other, report)| {
+            report.state != LateState::Unused && other.placeholders.iter().any(|text| value.placeholders.contains(text))
+        });
+        report.state == LateState::Unused && !value.placeholders.is_empty() && !value.optional && !shared
     });
     let unused: Vec<(usize, &LateValue, Settled)> =
         unused.map(|(place, (value, _))| (place, value, settle(policy, value, evidence))).collect();
-    let targets: Vec<Target<'_>> = unused
-        .iter()
-        .filter_map(|(place, _, settled)| {
-            Some(Target { value: *place, placeholder: settled.value.as_deref()?, with: None })
-        })
-        .collect();
+    let targets = unused.iter().filter_map(|(place, _, settled)| {
+        Some(Target { value: *place, placeholder: settled.value.as_deref()?, with: None })
+    });
+    let targets = Targets::new(targets.collect());
     let found = stream::search(stream, &targets);
-    let stands = |value: usize| found.marked.iter().any(|marked| marked.values().any(|other| other == value));
-    let rest = unused.into_iter().filter(|(place, ..)| !stands(*place));
+    let stand: BTreeSet<usize> = found.marked.iter().flat_map(stream::Marked::values).collect();
+    let rest = unused.into_iter().filter(|(place, ..)| !stand.contains(place));
     rest.map(|(_, value, settled)| (value, settled.value.filter(|_| !settled.secret))).collect()
 }
 
 /// What was settled, as it is reported.
-fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Found<'_>) -> Resolution<'s> {
+fn told<'s>(
+    policy: &Policy,
+    settled: Vec<Option<Settled>>,
+    found: &stream::Found<'_>,
+    places: Vec<Vec<PlaceReport>>,
+) -> Resolution<'s> {
     let mut resolution = Resolution {
         bytes: Cow::Borrowed(&[]),
         reports: Vec::new(),
@@ -236,7 +243,7 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
         symbolic: Vec::new(),
         known: Vec::new(),
     };
-    for (place, (value, settled)) in policy.late_values.iter().zip(settled).enumerate() {
+    for ((value, settled), places) in policy.late_values.iter().zip(settled).zip(places) {
         let name = value.name.clone();
         let Some(settled) = settled else {
             resolution.reports.push(LateValueReport {
@@ -245,22 +252,24 @@ fn told<'s>(policy: &Policy, settled: Vec<Option<Settled>>, found: &stream::Foun
                 value: None,
                 source: None,
                 places: 0,
+                filled: Vec::new(),
                 attempts: Vec::new(),
             });
             continue;
         };
-        let places = found.marked.iter().map(|marked| marked.places(place)).sum();
         if settled.written().is_none() {
             let (placeholders, equivalent) = (value.placeholders.clone(), value.equivalent.clone());
             resolution.symbolic.push(Symbolic { name: name.clone(), placeholders, equivalent });
         }
         resolution.known.extend(settled.value.clone());
+        let filled = if settled.value.is_some() { places } else { Vec::new() };
         resolution.reports.push(LateValueReport {
             name,
             state: settled.state,
-            places: if settled.value.is_some() { places } else { 0 },
+            places: filled.len(),
             value: settled.value.filter(|_| !settled.secret),
             source: Some(settled.source).filter(|source| !source.is_empty()),
+            filled,
             attempts: settled.attempts,
         });
         resolution.reasons.extend(settled.reason);
@@ -288,19 +297,25 @@ fn in_hashed_template(key: Key) -> Finding {
     Finding { id: "late-value-in-hashed-template".to_owned(), object: key, message: message.to_owned() }
 }
 
+/// What to do where a place takes no value.
+const ELSEWHERE: &str = "let the chart take the value before it renders (rollgate values), or write it elsewhere";
+
 /// A placeholder that could not be filled in.
 fn left_over(policy: &Policy, left: &Left) -> Reason {
     let value = &policy.late_values[left.value];
-    let place = match &left.why {
-        Why::Key => "the key of a field",
-        Why::Refused(why) => why,
-        Why::Unwritable => "a place that cannot be filled in",
+    let (place, next) = match &left.why {
+        Why::Key => ("the key of a field".to_owned(), format!("write keys: true at {} in the policy", value.name)),
+        Why::Skipped(entry) => (
+            format!("{entry} of the policy leaves this place out"),
+            "take the entry out of the policy, or the placeholder out of the chart".to_owned(),
+        ),
+        Why::Refused(why) => (why.clone(), ELSEWHERE.to_owned()),
+        Why::Unwritable => ("a place that cannot be filled in".to_owned(), ELSEWHERE.to_owned()),
     };
     let message = format!(
         "a placeholder of late value {} is left in document {} ({}), line {}, column {}: {place}",
         value.name, left.document, left.object, left.line, left.column
     );
-    let next = "let the chart take the value before it renders (rollgate values), or write it elsewhere".to_owned();
     reason("placeholder", Decision::Hold, message, Some(next))
 }
 

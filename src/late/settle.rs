@@ -10,6 +10,7 @@ use super::held::Held;
 use super::kind;
 use super::sources::{blank as blank_reading, describe};
 use super::token;
+use crate::compare::redact::is_mark;
 use crate::model::{Decision, Reason};
 use crate::pin::{Pin, recognises, seal};
 use crate::policy::{LateValue, PinMode, Policy, Source, ValueType, origins};
@@ -325,6 +326,9 @@ fn attempt(policy: &Policy, value: &LateValue, place: usize, evidence: Evidence<
         (_, None) => SourceState::Absent,
         (_, Some(text)) if text.is_empty() => SourceState::Empty,
         (_, Some(text)) if unknown(policy, value, text) => SourceState::Placeholder,
+        // A snapshot holds a mark in the place of a secret, and whether that had the form of its type.
+        (_, Some(text)) if reading.secret && is_mark(text) && reading.fits => SourceState::Resolved,
+        (_, Some(text)) if reading.secret && is_mark(text) => SourceState::Malformed,
         (_, Some(text)) if kind::check(value, text).is_err() => SourceState::Malformed,
         _ => SourceState::Resolved,
     };

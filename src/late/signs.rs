@@ -149,8 +149,9 @@ fn kinds(policy: &Policy) -> Vec<&LateValue> {
 fn is_meant(policy: &Policy, values: &[String], text: &str) -> bool {
     let listed = |value: &LateValue| value.except.iter().chain(&value.placeholders).any(|other| other == text);
     let within = |value: &LateValue| {
-        let network = value.within.as_deref().and_then(|network| network.parse::<ipnet::IpNet>().ok());
-        network.zip(text.parse::<IpAddr>().ok()).is_some_and(|(network, address)| network.contains(&address))
+        let holds =
+            |network: &str, address: &IpAddr| network.parse::<ipnet::IpNet>().is_ok_and(|net| net.contains(address));
+        text.parse::<IpAddr>().is_ok_and(|address| value.within.iter().any(|network| holds(network, &address)))
     };
     policy.late_values.iter().any(|value| listed(value) || within(value))
         || values.iter().any(|value| token::occurs(value.as_bytes(), text))

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::object::{Inventory, Key, Object};
 use crate::policy::{LateValue, ObjectSource, Policy, Selector, Source};
-use crate::world::{Gap, SourceReading};
+use crate::world::{Gap, SourceReading, release};
 
 /// An object that has to be read for a late value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +64,13 @@ pub fn reading(wanted: &Wanted<'_>, object: Result<Option<&Value>, String>) -> S
             reading.uid = text("/metadata/uid");
             reading.resource_version = text("/metadata/resourceVersion");
             reading.clone_of = clone_of(object);
+            // Names of other values of a release are nobody's business.
+            let keys = || match wanted.source.release {
+                Some(_) => Vec::new(),
+                None => keys_beside(object, &wanted.source.path),
+            };
             match extract(object, wanted.source) {
-                Ok(None) => reading.gap = Some(Gap::KeyMissing(keys_beside(object, &wanted.source.path))),
+                Ok(None) => reading.gap = Some(Gap::KeyMissing(keys())),
                 Ok(found) => reading.found = tidy(found),
                 Err(why) => reading.unread = Some(why),
             }
@@ -187,6 +192,10 @@ fn selected(wanted: &Wanted<'_>, key: &Key, selector: &Selector, live: &Inventor
 /// # Errors
 /// When the path is no JSONPath, finds several values, or finds a map or a list.
 pub fn extract(object: &Value, source: &ObjectSource) -> Result<Option<String>, String> {
+    if source.release.is_some() {
+        let values = release::values(object).map_err(|error| error.to_string())?;
+        return Ok(at_path(&values, &source.path)?.map(|(text, _)| text));
+    }
     let Some((text, way)) = at_path(object, &source.path)? else { return Ok(None) };
     if source.is_secret() && way.starts_with("$['data']") { decode(&text).map(Some) } else { Ok(Some(text)) }
 }
@@ -219,6 +228,10 @@ pub fn describe(source: &Source, namespace: Option<&str>) -> (String, String) {
     let path = source.path.clone().unwrap_or_default();
     if let Some(object) = &source.object {
         let namespace = object.namespace.as_deref().or(namespace);
+        if let Some(release) = &object.release {
+            let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+            return (format!("values of release {place}{release}"), object.path.clone());
+        }
         let name = object.selector.as_ref().map_or(object.name.clone(), |selector| format!("({selector})"));
         let key = Key::new(&object.api_version, &object.kind, namespace, &name);
         return (key.to_string(), object.path.clone());
@@ -247,6 +260,7 @@ pub(super) fn blank(value: &LateValue, place: usize, from: &Source, namespace: O
         unread: None,
         gap: None,
         clone_of: None,
+        fits: false,
         secret: value.is_secret(),
     }
 }
@@ -290,6 +304,7 @@ mod tests {
             selector: None,
             namespace: None,
             path: path.to_owned(),
+            release: None,
         }
     }
 
@@ -382,6 +397,29 @@ mod tests {
         assert_eq!(read(vec![object("b", "other")]).found, None);
         let two = read(vec![object("a", "vip"), object("b", "vip")]);
         assert_eq!(two.unread.as_deref(), Some("2 objects have the labels app=vip: a, b; make the selector find one"));
+    }
+
+    #[test]
+    fn a_value_of_the_last_revision_is_read_from_its_record() {
+        let from = json!([{"release": {"name": "demo", "path": "$.cluster.vip"}}]);
+        let secret = |number: u64, status: &str, values: Value| {
+            let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+            let record = json!({"name": "demo", "version": number, "info": {"status": status}, "config": values});
+            let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "capo",
+                "name": format!("sh.helm.release.v1.demo.v{number}"), "labels": {"owner": "helm", "name": "demo", "status": status}},
+                "data": {"release": encode(encode(record.to_string().as_bytes()).as_bytes())}});
+            Object::from_value(object, 0).expect("an object")
+        };
+        let read = |objects: Vec<Object>| {
+            within(&policy(from.clone()), &vip(), Some("capo"), &Inventory::from(objects)).remove(0)
+        };
+        let old = secret(1, "superseded", json!({"cluster": {"vip": "10.0.3.6"}}));
+        let found = read(vec![old.clone(), secret(2, "deployed", json!({"cluster": {"vip": "10.0.3.7"}}))]);
+        assert_eq!((found.found.as_deref(), found.secret), (Some("10.0.3.7"), true));
+        assert_eq!(found.source, "values of release capo/demo at $.cluster.vip");
+        let lacks = read(vec![secret(2, "deployed", json!({"password": "x"}))]);
+        assert_eq!(lacks.gap, Some(Gap::KeyMissing(Vec::new())));
+        assert_eq!((read(vec![old]).found, read(Vec::new()).found), (None, None));
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem;
-
-use super::document::{self, Hit};
-use super::layers::{Target, suspect};
+use super::document::{self, Hit, Ways};
+use super::held::written;
+use super::layers::{self, suspect};
+use super::targets::{Finder, Target, Targets};
 use crate::object::Key;
 use crate::policy::{Policy, ValueType};
-use crate::yaml::{self, Section, Span, Tree};
+use crate::report::PlaceReport;
+use crate::yaml::{self, NodeKind, Section, Span, Style, Tree};
 
 /// A document that holds placeholders in its values or keys.
 pub(super) struct Marked<'s> {
@@ -50,6 +51,8 @@ pub(super) struct Left {
 pub(super) enum Why {
     /// It stands in a key.
     Key,
+    /// The policy leaves the place out, and by which entry.
+    Skipped(String),
     /// The value cannot be written there, and why.
     Refused(String),
     /// No way was found that leaves the rest of the document as it is.
@@ -64,6 +67,8 @@ pub(super) struct Filled {
     pub(super) bytes: Option<Vec<u8>>,
     /// Placeholders of known values that are still there.
     pub(super) left: Vec<Left>,
+    /// What was filled in, by the places of the late values.
+    pub(super) places: Vec<(usize, PlaceReport)>,
     /// The template that was filled in although its name is a hash of what the chart knew.
     pub(super) hashed: Option<Key>,
 }
@@ -74,9 +79,7 @@ pub(super) struct Filled {
 pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
     let targets = targets(policy, &[]);
     let found = search(stream, &targets);
-    let hits = found.marked.iter().flat_map(|marked| &marked.hits);
-    let mut values: BTreeSet<usize> =
-        hits.flat_map(|hit| &hit.spots).flat_map(|spot| spot.values.iter().copied()).collect();
+    let mut values: BTreeSet<usize> = found.marked.iter().flat_map(Marked::values).collect();
     if !found.unreadable.is_empty() {
         let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
         values.extend(raw.map(|target| target.value));
@@ -94,17 +97,17 @@ pub fn standing(text: &[u8], policy: &Policy) -> Option<(String, usize)> {
 }
 
 /// Every placeholder of the policy with what is written in its place; `with` goes by the places of the late values.
-pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Vec<Target<'p>> {
+pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Targets<'p> {
     let mut targets = Vec::new();
     for (value, late) in policy.late_values.iter().enumerate() {
         let with = with.get(value).and_then(Option::as_deref);
         targets.extend(late.placeholders.iter().map(|placeholder| Target { value, placeholder, with }));
     }
-    targets
+    Targets::new(targets)
 }
 
 /// Looks for placeholders.
-pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> {
+pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
     let mut found = Found { marked: Vec::new(), unreadable: Vec::new() };
     if targets.is_empty() {
         return found;
@@ -116,15 +119,16 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> 
             return found;
         }
     };
+    let scent = targets.scent();
     let filled = sections.into_iter().filter(|section| !section.is_blank(stream));
     for (place, section) in filled.enumerate() {
-        if !may_hold(section.document.of(stream), targets) {
+        if !may_hold(section.document.of(stream), &scent, targets) {
             continue;
         }
         match yaml::read_section(stream, &section) {
             Err(error) => found.unreadable.push(error),
             Ok(tree) => {
-                let hits = document::hits(&tree, targets);
+                let hits = document::hits(&tree, |text| layers::spots(text, targets));
                 if !hits.is_empty() {
                     found.marked.push(Marked { number: place + 1, section, tree, hits });
                 }
@@ -135,21 +139,127 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &[Target<'_>]) -> Found<'s> 
 }
 
 /// Fills in one document and looks what is left of the targets that have a value.
-pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &[Target<'_>], policy: &Policy) -> Filled {
+pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &Targets<'_>, policy: &Policy) -> Filled {
     let span = marked.section.document;
-    let hits = document::hits(&marked.tree, targets);
+    let scope = Scope { marked, targets, policy };
+    let hits = document::hits(&marked.tree, |text| layers::spots(text, targets));
+    let barred = scope.barred(&marked.tree, &hits);
+    let open = || hits.iter().zip(&barred).filter(|(_, barred)| barred.is_none()).map(|(hit, _)| hit);
     let plain = |kind: ValueType| matches!(kind, ValueType::Integer | ValueType::Boolean);
     let integer: Vec<bool> = policy.late_values.iter().map(|value| plain(value.kind)).collect();
-    let bytes = document::fill(stream, &marked.section, &marked.tree, &hits, &integer);
-    let left = match &bytes {
-        None => left(&marked.tree, marked, targets, &hits),
-        Some(bytes) => match yaml::read_at(bytes, span.start, marked.section.line) {
-            Ok(tree) => left(&tree, marked, targets, &document::hits(&tree, targets)),
-            Err(_) => left(&marked.tree, marked, targets, &hits),
-        },
-    };
-    let hashed = bytes.as_ref().and_then(|_| hashed(&marked.tree));
-    Filled { span, bytes, left, hashed }
+    let bytes = document::fill(stream, &marked.section, &marked.tree, open(), &integer);
+    let after = bytes.as_ref().and_then(|bytes| yaml::read_at(bytes, span.start, marked.section.line).ok());
+    let keys = open().any(|hit| hit.key);
+    match after {
+        Some(tree) if keys && tree.duplicates().len() > marked.tree.duplicates().len() => {
+            let same = || Some(Why::Refused("it would become the same key as another field".to_owned()));
+            let left = scope.left(&marked.tree, &hits, &hits.iter().map(|_| same()).collect::<Vec<_>>());
+            Filled { span, bytes: None, left, places: Vec::new(), hashed: None }
+        }
+        Some(tree) => {
+            let rest = document::hits(&tree, |text| layers::spots(text, targets));
+            let barred = scope.barred(&tree, &rest);
+            let left = scope.left(&tree, &rest, &barred);
+            Filled { span, left, places: scope.places(open()), hashed: hashed(&marked.tree), bytes }
+        }
+        None => {
+            let left = scope.left(&marked.tree, &hits, &barred);
+            Filled { span, bytes: None, left, places: Vec::new(), hashed: None }
+        }
+    }
+}
+
+/// What decides where one document is filled in.
+struct Scope<'a> {
+    marked: &'a Marked<'a>,
+    targets: &'a Targets<'a>,
+    policy: &'a Policy,
+}
+
+impl Scope<'_> {
+    /// For each hit why it may not be filled in, whatever its value is.
+    fn barred(&self, tree: &Tree<'_>, hits: &[Hit]) -> Vec<Option<Why>> {
+        let resolve = &self.policy.resolve;
+        let ways = (!resolve.is_everywhere()).then(|| Ways::of(tree));
+        let (kind, name) = (text_at(tree, &["kind"]), text_at(tree, &["metadata", "name"]));
+        let (kind, name) = (kind.unwrap_or_default(), name.unwrap_or_default());
+        let barred = hits.iter().map(|hit| {
+            let skipped = ways.as_ref().and_then(|ways| resolve.leaves_out(kind, name, &written(&ways.to_hit(hit))));
+            let wanted = |value: usize| self.policy.late_values.get(value).is_some_and(|late| late.keys);
+            match skipped {
+                Some(entry) => Some(Why::Skipped(entry)),
+                None if hit.key && !hit.values().all(wanted) => Some(Why::Key),
+                None => None,
+            }
+        });
+        barred.collect()
+    }
+
+    /// The placeholders of values that are known and that still stand there.
+    fn left(&self, tree: &Tree<'_>, hits: &[Hit], barred: &[Option<Why>]) -> Vec<Left> {
+        let known: BTreeSet<usize> =
+            self.targets.iter().filter(|target| target.with.is_some()).map(|target| target.value).collect();
+        let mut list = Vec::new();
+        for (hit, barred) in hits.iter().zip(barred) {
+            let values: BTreeSet<usize> = hit.values().filter(|value| known.contains(value)).collect();
+            if values.is_empty() {
+                continue;
+            }
+            let why = barred.clone().unwrap_or_else(|| why(hit));
+            let position = tree.position(tree.span(hit.node).start);
+            list.extend(values.into_iter().map(|value| Left {
+                value,
+                document: self.marked.number,
+                object: object(tree),
+                why: why.clone(),
+                line: position.line,
+                column: position.column,
+            }));
+        }
+        list
+    }
+
+    /// The places that were filled in, with the late value of each, in the order of the document.
+    fn places<'h>(&self, hits: impl Iterator<Item = &'h Hit>) -> Vec<(usize, PlaceReport)> {
+        let tree = &self.marked.tree;
+        let (ways, object) = (Ways::of(tree), object(tree));
+        let mut lines = Lines { tree, at: self.marked.section.document.start, line: self.marked.section.line };
+        let mut places = Vec::new();
+        for hit in hits {
+            let path = written(&ways.to_hit(hit)).to_string();
+            let start = lines.of(tree.span(hit.node).start);
+            let text = tree.scalar_text(hit.node).unwrap_or_default();
+            // In a literal block each line of the text is a line of the stream.
+            let literal = matches!(tree.node(hit.node).kind, NodeKind::Scalar(Style::Literal));
+            let (mut seen, mut within) = (0, 0);
+            for spot in hit.spots.iter().filter(|spot| spot.new.is_some()) {
+                within += memchr::memchr_iter(b'\n', &text.as_bytes()[seen..spot.range.start]).count();
+                seen = spot.range.start;
+                let line = if literal { start + 1 + within } else { start };
+                places.extend(spot.places.iter().map(|place| {
+                    let encoding: Vec<&str> = place.layers.iter().map(|layer| layer.word()).collect();
+                    let encoding = Some(encoding.join("+")).filter(|text| !text.is_empty());
+                    (place.value, PlaceReport { object: object.clone(), path: path.clone(), line, encoding })
+                }));
+            }
+        }
+        places
+    }
+}
+
+/// Counts lines of a document from one place to a later one.
+struct Lines<'t> {
+    tree: &'t Tree<'t>,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, offset: usize) -> usize {
+        self.line += self.tree.lines_between(self.at, offset);
+        self.at = offset.max(self.at);
+        self.line
+    }
 }
 
 /// The identity of the object of a document, as far as it has one.
@@ -166,25 +276,6 @@ fn hashed(tree: &Tree<'_>) -> Option<Key> {
     let digits = last.bytes().filter(u8::is_ascii_digit).count();
     let hash = last.len() >= 6 && last.len() < key.name.len() && last.bytes().all(|byte| byte.is_ascii_hexdigit());
     (key.is_capi() && key.kind.ends_with("Template") && hash && digits > 0).then_some(key)
-}
-
-/// The placeholders of values that are known and that still stand there.
-fn left(tree: &Tree<'_>, marked: &Marked<'_>, targets: &[Target<'_>], hits: &[Hit]) -> Vec<Left> {
-    let known = |value: usize| targets.iter().any(|target| target.value == value && target.with.is_some());
-    let mut list = Vec::new();
-    for hit in hits {
-        let position = tree.position(tree.span(hit.node).start);
-        let values: BTreeSet<usize> = hit.spots.iter().flat_map(|spot| spot.values.iter().copied()).collect();
-        list.extend(values.into_iter().filter(|value| known(*value)).map(|value| Left {
-            value,
-            document: marked.number,
-            object: object(tree),
-            why: why(hit),
-            line: position.line,
-            column: position.column,
-        }));
-    }
-    list
 }
 
 fn why(hit: &Hit) -> Why {
@@ -219,26 +310,22 @@ impl Marked<'_> {
         key(&self.tree)
     }
 
-    /// How many places each late value has in the values of the document, keys not counted.
-    pub(super) fn places(&self, value: usize) -> usize {
-        let spots = self.hits.iter().filter(|hit| !hit.key).flat_map(|hit| &hit.spots);
-        spots.flat_map(|spot| &spot.values).filter(|other| **other == value).count()
+    /// The text of the document; empty where it is none.
+    pub(super) fn text<'s>(&self, stream: &'s [u8]) -> &'s str {
+        std::str::from_utf8(self.section.document.of(stream)).unwrap_or_default()
     }
 
     /// The late values that stand anywhere in the document.
     pub(super) fn values(&self) -> impl Iterator<Item = usize> + '_ {
-        self.hits.iter().flat_map(|hit| &hit.spots).flat_map(|spot| spot.values.iter().copied())
+        self.hits.iter().flat_map(Hit::values)
     }
 }
 
 /// Whether a document may hold a placeholder, told from its bytes: cheap, never wrongly no.
-fn may_hold(document: &[u8], targets: &[Target<'_>]) -> bool {
-    // A text with blanks may be folded over lines, so its longest word is looked for.
-    // A quote is written twice in single quotes, so no word goes over one.
-    let word = |text: &str| text.split([' ', '\'']).max_by_key(|word| word.len()).unwrap_or_default().to_owned();
+fn may_hold(document: &[u8], scent: &Finder, targets: &Targets<'_>) -> bool {
     // A backslash may hide any character of a double-quoted text.
     memchr::memchr(b'\\', document).is_some()
-        || targets.iter().any(|target| memmem::find(document, word(target.placeholder).as_bytes()).is_some())
+        || scent.is_in(document)
         || document.starts_with(&[0xFF, 0xFE])
         || document.starts_with(&[0xFE, 0xFF])
         || suspect(document, targets)

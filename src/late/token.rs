@@ -33,7 +33,7 @@ pub fn occurs(text: &[u8], placeholder: &str) -> bool {
 
 /// Which neighbours would make the placeholder a part of something longer.
 #[derive(Debug, Clone, Copy)]
-struct Joints {
+pub(super) struct Joints {
     /// It begins with a letter, a digit or `_`: such a neighbour in front continues it.
     word_start: bool,
     /// It ends so.
@@ -45,7 +45,7 @@ struct Joints {
 }
 
 impl Joints {
-    fn of(placeholder: &str) -> Self {
+    pub(super) fn of(placeholder: &str) -> Self {
         let bytes = placeholder.as_bytes();
         Self {
             word_start: bytes.first().is_some_and(|byte| is_word(*byte)),
@@ -53,6 +53,11 @@ impl Joints {
             dotted: bytes.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit()),
             coloned: placeholder.parse::<std::net::Ipv6Addr>().is_ok(),
         }
+    }
+
+    /// Whether it stands at these bytes of a text for itself.
+    pub(super) fn stands(self, text: &[u8], range: &Range<usize>) -> bool {
+        self.free_before(text, range.start) && self.free_after(text, range.end)
     }
 
     fn free_before(self, text: &[u8], start: usize) -> bool {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::settle::{Evidence, Settled, settle};
 use crate::policy::{Policy, duration};
-use crate::report::LateState;
+use crate::report::{LateState, escape};
 use crate::world::SourceReading;
 
 /// A late value that no source has yet.
@@ -70,6 +70,7 @@ pub struct Screen<'o> {
 
 impl Screen<'_> {
     fn say(&mut self, text: &str) {
+        let text = escape::line(text);
         // Nobody who listens is no reason to stop waiting.
         let written = match self.terminal {
             true => write!(self.out, "\r\x1b[K{text}"),
@@ -177,6 +178,7 @@ mod tests {
             unread: None,
             gap: None,
             clone_of: None,
+            fits: false,
             secret: false,
         }
     }

@@ -36,6 +36,8 @@ impl std::fmt::Debug for Body {
 pub struct Carrier {
     /// The list without its items.
     pub value: Value,
+    /// Whether its text [`has_rare_breaks`].
+    pub rare_breaks: bool,
 }
 
 impl Carrier {
@@ -50,6 +52,15 @@ impl std::fmt::Debug for Carrier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Carrier").field(&self.kind()).finish()
     }
+}
+
+/// Whether a document has a line break or a byte order mark in it that only some readers take for one: a carriage return alone,
+/// U+0085, U+2028, U+2029. Helm, which sorts documents before it builds them, may find another one there.
+#[must_use]
+pub(super) fn has_rare_breaks(text: &[u8]) -> bool {
+    let rare = ["\u{85}", "\u{2028}", "\u{2029}", "\u{feff}"];
+    memchr_iter(b'\r', text).any(|at| text.get(at + 1) != Some(&b'\n'))
+        || rare.iter().any(|sign| memmem::find(text, sign.as_bytes()).is_some())
 }
 
 /// One object of one side.
@@ -93,6 +104,16 @@ pub enum LoadError {
 }
 
 impl Object {
+    /// Whether the document that it stands in has a rare line break in it.
+    #[must_use]
+    pub(crate) fn has_rare_breaks(&self) -> bool {
+        match (&self.carrier, &self.body) {
+            (Some(carrier), _) => carrier.rare_breaks,
+            (None, Body::Text(bytes, span)) => has_rare_breaks(span.of(bytes)),
+            (None, Body::Value(_)) => false,
+        }
+    }
+
     /// Makes an object of a tree.
     ///
     /// # Errors

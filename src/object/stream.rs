@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::load::has_rare_breaks;
 use super::{Body, Carrier, Inventory, Key, LoadError, Object};
 use crate::parallel;
 use crate::yaml;
@@ -74,7 +75,7 @@ impl Document {
             return Ok(Self::Empty);
         }
         if value.get("items").is_some() {
-            return list(value, section.line);
+            return list(value, section.line, has_rare_breaks(section.document.of(bytes)));
         }
         if is_nameless(&value) {
             return Ok(Self::Nameless);
@@ -91,7 +92,7 @@ impl Document {
         let value: Value = serde_json::from_slice(section.document.of(bytes)).map_err(fault)?;
         Ok(match value {
             Value::Null => Self::Empty,
-            value if value.get("items").is_some() => list(value, section.line)?,
+            value if value.get("items").is_some() => list(value, section.line, false)?,
             value if is_nameless(&value) => Self::Nameless,
             value => Self::One(Object::from_value(value, section.line)?),
         })
@@ -114,7 +115,7 @@ fn is_nameless(value: &Value) -> bool {
 /// The items of a list. A document is one where it has the field `items`, whatever its kind and whatever stands there
 /// (apimachinery `pkg/apis/meta/v1/unstructured/helpers.go` v0.37.0, `decode`, `decodeToList`); what comes out of it is
 /// taken apart once (cli-runtime `pkg/resource/visitor.go` v0.37.0, `FlattenListVisitor`).
-fn list(mut value: Value, line: usize) -> Result<Document, LoadError> {
+fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, LoadError> {
     let fault = |what: &'static str| LoadError::List { line, what };
     let text =
         |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -128,7 +129,7 @@ fn list(mut value: Value, line: usize) -> Result<Document, LoadError> {
     if kind.is_empty() {
         return Err(fault("it has no kind"));
     }
-    let carrier = Arc::new(Carrier { value });
+    let carrier = Arc::new(Carrier { value, rare_breaks });
     let (mut objects, mut nameless) = (Vec::with_capacity(items.len()), 0);
     for item in items {
         let mut item = match item {

@@ -150,7 +150,7 @@ impl Book {
         }
         let fresh: Vec<Pin> = pins.iter().filter(|pin| self.get(&pin.name).is_none()).cloned().collect();
         for pin in &fresh {
-            self.history.push(Event {
+            self.note(Event {
                 time: pin.time,
                 name: pin.name.clone(),
                 action: Entry::Recorded,
@@ -165,10 +165,16 @@ impl Book {
         Ok(!fresh.is_empty())
     }
 
+    /// Adds to the history, which forgets what is oldest.
+    fn note(&mut self, event: Event) {
+        self.history.push(event);
+        self.history.drain(..self.history.len().saturating_sub(MOST_EVENTS));
+    }
+
     /// Sets a pin because a person wants it, and notes what it was before.
     pub fn set(&mut self, pin: Pin) {
         let before = self.get(&pin.name).map(|old| old.value.clone());
-        self.history.push(Event {
+        self.note(Event {
             time: pin.time,
             name: pin.name.clone(),
             action: Entry::Set,
@@ -189,7 +195,7 @@ impl Book {
     pub fn unset(&mut self, name: &str, reason: &str, time: Timestamp, by: Option<String>) -> Result<Pin, BookError> {
         let at = self.pins.iter().position(|pin| pin.name == name);
         let pin = self.pins.remove(at.ok_or_else(|| BookError::NotPinned { name: name.to_owned() })?);
-        self.history.push(Event {
+        self.note(Event {
             time,
             name: name.to_owned(),
             action: Entry::Unset,
@@ -263,6 +269,8 @@ impl Book {
     }
 }
 
+/// Events that are kept: an object of a cluster holds one MiB at most.
+const MOST_EVENTS: usize = 200;
 const API_VERSION: &str = "rollgate.dev/v1alpha1";
 const KIND: &str = "Pins";
 const DEFAULT_HEADER: &str =
@@ -340,6 +348,14 @@ mod tests {
         assert_eq!(trace, [(Entry::Set, Some("10.0.3.7"), Some("10.0.3.8")), (Entry::Unset, Some("10.0.3.8"), None)]);
         assert_eq!(book.history()[1].reason.as_deref(), Some("cluster is gone"));
         assert_eq!(book.unset("vip", "again", time, None), Err(BookError::NotPinned { name: "vip".to_owned() }));
+    }
+
+    #[test]
+    fn the_history_forgets_what_is_oldest() {
+        let mut book = Book::default();
+        (0..MOST_EVENTS + 5).for_each(|number| book.set(pin("vip", &format!("10.0.3.{number}"))));
+        assert_eq!(book.history().len(), MOST_EVENTS);
+        assert_eq!(book.history()[0].before.as_deref(), Some("10.0.3.4"));
     }
 
     #[test]

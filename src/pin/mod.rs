@@ -2,7 +2,7 @@
 //! A value of a Secret is never written: its pin holds a stretched hash by which it can be recognised.
 
 mod book;
-pub mod configmap;
+pub mod cluster;
 mod file;
 mod seal;
 
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use book::{Book, BookError, Entry, Event};
-pub use configmap::{ConfigMapError, ConfigMapStore};
+pub use cluster::{ClusterStore, ClusterStoreError};
 pub use file::{FileStore, StoreError};
 pub use seal::{recognises, seal};
 

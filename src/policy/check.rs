@@ -1,7 +1,10 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
 use super::read::Fault;
-use super::{Gates, LateValue, Pins, Policy, Selector, Source, ValueType, Window, duration, origins};
+use super::Answer;
+use super::{
+    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
@@ -12,12 +15,14 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
     expect(&root.key("kind"), &policy.kind, "Policy")?;
     let list = root.key("lateValues");
     for (place, value) in policy.late_values.iter().enumerate() {
-        late_value(&list.index(place), value)?;
+        let at = list.index(place);
+        late_value(&at, value)?;
         for earlier in &policy.late_values[..place] {
-            apart(&list.index(place), value, earlier)?;
+            apart(&at, value, earlier)?;
         }
     }
     templates(&list, policy)?;
+    resolve(&root.key("resolve"), &policy.resolve)?;
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
     rules(&root.key("rules"), policy)?;
@@ -85,7 +90,7 @@ fn late_value(at: &Path, value: &LateValue) -> Result<(), Fault> {
     {
         return fault(&at.key("pattern"), format!("not a regular expression: {}", last_line(&error.to_string())));
     }
-    if let Some(within) = &value.within {
+    for within in value.within.iter() {
         if !matches!(value.kind, ValueType::Ip | ValueType::Cidr) {
             return fault(&at.key("within"), "only a value of type ip or cidr lies within a network; set type: ip");
         }
@@ -140,7 +145,9 @@ fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), Fault>
         return fault(&at.key("name"), format!("{:?} stands twice", value.name));
     }
     for (place, text) in value.placeholders.iter().enumerate() {
-        if let Some(other) = earlier.placeholders.iter().find(|other| overlaps(text, other)) {
+        // Two names for one value of one source are clear enough.
+        let one = |other: &str| other == text && value.from == earlier.from && value.kind == earlier.kind;
+        if let Some(other) = earlier.placeholders.iter().find(|other| overlaps(text, other) && !one(other)) {
             let message = format!(
                 "{text:?} and {other:?} of {} contain each other, so it is not clear which value is meant",
                 earlier.name
@@ -160,12 +167,13 @@ fn source(at: &Path, source: &Source) -> Result<(), Fault> {
         !source.exec.is_empty(),
         source.template.is_some(),
         source.heat.is_some(),
+        source.release.is_some(),
         source.endpoint.is_some(),
         source.service.is_some(),
         source.image.is_some(),
     ];
     if set.iter().filter(|set| **set).count() != 1 {
-        let kinds = "object, file, env, http, exec, template, heat, endpoint, service and image";
+        let kinds = "object, file, env, http, exec, template, release, heat, endpoint, service and image";
         return fault(at, format!("a source is exactly one of {kinds}"));
     }
     outside(at, source)?;
@@ -219,6 +227,7 @@ fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
     }
     for (field, name) in [
         ("heat", source.heat.as_ref().map(|heat| &heat.output)),
+        ("release", source.release.as_ref().map(|release| &release.name)),
         ("endpoint", source.endpoint.as_ref().map(|endpoint| &endpoint.name)),
         ("service", source.service.as_ref().map(|service| &service.name)),
         ("image", source.image.as_ref().map(|image| &image.name)),
@@ -226,6 +235,9 @@ fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
         if name.is_some_and(|name| name.is_empty() || name.contains(['\'', '\\'])) {
             return fault(&at.key(field), "the name is empty or holds a quote");
         }
+    }
+    if let Some(release) = &source.release {
+        json_path(&at.key("release").key("path"), &release.path)?;
     }
     match &source.path {
         Some(_) if source.file.is_none() && source.http.is_none() && source.exec.is_empty() => {
@@ -291,6 +303,26 @@ fn rules(at: &Path, policy: &Policy) -> Result<(), Fault> {
     }
 }
 
+/// Places say something, and their paths can be read.
+fn resolve(at: &Path, resolve: &Resolve) -> Result<(), Fault> {
+    for (field, list) in [("only", &resolve.only), ("skip", &resolve.skip)] {
+        for (place, places) in list.iter().enumerate() {
+            let at = at.key(field).index(place);
+            if *places == Places::default() {
+                return fault(&at, "say which places: kind, name or path");
+            }
+            match places.pattern() {
+                Some(Err(error)) => return fault(&at.key("path"), error),
+                Some(Ok(_)) if places.path.as_deref() == Some("") => {
+                    return fault(&at.key("path"), "the path is empty");
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
     if pins.store.is_some() && pins.file.is_some() {
         return fault(&at.key("file"), "pins live in one place: a store or a file, not both");
@@ -310,6 +342,18 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
         if field.kind.is_empty() {
             return fault(&at.key("kind"), "the kind is empty");
         }
+        match (field.pin, &field.value) {
+            (PinMode::Manual, None) => {
+                return fault(&at.key("value"), "a field with pin: manual has the value that it is");
+            }
+            (PinMode::Manual, Some(_)) if field.path == "metadata.name" => {
+                return fault(&at.key("pin"), "the name of a template is kept or not; write pin: once");
+            }
+            (PinMode::Once | PinMode::Follow, Some(_)) => {
+                return fault(&at.key("value"), "only a field with pin: manual has a value");
+            }
+            _ => {}
+        }
         if field.path == "metadata.name" && !field.kind.ends_with("Template") {
             return fault(
                 &at.key("path"),
@@ -318,11 +362,11 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
         }
     }
     let Some(store) = &pins.store else { return Ok(()) };
-    let name = store.strip_prefix("configmap/").unwrap_or_default();
+    let name = pins.in_cluster().map(|(_, name)| name).unwrap_or_default();
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if name.len() > 253 || !name.chars().all(allowed) || !name.starts_with(edge) || !name.ends_with(edge) {
-        return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME"));
+        return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME or secret/NAME"));
     }
     Ok(())
 }
@@ -421,7 +465,7 @@ mod tests {
             (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not a choice here; did you mean `ip`?"),
             (format!("{late}/wait"), json!("10"), "write it as 10m"),
             ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
-            ("/pins/store".to_owned(), json!("secret/a"), "write configmap/NAME"),
+            ("/pins/store".to_owned(), json!("vault/a"), "write configmap/NAME or secret/NAME"),
             ("/pins/store".to_owned(), json!("configmap/"), "write configmap/NAME"),
             ("/gates/windows/0/cron".to_owned(), json!("0 25 * * *"), "does not fit in a field of 0 to 23"),
             ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
@@ -436,6 +480,30 @@ mod tests {
         ] {
             let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
             assert!(error.message.contains(complaint), "{pointer}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_pinned_field_has_a_value_where_a_person_sets_it() {
+        for (field, complaint) in [
+            (json!({"kind": "A", "path": "spec.a", "pin": "manual"}), "has the value that it is"),
+            (json!({"kind": "A", "path": "spec.a", "value": 1}), "only a field with pin: manual has a value"),
+            (json!({"kind": "ATemplate", "path": "metadata.name", "pin": "manual", "value": "x"}), "is kept or not"),
+        ] {
+            let error = policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).message;
+            assert!(error.contains(complaint), "{error}");
+        }
+    }
+
+    #[test]
+    fn places_say_something_that_can_be_read() {
+        for (places, complaint) in [
+            (json!({}), "say which places"),
+            (json!({"path": "spec..a"}), "a step is empty"),
+            (json!({"path": ""}), "is empty"),
+        ] {
+            let error = policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).message;
+            assert!(error.contains(complaint), "{error}");
         }
     }
 

@@ -6,6 +6,7 @@ mod cron;
 mod duration;
 mod file;
 mod origins;
+mod places;
 mod read;
 mod schema;
 mod selector;
@@ -14,9 +15,11 @@ pub(crate) use crate::yaml::nearest;
 pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub use origins::origins;
+pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later,
-    NamedSource, ObjectSource, PinMode, Pins, Policy, Source, Unseen, UserRule, ValueType, Window, schema_json,
+    NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource, Source, StoreKind, Unseen, UserRule,
+    ValueType, Window, schema_json,
 };
 pub use selector::Selector;

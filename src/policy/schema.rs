@@ -5,6 +5,8 @@ use crate::providers::metal3::MACHINE_TEMPLATE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Resolve;
+
 /// The whole policy file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -16,28 +18,16 @@ pub struct Policy {
     /// Values that are not known when the chart is written.
     #[serde(default)]
     pub late_values: Vec<LateValue>,
+    /// Where they are filled in.
+    #[serde(default, skip_serializing_if = "Resolve::is_everywhere")]
+    pub resolve: Resolve,
     /// Where pins are kept.
     #[serde(default)]
     pub pins: Pins,
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
-    /// The answer to what lands later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Later {
-    /// That of the `rollout` gate, as if it landed now.
-    #[default]
-    Rollout,
-    /// Go on, and say nothing.
-    Allow,
-    /// Go on, and say it.
-    Warn,
-    /// Stop.
-    Hold,
-}
-
-/// What is said of what a stream does not show.
+    /// What is said of what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
     /// Rules of the user, in the format of the packs; they may only make a verdict stricter unless they say `override: true`.
@@ -76,6 +66,7 @@ impl Default for Policy {
             api_version: "rollgate.dev/v1alpha1".to_owned(),
             kind: "Policy".to_owned(),
             late_values: Vec::new(),
+            resolve: Resolve::default(),
             pins: Pins::default(),
             gates: Gates::default(),
             unseen: Unseen::default(),
@@ -105,9 +96,9 @@ pub struct LateValue {
     /// A regular expression that the whole value must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// A network that the address must lie in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<String>,
+    /// The network that the address must lie in, or several of which one is enough.
+    #[serde(default, skip_serializing_if = "Networks::is_empty")]
+    pub within: Networks,
     /// Where it comes from, tried in order.
     #[serde(default)]
     pub from: Vec<Source>,
@@ -124,12 +115,48 @@ pub struct LateValue {
     /// Whether the stream need not hold it: then it is no sign of a wrong placeholder that neither stands there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    /// Whether it is filled in where it stands in the key of a field too; otherwise such a place holds the install.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keys: bool,
     /// Texts that look like a placeholder of this type and are meant, such as an address of a documentation network in a lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
     /// How long to wait for it, such as `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<String>,
+}
+
+/// One network or several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Networks {
+    /// One, such as `10.0.0.0/16`.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Networks {
+    /// Each of them, as it was written.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let list = match self {
+            Self::One(network) => std::slice::from_ref(network),
+            Self::Several(list) => list.as_slice(),
+        };
+        list.iter().map(String::as_str)
+    }
+
+    /// Whether none is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
 }
 
 /// What a late value must look like.
@@ -189,6 +216,9 @@ pub struct Source {
     /// The checksum of the image of a `Metal3MachineTemplate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<NamedSource>,
+    /// A value that the deployed revision of a Helm release was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<ReleaseSource>,
     /// Where the value stands in a file, an answer or an output: a JSONPath such as `$.outputs.vip` in YAML and JSON, the name of a
     /// variable in `KEY=VALUE` lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,6 +249,19 @@ pub struct HeatSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map: Option<String>,
     /// Its namespace; that of the release where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// A value of a Helm release, whose record is a Secret. The defaults of its chart are not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReleaseSource {
+    /// Name of the release.
+    pub name: String,
+    /// Where the value stands: a JSONPath such as `$.cluster.virtualIp`.
+    pub path: String,
+    /// Namespace of its record; that of this release where none is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
@@ -258,10 +301,16 @@ impl Source {
                 selector: None,
                 namespace: namespace.clone(),
                 path,
+                release: None,
             };
         if let Some(HeatSource { output, config_map, namespace }) = self.heat.take() {
             let name = config_map.as_deref().unwrap_or("capo-cluster-resources");
             self.object = Some(object("v1", CONFIG_MAP, name, &namespace, format!("$.data['{output}']")));
+        }
+        if let Some(ReleaseSource { name, path, namespace }) = self.release.take() {
+            let selector = Some(format!("owner=helm,name={name},status=deployed"));
+            let record = object("v1", SECRET, "", &namespace, path);
+            self.object = Some(ObjectSource { selector, release: Some(name), ..record });
         }
         if let Some(EndpointSource { kind, name, namespace }) = self.endpoint.take() {
             let group = if kind == CLUSTER { CORE } else { INFRASTRUCTURE };
@@ -328,6 +377,9 @@ pub struct ObjectSource {
     pub namespace: Option<String>,
     /// Where the value stands: a JSONPath such as `$.data.allocated_ip`. Data of a Secret is decoded.
     pub path: String,
+    /// The Helm release whose record it is: the path is one into the values of that.
+    #[serde(skip)]
+    pub release: Option<String>,
 }
 
 /// Whether the first value is kept.
@@ -347,7 +399,7 @@ pub enum PinMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pins {
-    /// `configmap/NAME`, in the namespace of the release.
+    /// `configmap/NAME` or `secret/NAME`, in the namespace of the release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
     /// A file, beside the policy unless the path is absolute.
@@ -356,6 +408,27 @@ pub struct Pins {
     /// Fields that stay what they are once they are there, whatever a later render says of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldPin>,
+}
+
+/// What kind of object in the cluster keeps the pins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words say it.")]
+pub enum StoreKind {
+    ConfigMap,
+    Secret,
+}
+
+impl Pins {
+    /// Kind and name of the object in the cluster that keeps them, where one does.
+    #[must_use]
+    pub fn in_cluster(&self) -> Option<(StoreKind, &str)> {
+        let (kind, name) = self.store.as_deref()?.split_once('/')?;
+        match kind {
+            "configmap" => Some((StoreKind::ConfigMap, name)),
+            "secret" => Some((StoreKind::Secret, name)),
+            _ => None,
+        }
+    }
 }
 
 /// Fields that stay what they are.
@@ -367,6 +440,12 @@ pub struct FieldPin {
     /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place. `metadata.name` of a template keeps its name,
     /// and that of the references to it, where nothing but the name is new.
     pub path: String,
+    /// `once` keeps what was there on first sight, `manual` what `value` says, and `follow` takes what each render says and tells of it.
+    #[serde(default)]
+    pub pin: PinMode,
+    /// What the field is, where only a person sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
 }
 
 /// What a gate answers when it finds something.
@@ -453,6 +532,21 @@ pub enum Doubt {
     Warn,
     /// It is of no interest.
     Allow,
+}
+
+/// The answer to what lands later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Later {
+    /// That of the `rollout` gate, as if it landed now.
+    #[default]
+    Rollout,
+    /// Go on, and say nothing.
+    Allow,
+    /// Go on, and say it.
+    Warn,
+    /// Stop.
+    Hold,
 }
 
 /// A time in which rollouts may start.

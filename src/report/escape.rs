@@ -2,12 +2,14 @@
 //! text or hide in it, line ends in what has to be one line. A reader sees the text that was meant, or that there was more in it.
 
 use std::borrow::Cow;
+use std::io;
 
+use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
-use super::{DryRunReport, Report};
+use super::{DryRunReport, LateValueReport, Report};
 use crate::model::Within;
-use crate::object::Key;
+use crate::object::{Key, Location};
 
 /// Whether a character can change how what stands around it looks.
 #[must_use]
@@ -27,6 +29,39 @@ pub fn line(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || c == '\t')
+}
+
+/// A value as JSON for people: indented, and such signs as escapes of JSON.
+#[must_use]
+pub fn json(value: &Value) -> String {
+    let mut out = String::new();
+    for c in format!("{value:#}\n").chars() {
+        if is_risky(c) && c != '\n' { out.extend(units(c)) } else { out.push(c) }
+    }
+    out
+}
+
+/// A character as JSON escapes it.
+fn units(c: char) -> impl Iterator<Item = String> {
+    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().into_iter()
+}
+
+/// Writes JSON with such signs as escapes: what is read from it is the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Visible;
+
+impl Formatter for Visible {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut from = 0;
+        if !fragment.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+            for (at, c) in fragment.char_indices().filter(|(_, c)| is_risky(*c)) {
+                out.write_all(&fragment.as_bytes()[from..at])?;
+                units(c).try_for_each(|unit| out.write_all(unit.as_bytes()))?;
+                from = at + c.len_utf8();
+            }
+        }
+        out.write_all(&fragment.as_bytes()[from..])
+    }
 }
 
 fn escaped(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
@@ -63,6 +98,7 @@ fn maybe(text: &mut Option<String>) {
 
 /// Escapes every name, key, sentence and value of a report. Values keep their line ends: they may be files.
 pub fn report(report: &mut Report) {
+    [&mut report.api_version, &mut report.kind].into_iter().for_each(in_place);
     for reason in &mut report.reasons {
         in_place(&mut reason.gate);
         in_place(&mut reason.message);
@@ -70,7 +106,7 @@ pub fn report(report: &mut Report) {
     }
     for finding in &mut report.findings {
         key(&mut finding.object);
-        in_place(&mut finding.message);
+        [&mut finding.id, &mut finding.message].into_iter().for_each(in_place);
     }
     report.warnings.iter_mut().for_each(in_place);
     for object in &mut report.objects {
@@ -79,8 +115,13 @@ pub fn report(report: &mut Report) {
             .for_each(in_place);
         maybe(&mut object.namespace);
         maybe(&mut object.renamed_from);
+        in_place(&mut object.rule);
+        object.location.iter_mut().for_each(location);
         for change in &mut object.changes {
-            [&mut change.path, &mut change.because].into_iter().for_each(in_place);
+            [&mut change.path, &mut change.because, &mut change.rule, &mut change.source]
+                .into_iter()
+                .for_each(in_place);
+            change.location.iter_mut().for_each(location);
             maybe(&mut change.key);
             within(&mut change.within);
             [&mut change.before, &mut change.after].into_iter().for_each(|side| side.iter_mut().for_each(value));
@@ -96,15 +137,33 @@ pub fn report(report: &mut Report) {
         lists.into_iter().for_each(|list| list.iter_mut().for_each(in_place));
     }
     report.server_dry_run.iter_mut().for_each(answers);
-    for late in &mut report.late_values {
-        in_place(&mut late.name);
-        maybe(&mut late.value);
-        maybe(&mut late.source);
-    }
+    report.late_values.iter_mut().for_each(late_value);
     [&mut report.policy.source, &mut report.live.source].into_iter().for_each(in_place);
     maybe(&mut report.host.release);
     maybe(&mut report.host.namespace);
-    report.providers.values_mut().for_each(in_place);
+    [&mut report.digest, &mut report.policy.digest].into_iter().for_each(in_place);
+    for map in [&mut report.providers, &mut report.live.resource_versions] {
+        *map = std::mem::take(map).into_iter().map(|(key, text)| (line(&key).into(), line(&text).into())).collect();
+    }
+}
+
+fn location(location: &mut Location) {
+    maybe(&mut location.file);
+    maybe(&mut location.template);
+}
+
+fn late_value(late: &mut LateValueReport) {
+    in_place(&mut late.name);
+    maybe(&mut late.value);
+    maybe(&mut late.source);
+    for place in &mut late.filled {
+        [&mut place.object, &mut place.path].into_iter().for_each(in_place);
+        maybe(&mut place.encoding);
+    }
+    for attempt in &mut late.attempts {
+        in_place(&mut attempt.source);
+        attempt.keys.iter_mut().for_each(in_place);
+    }
 }
 
 fn answers(report: &mut DryRunReport) {
@@ -130,7 +189,7 @@ fn key(key: &mut Key) {
 }
 
 fn within(way: &mut [Within]) {
-    way.iter_mut().for_each(|step| in_place(&mut step.path));
+    way.iter_mut().for_each(|step| [&mut step.decode, &mut step.path].into_iter().for_each(in_place));
 }
 
 fn value(value: &mut Value) {
@@ -156,7 +215,21 @@ fn value(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn what_a_stream_calls_the_places_of_a_late_value_is_written_out() {
+        let mut late: LateValueReport = serde_json::from_value(serde_json::json!({
+            "name": "vip", "state": "resolved", "places": 1,
+            "filled": [{"object": "A x\u{202e}y", "path": "data[\"k\u{202e}\"]", "line": 3}],
+            "attempts": [{"source": "env V\u{202e}", "state": "key-missing", "keys": ["a\u{202e}b"]}]
+        }))
+        .expect("a report");
+        late_value(&mut late);
+        assert!(!serde_json::to_string(&late).expect("JSON").contains('\u{202e}'), "{late:?}");
+    }
 
     #[test]
     fn what_could_forge_a_line_is_written_out() {
@@ -172,6 +245,76 @@ mod tests {
             assert_eq!(line(text), expected);
         }
         assert_eq!(lines("a\n\tb\r\u{1b}"), "a\n\tb\\r\\u{1b}");
+    }
+
+    /// Puts a sign into each text of a report in turn, once for each kind of place.
+    fn forged(value: &Value, root: &Value, way: &mut Vec<String>, seen: &mut HashSet<String>) -> usize {
+        match value {
+            Value::Object(map) => {
+                let below = map.iter().map(|(key, value)| {
+                    way.push(key.replace('~', "~0").replace('/', "~1"));
+                    let count = forged(value, root, way, seen);
+                    way.pop();
+                    count
+                });
+                below.sum()
+            }
+            Value::Array(items) => {
+                let below = items.iter().enumerate().map(|(at, value)| {
+                    way.push(at.to_string());
+                    let count = forged(value, root, way, seen);
+                    way.pop();
+                    count
+                });
+                below.sum()
+            }
+            Value::String(_) => {
+                let place =
+                    way.iter().filter(|step| step.parse::<usize>().is_err()).cloned().collect::<Vec<_>>().join("/");
+                if !seen.insert(place.clone()) {
+                    return 0;
+                }
+                let mut tree = root.clone();
+                *tree.pointer_mut(&format!("/{}", way.join("/"))).expect("it was found there") =
+                    "a\u{1b}[2J\u{202e}\r".into();
+                // A word of a table has no room for it.
+                let Ok(mut found) = serde_json::from_value::<Report>(tree) else { return 0 };
+                report(&mut found);
+                let mut text = serde_json::to_string(&found).expect("JSON").into_bytes();
+                crate::report::human::write(&found, crate::report::human::Paint(false), &mut text).expect("memory");
+                let text = String::from_utf8(text).expect("text");
+                assert!(
+                    !text.chars().any(|c| is_risky(c) && c != '\n') && !text.contains("\\u001b"),
+                    "{place}: {text}"
+                );
+                1
+            }
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn no_place_of_a_report_can_hold_a_sign_that_forges_it() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/scenarios");
+        let (mut seen, mut tried) = (HashSet::new(), 0);
+        for entry in std::fs::read_dir(folder).expect("the scenarios") {
+            let file = entry.expect("an entry").path().join("expected.json");
+            let Ok(bytes) = std::fs::read(file) else { continue };
+            let tree: Value = serde_json::from_slice(&bytes).expect("a report");
+            tried += forged(&tree, &tree, &mut Vec::new(), &mut seen);
+        }
+        assert!(tried > 35, "{tried} places were tried");
+    }
+
+    #[test]
+    fn json_says_the_same_with_its_signs_written_out() {
+        let value = serde_json::json!({"a\u{9b}": "x\u{202e}\u{e0041}\u{7f} é\n\u{1b}"});
+        let mut compact = serde_json::Serializer::with_formatter(Vec::new(), Visible);
+        serde::Serialize::serialize(&value, &mut compact).expect("memory");
+        for text in [String::from_utf8(compact.into_inner()).expect("text"), json(&value)] {
+            assert!(!text.trim_end().chars().any(|c| is_risky(c) && c != '\n'), "{text}");
+            assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+        }
     }
 
     #[test]

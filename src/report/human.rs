@@ -1,6 +1,5 @@
 //! The report for people: the verdict first, then each reason with its next command, then the evidence.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -9,7 +8,6 @@ use serde_json::Value;
 use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
 use crate::impact::Rollout;
-use crate::kinds::contract::CLUSTER;
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Location;
 

@@ -14,7 +14,7 @@ pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
     AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
-    PolicyReport, Report, SourceState,
+    PlaceReport, PolicyReport, Report, SourceState,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

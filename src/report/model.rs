@@ -176,9 +176,27 @@ pub struct LateValueReport {
     pub source: Option<String>,
     /// How many places of the stream were filled in with it.
     pub places: usize,
+    /// Where it was filled in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled: Vec<PlaceReport>,
     /// What each source said that was asked, in their order; only the last counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptReport>,
+}
+
+/// A place where a late value was filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceReport {
+    /// The object, as people call it.
+    pub object: String,
+    /// The field.
+    pub path: String,
+    /// Its line in the stream.
+    pub line: usize,
+    /// How it was packed there, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
 }
 
 /// What one source of a late value said.

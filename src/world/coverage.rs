@@ -28,6 +28,10 @@ pub struct Asked {
     kinds: BTreeMap<GroupKind, Extent>,
     /// Single objects that were asked for by name and are not there.
     absent: BTreeSet<Key>,
+    /// The `apiVersion`s in which kinds that are served are not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeSet<String>>")]
+    unserved: BTreeMap<GroupKind, BTreeSet<String>>,
 }
 
 /// How much of a kind was read.
@@ -60,6 +64,19 @@ impl Coverage {
         matches!(self, Self::Asked(asked) if asked.kinds.get(kind) == Some(&Extent::NotServed))
     }
 
+    /// Whether the API server is known not to have a kind in an `apiVersion`, although it has the kind.
+    #[must_use]
+    pub fn lacks_version(&self, kind: &GroupKind, api_version: &str) -> bool {
+        let Self::Asked(asked) = self else { return false };
+        asked.unserved.get(kind).is_some_and(|versions| versions.contains(api_version))
+    }
+
+    /// Whether an object was asked for by its name and is not there.
+    #[must_use]
+    pub fn is_absent(&self, key: &Key) -> bool {
+        matches!(self, Self::Asked(asked) if asked.absent.contains(key))
+    }
+
     /// Whether all objects of a kind in a namespace were read.
     #[must_use]
     pub fn has_list(&self, kind: &GroupKind, namespace: &str) -> bool {
@@ -84,6 +101,13 @@ impl Coverage {
     pub fn note_not_served(&mut self, kind: &GroupKind) {
         if let Self::Asked(asked) = self {
             asked.kinds.insert(kind.clone(), Extent::NotServed);
+        }
+    }
+
+    /// Notes that the API server has a kind, but not in an `apiVersion`.
+    pub fn note_unserved(&mut self, kind: &GroupKind, api_version: &str) {
+        if let Self::Asked(asked) = self {
+            asked.unserved.entry(kind.clone()).or_default().insert(api_version.to_owned());
         }
     }
 
@@ -142,8 +166,12 @@ mod tests {
         let pool = GroupKind::new("cluster.x-k8s.io", "MachinePool");
         coverage.note_not_served(&pool);
         assert!(coverage.lacks(&pool) && coverage.has_list(&pool, "a"));
+        coverage.note_unserved(&cluster, "cluster.x-k8s.io/v1alpha3");
+        assert!(coverage.lacks_version(&cluster, "cluster.x-k8s.io/v1alpha3") && !coverage.lacks(&cluster));
+        assert!(!coverage.lacks_version(&cluster, "cluster.x-k8s.io/v1beta1"));
         let secret = key("v1", "Secret", Some("a"), "s");
         coverage.note_absent(secret.clone());
+        assert!(coverage.is_absent(&secret) && !coverage.is_absent(&here));
         assert!(coverage.shows(&secret) && !coverage.shows(&key("v1", "Secret", Some("a"), "t")));
         assert!(Coverage::Whole.shows(&there));
     }
@@ -155,6 +183,7 @@ mod tests {
         coverage.note_list(&GroupKind::new("", "Secret"), None);
         coverage.note_not_served(&GroupKind::new("metal3.io", "BareMetalHost"));
         coverage.note_absent(key("v1", "ConfigMap", Some("a"), "c"));
+        coverage.note_unserved(&GroupKind::new("cluster.x-k8s.io", "Cluster"), "cluster.x-k8s.io/v1alpha3");
         let text = serde_json::to_string(&coverage).expect("JSON");
         assert_eq!(serde_json::from_str::<Coverage>(&text).expect("coverage"), coverage, "{text}");
     }

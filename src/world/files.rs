@@ -127,6 +127,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
         world.host.evidence.clone_from(&host.evidence);
         world.host.method = host.method.or(world.host.method);
         world.host.force = host.force;
+        world.host.in_one_namespace |= host.in_one_namespace;
         world.host.replace = host.replace;
         world.host.take_ownership = host.take_ownership;
     }

@@ -210,6 +210,9 @@ pub struct SourceReading {
     /// Whether the value comes from a Secret and must never be shown.
     #[serde(default)]
     pub secret: bool,
+    /// Whether a value that a snapshot hides is one that can be used: its mark cannot tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fits: bool,
 }
 
 /// What is known of a source that has nothing.

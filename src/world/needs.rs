@@ -296,11 +296,11 @@ fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     }
 }
 
-/// Asks for the ConfigMap with the pins.
+/// Asks for the object with the pins.
 fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
-    if let Some(name) = policy.pins.store.as_deref().and_then(|store| store.strip_prefix("configmap/")) {
+    if let Some((kind, name)) = policy.pins.in_cluster() {
         plan.objects.push(ObjectRead {
-            kind: GroupKind::new("", CONFIG_MAP),
+            kind: GroupKind::new("", crate::pin::cluster::word(kind)),
             version: Some("v1".to_owned()),
             namespace: home.map(str::to_owned),
             name: name.to_owned(),

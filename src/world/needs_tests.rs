@@ -154,12 +154,13 @@ fn only_referenced_secrets_are_read() {
 #[test]
 fn only_needed_late_values_are_read() {
     let value = |name: &str| LateValue {
+        keys: false,
         name: name.to_owned(),
         placeholders: Vec::new(),
         equivalent: Vec::new(),
         kind: ValueType::Ip,
         pattern: None,
-        within: None,
+        within: Default::default(),
         from: vec![
             Source { env: Some("X".to_owned()), ..Source::default() },
             Source {
@@ -169,6 +170,7 @@ fn only_needed_late_values_are_read() {
                     name: "vip".to_owned(),
                     namespace: None,
                     path: "$.data.ip".to_owned(),
+                    release: None,
                     selector: None,
                 }),
                 ..Source::default()

@@ -1,5 +1,5 @@
 //! Helm's release record: what the host wrote last time, and how. Decoded as Helm's storage drivers do
-//! (helm `pkg/storage/driver/util.go`), and never kept beyond its manifest: values and notes may hold secrets.
+//! (helm `pkg/storage/driver/util.go`), and never kept beyond its manifest: values and notes may hold secrets, and are read where a late value asks for one.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -98,6 +98,38 @@ struct Info {
     status: ReleaseStatus,
 }
 
+/// The text of the record in its Secret or ConfigMap.
+fn plain(object: &Value, is_secret: bool) -> Result<Vec<u8>, RecordError> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let name = text("/metadata/name").unwrap_or_default().to_owned();
+    let fault = |what: &str| RecordError { object: name.clone(), what: what.to_owned() };
+    let data = text("/data/release").ok_or_else(|| fault("it has no data.release"))?;
+    let packed = if is_secret {
+        let outer = STANDARD.decode(data).map_err(|_| fault("its data is not base64"))?;
+        STANDARD.decode(outer).map_err(|_| fault("its release is not base64"))?
+    } else {
+        STANDARD.decode(data).map_err(|_| fault("its release is not base64"))?
+    };
+    unpack(packed).ok_or_else(|| fault("its release does not unpack"))
+}
+
+/// The values that were given to the revision of a Secret, without the defaults of the chart. They may hold secrets.
+///
+/// # Errors
+/// When it is not a record that Helm would read.
+pub fn values(secret: &Value) -> Result<Value, RecordError> {
+    #[derive(Deserialize)]
+    struct Given {
+        #[serde(default)]
+        config: Value,
+    }
+    let name = secret.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let fault = |what: &str| RecordError { object: name.to_owned(), what: what.to_owned() };
+    let given: Given =
+        serde_json::from_slice(&plain(secret, true)?).map_err(|_| fault("its release is not a record of Helm"))?;
+    Ok(given.config)
+}
+
 /// Reads the record out of its Secret or ConfigMap.
 ///
 /// # Errors
@@ -106,14 +138,7 @@ pub fn decode(object: &Value) -> Result<Revision, RecordError> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let name = text("/metadata/name").unwrap_or_default().to_owned();
     let fault = |what: &str| RecordError { object: name.clone(), what: what.to_owned() };
-    let data = text("/data/release").ok_or_else(|| fault("it has no data.release"))?;
-    let packed = if text("/kind") == Some(SECRET) {
-        let outer = STANDARD.decode(data).map_err(|_| fault("its data is not base64"))?;
-        STANDARD.decode(outer).map_err(|_| fault("its release is not base64"))?
-    } else {
-        STANDARD.decode(data).map_err(|_| fault("its release is not base64"))?
-    };
-    let plain = unpack(packed).ok_or_else(|| fault("its release does not unpack"))?;
+    let plain = plain(object, text("/kind") == Some(SECRET))?;
     let record: Record = serde_json::from_slice(&plain).map_err(|_| fault("its release is not a record of Helm"))?;
     let method = if record.apply_method == "ssa" { WriteMethod::ServerSideApply } else { WriteMethod::MergePatch };
     Ok(Revision {

@@ -27,6 +27,13 @@ fn body() -> Value {
 }
 
 #[test]
+fn the_values_of_a_revision_are_those_that_it_was_given() {
+    assert_eq!(values(&record("Secret", &body(), true)), Ok(json!({"password": "s3cr3t"})));
+    let error = values(&json!({"metadata": {"name": "x"}, "data": {"release": "%"}})).expect_err("no record");
+    assert_eq!(error.to_string(), "the release record x cannot be read: its data is not base64");
+}
+
+#[test]
 fn both_drivers_and_old_records_are_read() {
     for (kind, gzip) in [("Secret", true), ("ConfigMap", true), ("Secret", false)] {
         let revision = decode(&record(kind, &body(), gzip)).expect("a revision");

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
-use crate::compare::redact::{MARK, MarkKey, Redactor};
+use crate::compare::redact::{Document, MARK, MarkKey, Redactor, encode, unencoded};
 use crate::object::{Body, Inventory, Object, Path};
 
 /// The version of the file format that this program writes and reads.
@@ -79,17 +79,17 @@ impl Snapshot {
     /// World is taken, because that of a fleet should not be there twice.
     #[must_use]
     pub fn of(mut world: World, key: &MarkKey, redact: &[String]) -> Self {
-        let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str));
+        let mut redactor = redactor(key, redact);
         for object in world.live.objects().iter().chain(world.base.objects.objects()) {
             learn(&mut redactor, object);
         }
         for reading in world.readings.iter().filter(|reading| reading.secret) {
-            reading.found.iter().for_each(|secret| redactor.remember(secret));
+            reading.found.iter().for_each(|secret| redactor.remember_part(secret));
         }
         world.live = hidden(&redactor, std::mem::take(&mut world.live));
         world.base.objects = hidden(&redactor, std::mem::take(&mut world.base.objects));
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
-            reading.found = reading.found.as_deref().map(|secret| redactor.mark(secret));
+            reading.found = reading.found.as_deref().map(|secret| key.mark(secret));
         }
         for unread in &mut world.unread {
             unread.why = redactor.quoted(&unread.why);
@@ -119,14 +119,16 @@ impl Snapshot {
     }
 }
 
-/// Replaces the marks in a World by what they stand for, wherever `rendered` holds the same: equal secrets are equal again, in the
+/// Replaces the marks in a World by what they stand for, wherever what is `rendered` (as it came, and with late values filled in) holds the same: equal secrets are equal again, in the
 /// object itself and in what controllers made of it. All others become marks of this run, so that no text that is rendered can
 /// be one of them. Without the key nothing is known to be equal.
-pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rendered: &Inventory) {
+pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rendered: &[&Inventory]) {
     let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
     if let Some(key) = key {
         for objects in [&world.live, &world.base.objects] {
-            objects.objects().iter().for_each(|object| solve_object(key, object, rendered, &mut marks));
+            for object in objects.objects() {
+                rendered.iter().for_each(|rendered| solve_object(key, object, rendered, &mut marks));
+            }
         }
     }
     let uncover = Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived) };
@@ -138,6 +140,10 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
             }
         }
         *objects = revealed.into();
+    }
+    // What is filled in must be equal to what stands in the cluster, also where neither is known.
+    for found in world.readings.iter_mut().filter_map(|reading| reading.found.as_mut()) {
+        *found = uncover.text(found);
     }
 }
 
@@ -237,13 +243,21 @@ pub fn without_key(snapshot: &FilePath) -> String {
     )
 }
 
+/// What hides the secrets of a World.
+fn redactor(key: &MarkKey, redact: &[String]) -> Redactor {
+    Redactor::new(key).with_patterns(redact.iter().map(String::as_str)).hiding_inside()
+}
+
 /// The marks of everything that would be hidden of what is rendered.
-fn marks_of(key: &MarkKey, redact: &[String], rendered: &Inventory) -> HashMap<String, Value> {
-    let mut redactor = Redactor::new(key).with_patterns(redact.iter().map(String::as_str)).keeping_marks();
-    rendered.objects().iter().for_each(|object| learn(&mut redactor, object));
-    for object in rendered.objects() {
+fn marks_of(key: &MarkKey, redact: &[String], rendered: &[&Inventory]) -> HashMap<String, Value> {
+    let mut redactor = redactor(key, redact).keeping_marks();
+    let rendered = || rendered.iter().flat_map(|inventory| inventory.objects());
+    rendered().for_each(|object| learn(&mut redactor, object));
+    for object in rendered() {
         if let Ok(value) = object.value() {
             drop(redactor.value(&object.key, &Path::root(), None, &value));
+            // What one place shows, another hides: controllers copy it into documents.
+            drop(redactor.value_unknown(&object.key, &value));
             for text in value.get("stringData").and_then(Value::as_object).into_iter().flatten() {
                 // The API server keeps it as `data`.
                 if let Some(text) = text.1.as_str() {
@@ -301,9 +315,27 @@ impl Uncover {
             }
             Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
             Value::String(text) if text.contains(MARK) => {
-                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.text(text)));
+                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.marked(text)));
+            }
+            Value::String(text) => {
+                if let Some(inner) = unencoded(text) {
+                    let mut inner = Value::String(inner);
+                    self.value(&mut inner);
+                    *text = encode(inner.as_str().unwrap_or_default());
+                }
             }
             _ => {}
+        }
+    }
+
+    /// A text with marks, which may be a document.
+    fn marked(&self, text: &str) -> String {
+        match Document::of_marked(text) {
+            Some(mut document) => {
+                self.value(&mut document.tree);
+                document.to_string()
+            }
+            None => self.text(text),
         }
     }
 

@@ -202,7 +202,7 @@ impl<'t> Tree<'t> {
             if let Some(value) = done.take() {
                 top.set(value);
             }
-            let Some(child) = top.next(self) else {
+            let Some(child) = top.next(self, meant) else {
                 done = stack.pop().map(Building::finish);
                 continue;
             };
@@ -274,11 +274,15 @@ enum Building {
 }
 
 impl Building {
-    fn next(&mut self, tree: &Tree<'_>) -> Option<NodeId> {
+    fn next(&mut self, tree: &Tree<'_>, meant: &HashMap<NodeId, Value>) -> Option<NodeId> {
         match self {
             Self::Map { entries, key, .. } => {
                 let (name, value) = entries.next()?;
-                *key = tree.key_text(name).map(Cow::into_owned);
+                *key = match meant.get(&name) {
+                    Some(Value::String(text)) => Some(text.clone()),
+                    Some(other) => Some(other.to_string()),
+                    None => tree.key_text(name).map(Cow::into_owned),
+                };
                 Some(value)
             }
             Self::Seq { next, end, .. } if *next < *end => {

@@ -15,7 +15,8 @@ use crate::yaml::text::break_len;
 /// One document of a stream with the separator line before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The `---` line with its line break, and a byte order mark before it; empty for a document that has none.
+    /// The `---` line with its line break, and a byte order mark before it, or the blanks before a first brace; empty for a document
+    /// that has none.
     pub separator: Span,
     /// Everything up to the next separator or the end of the stream.
     pub document: Span,
@@ -75,6 +76,8 @@ pub fn split(stream: &[u8]) -> Result<Vec<Section>> {
         if from == stream.len() {
             return Ok(cut.sections);
         }
+    } else if from > 0 {
+        cut.open = Section { separator: Span::new(0, from), ..empty(from, 1 + lines(&stream[..from])) };
     }
     let first = stream[from..].starts_with(b"---").then_some(from);
     let marked = stream.starts_with(b"\xEF\xBB\xBF---").then_some(3);
@@ -190,7 +193,8 @@ fn is_plain(rest: &[u8]) -> bool {
 const PEEK: usize = 4096;
 
 /// The JSON values that a stream starts with, one after the other, and where what follows them begins. A stream is taken for
-/// JSON by its first brace, and for YAML again where that fails at the first or second value.
+/// JSON by its first brace, and for YAML again where that fails at the first or second value; blanks before the first are then
+/// gone.
 fn json_values(stream: &[u8], sections: &mut Vec<Section>) -> Result<usize> {
     let head = &stream[..stream.len().min(PEEK)];
     if first_word(head) != Some('{') {
@@ -230,7 +234,8 @@ fn json_values(stream: &[u8], sections: &mut Vec<Section>) -> Result<usize> {
         only.document.end = from + blank;
         return Ok(from + blank);
     }
-    Ok(0)
+    let blanks = stream.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    Ok(blanks.len() - blanks.trim_start().len())
 }
 
 /// A document as Go's line reader hands it to the parser: every line ends in one line feed, also the last, and the carriage

@@ -153,6 +153,13 @@ impl Tree<'_> {
         Position::of(self.source.as_bytes(), offset.saturating_sub(self.base), self.line)
     }
 
+    /// Line feeds between two offsets of the stream inside this document.
+    pub(crate) fn lines_between(&self, from: usize, to: usize) -> usize {
+        let local = |offset: usize| offset.saturating_sub(self.base).min(self.source.len());
+        let bytes = self.source.as_bytes().get(local(from)..local(to)).unwrap_or_default();
+        memchr::memchr_iter(b'\n', bytes).count()
+    }
+
     /// An error at an offset of the stream.
     pub(crate) fn error(&self, offset: usize, message: impl Into<String>) -> Error {
         Error::at(self.source.as_bytes(), offset.saturating_sub(self.base), self.line, message)

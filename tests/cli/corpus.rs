@@ -323,6 +323,88 @@ fn no_output_shows_any_of_the_planted_secrets() {
     assert_eq!(same.code, Some(0), "what is the same shows as the same, hidden or not: {}", same.stdout);
 }
 
+#[test]
+fn no_output_shows_a_late_value_that_is_secret() {
+    let values = |side: &str| [canary(1, side), canary(2, side), canary(3, side)];
+    let render = |password: &str, token: &str, site: &str| {
+        let file = format!("[db]\npassword = {password}\n");
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "telco"}, "stringData": {"t": token}});
+        let owner = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane",
+            "metadata": {"name": "cp", "namespace": "telco", "annotations": {"note": format!("with {password} and {token}")}},
+            "spec": {"replicas": 3, "version": "v1.31.0",
+                "machineTemplate": {"infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerMachineTemplate", "name": "t"}},
+                "kubeadmConfigSpec": {"preKubeadmCommands": [format!("login {password} --at {site}"), format!("join --at=a,{token}")],
+                    "clusterConfiguration": {"apiServer": {"extraArgs": {"tenant": password}}},
+                    "files": [{"path": "/etc/db.ini", "encoding": "base64", "content": BASE64_STANDARD.encode(&file)}, {"path": "/etc/db", "content": file}]}}});
+        format!("{secret}\n---\n{owner}\n")
+    };
+    let [password, token, seal] = values("b");
+    let env = [("DB", password.as_str()), ("TOKEN", token.as_str()), ("SEAL", seal.as_str())];
+    let policy = |kind: &str| {
+        format!(
+            "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\npins: {{file: kept.pins}}\nlateValues:\n\
+            - {{name: password, placeholders: [PASSWORD-HERE], secret: true, type: {kind}, from: [{{env: DB}}], pin: once}}\n\
+            - {{name: token, placeholders: [TOKEN-HERE], from: [{{env: TOKEN}}], pin: once}}\n\
+            - {{name: seal, placeholders: [SEAL-HERE], secret: true, from: [{{env: SEAL}}], optional: true}}\n"
+        )
+    };
+    let program = Program::new();
+    program.file("rollgate.yaml", &policy("string"));
+    let [old_password, old_token, _] = values("a");
+    program.file("old.yaml", &render(&old_password, &old_token, "10.0.0.1"));
+    program.file("same.yaml", &render(&password, &token, "10.0.0.1"));
+    program.file("new.yaml", &render("PASSWORD-HERE", "TOKEN-HERE", "10.0.0.1"));
+    let stream = std::fs::read(program.home().join("new.yaml")).expect("written before");
+    let with = |args: &[&str]| {
+        program.run_with(&[args, &["-n", "telco", "--policy", "rollgate.yaml"]].concat(), &stream, &env)
+    };
+    for format in ["human", "json", "json=report.json", "human=report.txt"] {
+        let ran = with(&["plan", "new.yaml", "--live", "old.yaml", "-o", format]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        searched(&program, &format!("plan -o {format}"), &ran);
+    }
+    let held = with(&["post-render", "--live", "old.yaml", "--host", "helm3"]);
+    assert_eq!((held.code, held.stdout.as_str()), (Some(3), ""), "{}", held.stderr);
+    searched(&program, "post-render", &held);
+    searched(&program, "explain last", &program.run(&["explain", "last"], b""));
+    let saved = with(&["snapshot", "new.yaml", "--live", "same.yaml", "-o", "world.json"]);
+    assert_eq!(saved.code, Some(0), "{}", saved.stderr);
+    searched(&program, "snapshot", &saved);
+    // Whoever has the snapshot has the answers of its sources, and needs no environment.
+    let again = program.run(&["plan", "new.yaml", "--live", "world.json", "-n", "telco"], b"");
+    assert_eq!(again.code, Some(0), "what is filled in is what the cluster holds: {}{}", again.stdout, again.stderr);
+    searched(&program, "plan from a snapshot", &again);
+    let mut allowed = with(&["post-render", "--live", "same.yaml", "--host", "helm3", "--commit", "always"]);
+    assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
+    assert!(allowed.stdout.contains(&password) && allowed.stdout.contains(&token), "Helm gets the values");
+    allowed.stdout.clear();
+    searched(&program, "post-render that allows", &allowed);
+    for args in [
+        &["pin", "list"] as &[&str],
+        &["pin", "list", "-o", "json"],
+        &["pin", "show", "password"],
+        &["pin", "show", "token"],
+        &["pin", "verify"],
+    ] {
+        let ran = program.run_with(args, b"", &env);
+        assert_ne!(ran.stdout, "", "{args:?}: {}", ran.stderr);
+        searched(&program, &format!("{args:?}"), &ran);
+    }
+    // A value that cannot be used is not shown to say why, nor is one that differs from its pin.
+    program.file("rollgate.yaml", &policy("ip"));
+    searched(&program, "a value of another type", &with(&["plan", "new.yaml", "--live", "old.yaml"]));
+    program.file("rollgate.yaml", &policy("string"));
+    let [password, token, _] = values("c");
+    let moved = [("DB", password.as_str()), ("TOKEN", token.as_str())];
+    let ran = program.run_with(&["plan", "new.yaml", "--live", "old.yaml", "-n", "telco"], b"", &moved);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    searched(&program, "a value that moved", &ran);
+    program.file("values.j2", "a: {{ late.password }}\nb: {{ late.unknown }}\n");
+    let mut ran = with(&["values", "-f", "values.j2"]);
+    ran.stdout.clear();
+    searched(&program, "values", &ran);
+}
+
 /// Old and new lines of a file, and what must be readable of them.
 const USEFUL: &[(&str, &str)] = &[
     ("canReach: 55.55.55.55", "canReach: 10.0.3.7"),

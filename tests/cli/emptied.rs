@@ -162,6 +162,44 @@ fn what_a_chart_does_not_render_any_more_is_read_and_held() {
 }
 
 #[test]
+fn an_api_server_that_says_too_much_is_doubt_and_ends_with_a_code() {
+    let path = "/apis/cluster.x-k8s.io/v1/machinedeployments";
+    let large = |size: usize| {
+        let mut one = live(capi()[1].clone());
+        one["metadata"]["annotations"]["a"] = json!("x".repeat(size));
+        one
+    };
+    let page = |items: Value| {
+        json!({"kind": "MachineDeploymentList", "apiVersion": "cluster.x-k8s.io/v1",
+            "metadata": {"resourceVersion": "7", "continue": "more"}, "items": items})
+    };
+    let deep = (0..200_000).fold(String::new(), |text, _| text + "[");
+    for (what, list) in [
+        ("one large object", page(json!([large(80 * 1024 * 1024)]))),
+        ("pages of large objects without an end", page(json!([large(6 * 1024 * 1024)]))),
+        ("pages of nothing without an end", page(json!([]))),
+        ("a deep text", page(json!([{"spec": deep}]))),
+    ] {
+        let mut cluster = Cluster::with(&capi(), false);
+        for path in [path, "/apis/cluster.x-k8s.io/v1/namespaces/telco/machinedeployments"] {
+            cluster.0.insert(path.to_owned(), list.clone());
+        }
+        let program = Program::new();
+        program.file("kubeconfig", &server::serve(&Arc::new(Mutex::new(cluster)), "default"));
+        program.file("stream.yaml", &format!("{}\n---\n{}\n", capi()[0], capi()[1]));
+        let mut command = std::process::Command::new("sh");
+        command.env_clear().env("HOME", program.home()).env("TZ", "UTC").current_dir(program.home());
+        command.env("KUBECONFIG", program.home().join("kubeconfig")).env("P", env!("CARGO_BIN_EXE_rollgate"));
+        command.args(["-c", "ulimit -v 262144; exec \"$P\" \"$@\"", "sh"]);
+        command.args(args(&["plan", "stream.yaml"], &["--host", "helm3", "--deadline", "10s"]));
+        let started = std::time::Instant::now();
+        let ran = ran(command, b"");
+        assert_eq!(ran.code, Some(4), "{what}: {}{}", ran.stdout, ran.stderr);
+        assert!(started.elapsed().as_secs() < 90, "{what}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
 fn a_release_that_never_had_any_is_allowed() {
     let last = [object("v1", "ConfigMap", Some("telco"), "left", Value::Null)];
     let ran =

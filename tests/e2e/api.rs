@@ -31,6 +31,16 @@ impl Api {
         Self { runtime, client }
     }
 
+    /// The connection itself.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Runs something where the connection lives.
+    pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
     /// The object at a path, `None` where there is none.
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
         match self.send("GET", path, None) {

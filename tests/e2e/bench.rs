@@ -45,7 +45,6 @@ pub(crate) fn bench() -> Option<&'static Bench> {
         .as_ref()
 }
 
-#[cfg(feature = "forecasts")]
 /// An API server with the CRDs and nothing that defaults, validates or converts, so that the tests and the hosts that they play
 /// are the only ones who write. `None` where the bench is not built.
 pub(crate) fn api_only() -> Option<&'static Bench> {

@@ -99,6 +99,20 @@ impl Release<'_> {
         self.helm("install", values, false)
     }
 
+    /// Helm through the gate, under another name where one is given, with more in its environment.
+    pub(crate) fn gated_as(&self, name: Option<&str>, verb: &str, values: &[&str], env: &[(&str, &str)]) -> Run {
+        let mut command = self.command(verb, values);
+        if let Some(name) = name {
+            let program = self.own_folder().join("bin").join(name);
+            if !program.exists() {
+                fs::copy(self.space.bench.bin.join(self.helm.name()), &program).expect("Helm can be copied");
+            }
+            command = self.command_of(&program, verb, values);
+        }
+        self.add_gate(&mut command);
+        Run::of(command.envs(env.iter().copied()).output().expect("helm runs"))
+    }
+
     /// Helm with nothing between it and the cluster, and with options of its own.
     pub(crate) fn run_with(&self, verb: &str, values: &[&str], options: &[&str]) -> Run {
         Run::of(self.command(verb, values).args(options).output().expect("helm runs"))
@@ -183,6 +197,8 @@ impl Release<'_> {
                 "--policy",
             ])
             .arg(&self.policy)
+            // One key, so that the marks of hidden values and the digest over them are the same in every look.
+            .env("ROLLGATE_KEY", "the key of the end-to-end tests, no secret")
             .env(variable, text)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -203,8 +219,12 @@ impl Release<'_> {
 
     /// Helm with this release, chart and values, and with nothing of the user's own configuration.
     fn command(&self, verb: &str, values: &[&str]) -> Command {
+        self.command_of(&self.program(), verb, values)
+    }
+
+    fn command_of(&self, program: &Path, verb: &str, values: &[&str]) -> Command {
         let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts");
-        let mut command = Command::new(self.program());
+        let mut command = Command::new(program);
         self.own_configuration(&mut command);
         command.arg(verb).arg(self.name).arg(charts.join(self.chart)).args(["--namespace", &self.space.namespace]);
         for value in self.values.iter().map(String::as_str).chain(values.iter().copied()) {

@@ -5,12 +5,14 @@
 mod api;
 mod bench;
 mod cases;
+mod doubts;
 mod dry_run;
 mod emptied;
 mod flux;
 mod helm;
 mod matrix;
 mod observe;
+mod pins;
 #[cfg(feature = "forecasts")]
 mod predict;
 #[cfg(feature = "forecasts")]

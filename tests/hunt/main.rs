@@ -141,6 +141,9 @@ impl Hunt {
             };
             let began = Instant::now();
             let played = play(&mut stage, write);
+            if !write.hurried && !played.outcome.rested {
+                stage.rest();
+            }
             refused = if played.outcome.refused.is_some() { refused + 1 } else { 0 };
             writes += 1;
             past.push(stage.objects.clone());

@@ -51,6 +51,8 @@ struct Foretold {
     names: BTreeSet<String>,
     machines: u64,
     scaled: u64,
+    /// Whether something is removed that others still name.
+    in_use: bool,
 }
 
 impl Foretold {
@@ -67,12 +69,27 @@ impl Foretold {
             names: names.map(text).collect(),
             machines: count(false),
             scaled: count(true),
+            in_use: report["findings"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|finding| finding["id"] == "removed-in-use"),
         }
     }
 }
 
-/// Compares.
+/// Compares. What an earlier write still has to do may come with this one or have come without it, so both readings count.
 pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mark {
+    let mark = compared(forecast, outcome, hurried);
+    if !outcome.met || mark <= Mark::Doubt {
+        return mark;
+    }
+    let gone = outcome.gone.difference(&outcome.due).cloned().collect();
+    let own = Outcome { gone, ..outcome.clone() };
+    mark.min(compared(forecast, &own, true))
+}
+
+fn compared(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mark {
     let foretold = Foretold::of(&forecast.report);
     let allowed = foretold.decision == "allow";
     if outcome.refused.is_some() {
@@ -84,6 +101,8 @@ pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mar
             _ => Mark::Word,
         };
     }
+    // Machines whose turn has not come are called outdated and still run.
+    let all: BTreeSet<String> = outcome.gone.union(&outcome.outdated).cloned().collect();
     let gone = u64::try_from(outcome.gone.len()).unwrap_or(u64::MAX);
     let found = if gone == 0 {
         still(&foretold, outcome)
@@ -91,7 +110,7 @@ pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mar
         Mark::Agrees
     } else if allowed {
         if foretold.scaled > 0 && outcome.made.is_empty() { Mark::Count } else { Mark::FalseSafe }
-    } else if foretold.names == outcome.gone || foretold.machines + foretold.scaled == gone {
+    } else if foretold.names == outcome.gone || foretold.machines + foretold.scaled == gone || foretold.names == all {
         Mark::Agrees
     } else if hurried || !outcome.rested {
         // Not all that comes was seen.
@@ -111,6 +130,10 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         ("allow", "none" | "in-place" | "scale") if waits => Mark::FalseSafe,
         ("allow", _) => Mark::Agrees,
         (_, "rollout" | "latent") if waits => Mark::Agrees,
+        // Nothing can reach the cluster any more, or no Machine can be made: no Machine shows that.
+        (_, "unknown") if outcome.cut || foretold.in_use => Mark::Agrees,
+        // Their turn has not come yet, and did not before.
+        (_, "rollout") if !outcome.due.is_empty() && foretold.names.is_subset(&outcome.due) => Mark::Agrees,
         ("undecided" | "none", _) => Mark::Doubt,
         (_, "rollout" | "delete" | "rejected" | "unknown") => {
             if waits {

@@ -21,8 +21,10 @@ use crate::steps::{Act, Way};
 const QUIET: Duration = Duration::from_secs(5);
 /// What is paused never says that it has seen a write; so long without a move then counts.
 const QUIET_UNSEEN: Duration = Duration::from_secs(8);
+/// Where Machines are on their way or out of date, controllers look again after 10 to 15 seconds; longer without a move, and they wait.
+const QUIET_UNFINISHED: Duration = Duration::from_secs(25);
 /// So long a change is watched at most.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Who writes the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -101,6 +103,12 @@ pub(crate) struct Outcome {
     pub(crate) made: BTreeSet<String>,
     /// Machines and RKE2 control planes that their owner calls outdated now and did not before.
     pub(crate) outdated: BTreeSet<String>,
+    /// What was outdated or on its way out before the write: its turn comes with the write or without it.
+    pub(crate) due: BTreeSet<String>,
+    /// Whether the address of the control plane was taken away or became another one.
+    pub(crate) cut: bool,
+    /// Whether the write came while an earlier one was still being carried out.
+    pub(crate) met: bool,
     /// Whether it all came to rest while it was watched.
     pub(crate) rested: bool,
 }
@@ -113,6 +121,8 @@ pub(crate) struct Stage<'a> {
     lookout: &'a Lookout,
     policy: PathBuf,
     chart: PathBuf,
+    /// Whether the last write was still being carried out when it was looked at last.
+    under_way: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -132,7 +142,7 @@ impl<'a> Stage<'a> {
         for file in ["Chart.yaml", "templates/objects.yaml"] {
             fs::copy(from.join(file), chart.join(file)).expect("the chart can be copied");
         }
-        let stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart };
+        let mut stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart, under_way: false };
         let run = stage.write("install", &stage.objects, Way::Plain);
         if run.code != Some(0) {
             return None;
@@ -155,14 +165,19 @@ impl<'a> Stage<'a> {
     }
 
     /// Waits until nothing moves; `false` where it does not come to that.
-    pub(crate) fn rest(&self) -> bool {
+    pub(crate) fn rest(&mut self) -> bool {
+        self.under_way = !self.rests();
+        !self.under_way
+    }
+
+    fn rests(&self) -> bool {
         let began = Instant::now();
         let (mut last, mut still) = (self.sight(), Instant::now());
         while began.elapsed() < PATIENCE {
             let now = self.sight();
             if now != last {
                 (last, still) = (now, Instant::now());
-            } else if still.elapsed() >= if last.settled() { QUIET } else { QUIET_UNSEEN } {
+            } else if still.elapsed() >= quiet(&last) {
                 return true;
             }
         }
@@ -285,16 +300,21 @@ impl<'a> Stage<'a> {
         if refused.is_none() {
             self.objects = objects;
         }
-        let mut outcome = Outcome { refused, ..Outcome::default() };
+        let going = before.all("machines").filter(|machine| going(machine).is_some());
+        let due =
+            going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
+        let mut outcome = Outcome { refused, due, met: self.under_way, ..Outcome::default() };
+        self.poke();
         let began = Instant::now();
         let (mut last, mut still) = (before.clone(), Instant::now());
         let mut moved = None;
         while began.elapsed() < PATIENCE {
             let now = self.sight();
             note(&before, &now, &outdated_before, &mut outcome);
+            let known = address(&before);
+            outcome.cut |= known.is_some() && known != address(&now);
             if now == last {
-                let quiet = if now.settled() { QUIET } else { QUIET_UNSEEN };
-                outcome.rested = still.elapsed() >= quiet;
+                outcome.rested = still.elapsed() >= quiet(&now);
                 if outcome.rested {
                     break;
                 }
@@ -308,7 +328,26 @@ impl<'a> Stage<'a> {
                 }
             }
         }
+        self.under_way = !outcome.rested;
         outcome
+    }
+
+    /// Makes the controllers look: the one of topologies does not watch the templates of a class, and those of owners come back
+    /// to a template that was missing only after minutes.
+    fn poke(&self) {
+        let now = format!("{:?}", std::time::SystemTime::now());
+        let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
+        let sight = self.sight();
+        let mut paths = Vec::new();
+        for (group_version, resource) in OWNERS.into_iter().filter(|(_, resource)| *resource != "machinesets") {
+            paths.extend(sight.all(resource).map(|owner| {
+                let name = text(&owner["metadata"]["name"]);
+                format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.space.namespace)
+            }));
+        }
+        for path in paths {
+            drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
+        }
     }
 
     /// Does something beside the release; what cannot be done is not.
@@ -359,6 +398,24 @@ impl<'a> Stage<'a> {
                 merge(&owner, &json!({"metadata": {"finalizers": null}}));
             }
         }
+    }
+}
+
+/// The address of the control plane.
+fn address(sight: &Sight) -> Option<String> {
+    let cluster = sight.all("clusters").next()?;
+    let host = &cluster["spec"]["controlPlaneEndpoint"]["host"];
+    host.is_string().then(|| format!("{host}:{}", cluster["spec"]["controlPlaneEndpoint"]["port"]))
+}
+
+/// How long a sight must stay as it is before nothing more is expected.
+fn quiet(sight: &Sight) -> Duration {
+    let (running, _) = sight.running();
+    let unfinished = running < sight.all("machines").count() || !sight.until(sight).outdated.is_empty();
+    match (unfinished, sight.settled()) {
+        (true, _) => QUIET_UNFINISHED,
+        (_, true) => QUIET,
+        (_, false) => QUIET_UNSEEN,
     }
 }
 

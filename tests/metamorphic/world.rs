@@ -160,6 +160,6 @@ pub(crate) fn through_snapshot(world: World, stream: &[u8]) -> World {
     let saved = serde_json::to_vec(&Snapshot::of(world, &key(), &[])).expect("a snapshot is JSON");
     let Snapshot { mut world, redact, .. } = Snapshot::read(&saved).expect("a snapshot can be read");
     let rendered = Stream::load(&Arc::from(stream)).expect("the stream can be read").objects;
-    snapshot::reveal(&mut world, Some(&key()), &redact, &rendered);
+    snapshot::reveal(&mut world, Some(&key()), &redact, &[&rendered]);
     world
 }

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::late::template::{self, Rendered};
 use crate::late::{self, Settled};
 use crate::policy::{self, Policy};
+use crate::report::escape;
 use crate::verdict;
 use input::{Call, Input};
 
@@ -138,10 +139,11 @@ fn say(found: &[Settled], outside: &mut Outside<'_>) {
         if let Some(reason) = &one.reason {
             let next = reason.next.as_ref().map(|next| format!("\n  next: {next}")).unwrap_or_default();
             // Who closed standard error still gets the exit code.
-            drop(writeln!(outside.err, "rollgate: {}: {}{next}", reason.decision, reason.message));
+            let text = format!("{}: {}{next}", reason.decision, escape::line(&reason.message));
+            drop(writeln!(outside.err, "rollgate: {}", escape::lines(&text)));
         }
         if let Some(warning) = &one.warning {
-            drop(writeln!(outside.err, "rollgate: warning: {warning}"));
+            drop(writeln!(outside.err, "rollgate: warning: {}", escape::line(warning)));
         }
     }
 }

@@ -24,6 +24,8 @@ const ROOTS: &str = "(?:bin|boot|cdrom|config|data|dev|etc|home|host|lib|lib64|m
 /// Forms that are harmless as a whole.
 static FORMS: LazyLock<RegexSet> = LazyLock::new(|| {
     let forms = [
+        // One letter is no secret.
+        "[A-Za-z]".to_owned(),
         // Numbers, percentages, modes.
         r"[+-]?\d{1,10}(?:\.\d{1,6})?%?".to_owned(),
         r"0[xX][0-9a-fA-F]{1,6}|0o[0-7]{1,5}".to_owned(),

@@ -23,6 +23,12 @@ impl Redactor {
         }
     }
 
+    /// Remembers one secret text that has a mark of its own wherever it stands: its mark stands for it in other texts, too.
+    pub fn remember_part(&mut self, secret: &str) {
+        self.remember(secret);
+        self.parts.add(secret);
+    }
+
     /// Remembers one secret text, whatever its form.
     pub fn remember(&mut self, secret: &str) {
         let secret = secret.trim();

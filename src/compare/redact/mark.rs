@@ -86,6 +86,12 @@ impl MarkKey {
     }
 }
 
+/// Whether a text is one mark and nothing else.
+#[must_use]
+pub fn is_mark(text: &str) -> bool {
+    marks(text).first() == Some(&(0..text.len()))
+}
+
 /// Where the marks in a text are.
 pub(super) fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
     text.match_indices(MARK)

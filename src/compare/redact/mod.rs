@@ -3,6 +3,7 @@
 
 mod guarded;
 mod harmless;
+mod json;
 mod learn;
 mod learned;
 mod mark;
@@ -17,10 +18,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
+pub(crate) use self::json::Document;
 use self::learned::Learned;
-pub use self::mark::{MARK, MarkKey};
+pub use self::mark::{MARK, MarkKey, is_mark};
 use self::places::{Guard, Level};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
@@ -48,8 +52,12 @@ pub struct Redactor {
     names: HashSet<String>,
     /// Secrets seen so far.
     known: Learned,
+    /// Secrets that have a mark of their own wherever they stand, also as a part of what is hidden.
+    parts: Learned,
     /// How much may still be unpacked.
     budget: AtomicUsize,
+    /// Whether what is encoded as a whole is hidden inside of its encoding.
+    inside: bool,
     /// Each mark that was made, with what it stands for, where that is wanted.
     made: Option<Mutex<HashMap<String, Value>>>,
 }
@@ -76,9 +84,18 @@ impl Redactor {
             shown: Vec::new(),
             names: HashSet::new(),
             known: Learned::default(),
+            parts: Learned::default(),
             budget: AtomicUsize::new(MOST_UNPACKED),
+            inside: false,
             made: None,
         }
+    }
+
+    /// Hides inside of encodings: for who reads the places there, and not for people.
+    #[must_use]
+    pub fn hiding_inside(mut self) -> Self {
+        self.inside = true;
+        self
     }
 
     /// Keeps each mark that is made from now on, with what it stands for.
@@ -187,12 +204,49 @@ impl Redactor {
                     items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect(),
                 )
             }
-            Value::String(text) => Value::String(self.text_at(place, level, text)),
+            Value::String(text) => {
+                let hidden = self.document(key, place, level, item, text);
+                let hidden = hidden.or_else(|| self.encoded(key, place, level, item, text));
+                Value::String(hidden.unwrap_or_else(|| self.text_at(place, level, text)))
+            }
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
                 self.hidden(value)
             }
             other => other.clone(),
         }
+    }
+
+    /// A text that is one JSON document: with what is secret in its values hidden, it is one still. So each of its values has
+    /// the mark that it has in a field of its own, and what a controller compares with it stays equal to it.
+    fn document(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> Option<String> {
+        let document = Document::of(text)?;
+        let text_of = |field: &str| document.tree.get(field).and_then(Value::as_str);
+        let hidden = match text_of("apiVersion").zip(text_of("kind")) {
+            Some((version, kind)) if place.last_key() == Some(places::LAST_APPLIED) => {
+                let key = Key::new(version, kind, None, "");
+                self.value(&key, &Path::root(), None, &document.tree)
+            }
+            _ => self.value_at(key, place, level.of_json(), item, &document.tree),
+        };
+        // What is secret as a whole, or across values.
+        let hidden = self.text(&document.with(hidden).to_string());
+        if hidden != text {
+            self.keep(&hidden, || Value::String(text.to_owned()));
+        }
+        Some(hidden)
+    }
+
+    /// A text that is the encoding of a text, with what is secret there hidden there.
+    fn encoded(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> Option<String> {
+        let inner = unencoded(text).filter(|_| self.inside)?;
+        let hidden = self.value_at(key, place, level.inside(), item, &Value::String(inner));
+        Some(encode(hidden.as_str()?))
+    }
+
+    /// A value as [`Self::value`] hides it, but as if anything could stand in each of its places.
+    #[must_use]
+    pub fn value_unknown(&self, key: &Key, value: &Value) -> Value {
+        self.value_at(key, &Route::At(&Path::root()), Level::root(key).inside(), None, value)
     }
 
     /// A text at a place, with what is hidden there.
@@ -209,7 +263,11 @@ impl Redactor {
             Guard::Plain if harmless::is_plain_name(text) => {}
             Guard::Plain | Guard::Typed | Guard::Free => ranges.extend(guarded::hidden(text, self)),
         }
-        self.masked(text, ranges)
+        let masked = self.masked(text, ranges);
+        if masked != text {
+            self.keep(&masked, || Value::String(text.to_owned()));
+        }
+        masked
     }
 
     /// A text with what is secret in it hidden: what has the form of a secret, and every secret that was learned.
@@ -341,7 +399,7 @@ impl Redactor {
             Value::Array(items) => Value::Array(items.iter().map(|value| self.hidden(value)).collect()),
             Value::Null | Value::Bool(_) => value.clone(),
             Value::String(text) if text.is_empty() => value.clone(),
-            Value::String(text) => Value::String(self.mark(text)),
+            Value::String(text) => Value::String(self.masked(text, std::iter::once(0..text.len()).collect())),
             Value::Number(number) => {
                 // Not the mark of the same digits as text: the two are different values.
                 let mark = self.mark(&format!("number {number}"));
@@ -357,6 +415,13 @@ impl Redactor {
             return text.to_owned();
         }
         let kept = mark::marks(text);
+        let mut parts = Vec::new();
+        self.parts.find(text, &mut parts);
+        if !parts.is_empty() {
+            parts = union(parts);
+            ranges = ranges.into_iter().flat_map(|range| without(range, &parts)).collect();
+            ranges.append(&mut parts);
+        }
         ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
         let mut result = String::with_capacity(text.len());
         let mut at = 0;
@@ -372,8 +437,35 @@ impl Redactor {
     }
 }
 
+/// The text that another is the base64 of, such that nothing is lost by encoding it again.
+pub(crate) fn unencoded(text: &str) -> Option<String> {
+    let of_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    if text.len() < UNSEEN || !text.len().is_multiple_of(4) || !text.bytes().all(of_base64) {
+        return None;
+    }
+    // The engine refuses what it would not write, so encoding gives the same text.
+    String::from_utf8(BASE64_STANDARD.decode(text).ok()?).ok()
+}
+
+/// What [`unencoded`] reads.
+pub(crate) fn encode(text: &str) -> String {
+    BASE64_STANDARD.encode(text)
+}
+
 /// Nothing more is unpacked in this run.
 struct Spent;
+
+/// Ranges in order, those that overlap as one.
+fn union(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.into_iter().fold(Vec::new(), |mut all: Vec<Range<usize>>, range| {
+        match all.last_mut().filter(|last| range.start < last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => all.push(range),
+        }
+        all
+    })
+}
 
 /// What is left of a range beside others, which are in order.
 fn without(range: Range<usize>, others: &[Range<usize>]) -> Vec<Range<usize>> {

@@ -60,6 +60,9 @@ fn has_end(name: &str, end: &str) -> bool {
     name.ends_with(end)
 }
 
+/// Where kubectl keeps the whole object.
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// The name by which a list item is known, where it has one: of a variable, an argument, a file.
 pub(super) fn name_of(item: &Value) -> Option<&str> {
     let valued = item.get("value").is_some() || item.get("content").is_some();
@@ -268,6 +271,11 @@ impl Level {
     /// Inside a string that is a document.
     pub(super) const fn inside(self) -> Self {
         Self { guard: Guard::Free, ..self }
+    }
+
+    /// Inside a JSON document that stands in a field: controllers keep what they made machines of in annotations, with its typed fields.
+    pub(super) fn of_json(self) -> Self {
+        if self.guard == Guard::Plain { Self { guard: Guard::Typed, ..self } } else { self.inside() }
     }
 
     /// Whether a field holds a name or a choice of an API here. In a free place fewer do: anyone can call a field so.

@@ -16,12 +16,13 @@ use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
 use crate::judge::topology::values;
 use crate::judge::verdict::Answer;
-use crate::kinds::contract::made_by;
+use crate::kinds::contract::{INFRASTRUCTURE, made_by};
 use crate::kinds::fields::text;
 use crate::kinds::{diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
+use crate::providers::core::changes::V1BETA2;
 use crate::providers::kind_of;
 
 /// One side of a cluster with a topology.
@@ -153,16 +154,21 @@ fn opaque_difference<'o>(old: &'o Outcome, new: &'o Outcome) -> Option<&'o (Stri
 /// The spec of a template as the dry run compares it: in the superset form, with the defaults of old versions.
 fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
     let word = |key: &str| text(&part.reference, key).unwrap_or_default();
-    normal_spec(stage, word("/kind"), word("/apiVersion"), spec)
+    normal_spec(stage, (word("/kind"), word("/apiVersion")), part.role, spec)
 }
 
-/// The same for a kind and version.
-fn normal_spec(stage: &Stage<'_>, kind: &str, api_version: &str, spec: &Value) -> Value {
-    let kind = kind_of(ApiVersion::parse(api_version).group, kind);
+/// The same for a kind and version. A template that is rotated is compared as the API server keeps it, in which an empty map
+/// differs from none; what a conversion goes through first, Go's types hold, and so does what an owner's own mirror compares.
+fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), role: Role, spec: &Value) -> Value {
+    let api = ApiVersion::parse(api_version);
+    let kind = kind_of(api.group, kind);
     let mut out = superset::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
     kind.fill_config(&mut out);
     let mut spec = out["spec"].take();
-    diff::prune(&mut spec, diff::CLUSTER_API);
+    let is_converted = !stage.versions.has(&V1BETA2) || (api.version != "v1beta2" && api.group != INFRASTRUCTURE);
+    if role != Role::Rotated || is_converted {
+        diff::prune(&mut spec, diff::CLUSTER_API);
+    }
     spec
 }
 
@@ -213,7 +219,7 @@ fn in_place(
 pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
     let word = |key: &str| text(template, key).unwrap_or_default();
     let spec = template.get("spec").cloned().unwrap_or_default();
-    normal_spec(stage, word("/kind"), word("/apiVersion"), &spec)
+    normal_spec(stage, (word("/kind"), word("/apiVersion")), Role::Rotated, &spec)
 }
 
 /// The first place at which a template in use is not what the class makes of it now. What the class does not say is left

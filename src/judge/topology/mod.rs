@@ -6,6 +6,7 @@ mod admission;
 mod blueprint;
 mod clock;
 mod forecast;
+mod held;
 mod patches;
 pub(crate) mod pending;
 mod values;
@@ -16,17 +17,20 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
+pub(crate) use crate::judge::topology::held::held;
+use crate::judge::topology::held::{Group, back, hold};
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
 use crate::kinds::fields::is_paused;
 use crate::kinds::fields::text;
-use crate::model::Effect;
 use crate::model::RuleId;
+use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
 
@@ -35,7 +39,7 @@ use crate::providers::kind;
 pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
     class_of(key, old)?;
     if let Some(answer) =
-        group_comes_or_goes(stage, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
+        group_comes_or_goes(stage, key, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
     {
         return Some(answer);
     }
@@ -61,7 +65,29 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         _ => false,
     };
     is_input.then_some(())?;
+    if keys.contains(&"variables")
+        && let Some(answer) = stage.remember(key, "rules", || unruled(stage, key, old, new))
+    {
+        return Some(answer);
+    }
     stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
+}
+
+/// The answer about variables that the class checks with rules that are not computed; `None` where there are none, or where
+/// the API server was asked itself.
+fn unruled(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
+    let asked = stage
+        .scene
+        .world
+        .answers
+        .iter()
+        .flatten()
+        .any(|answer| answer.key == *key && !matches!(answer.said, Said::NotAsked(_)));
+    let class = stage.written_after(&class_of(key, new)?).filter(|_| !asked)?;
+    let name = variables::uncomputed(old, new, &class)?;
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/variable-rule"));
+    let because = format!("{name}: {}", answer.because);
+    Some(answer.saying(because))
 }
 
 /// The answer about a class, or about a template that classes are made of; `None` where no class is.
@@ -164,12 +190,20 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         return if old_class == new_class && old == new { Vec::new() } else { vec![unread(&old_class)] };
     };
     let Some(after) = stage.written_after(&new_class) else { return vec![unread(&new_class)] };
-    forecast(
+    let mut fates = forecast(
         stage,
         key,
         Side { cluster: old, class_key: &old_class, class: &before, after: false },
         Side { cluster: new, class_key: &new_class, class: &after, after: true },
-    )
+    );
+    let cluster = stage.after(key).unwrap_or_else(|| new.clone());
+    for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {
+        let group = Group { word: fate.word, name: &fate.name };
+        if let Some(hold) = hold(stage, key, (old, &cluster), group, Act::Replace) {
+            fate.answer = back(fate.answer.clone(), &hold);
+        }
+    }
+    fates
 }
 
 /// Whether a Cluster has the same groups of workers on both sides, in whatever order; what is in them is judged by itself.
@@ -228,7 +262,7 @@ fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
 }
 
 /// The answer about a group of workers that is new or goes.
-fn group_comes_or_goes(stage: &Stage<'_>, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
     let [Segment::Key(_), Segment::Key(topology), Segment::Key(workers), Segment::Key(list), Segment::Index(place), ..] =
         path.segments()
     else {
@@ -241,8 +275,19 @@ fn group_comes_or_goes(stage: &Stage<'_>, old: &Value, new: &Value, path: &Path)
     let name = |side: &Value| text(side.pointer(&pointer)?.get(*place)?, "/name").map(str::to_owned);
     let has = |side: &Value, name: &str| values::list(side, &pointer).any(|group| text(group, "/name") == Some(name));
     if let Some(gone) = name(old).filter(|name| !has(new, name)) {
+        let word = if list == "machinePools" { "machinePool" } else { "machineDeployment" };
+        let known = |effect| Answer::known(stage.rules, effect, RuleId::of("topology/group-removed"));
+        if weight::machines(stage, key, old, (word, &gone)) == Some(0) {
+            let because = format!("the workers {gone} leave the topology; they have no Machines");
+            return Some(known(Effect::None).saying(because));
+        }
         let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
-        return Some(Answer::known(stage.rules, Effect::Delete, RuleId::of("topology/group-removed")).saying(because));
+        let answer = known(Effect::Delete).saying(because);
+        let hold = hold(stage, key, (old, new), Group { word, name: &gone }, Act::Delete);
+        return Some(match hold {
+            Some(hold) => back(answer, &hold),
+            None => answer,
+        });
     }
     let added = name(new).filter(|name| !has(old, name))?;
     let because = format!("the workers {added} are new; no Machine that exists is touched");

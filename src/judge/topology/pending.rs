@@ -9,7 +9,7 @@ use super::blueprint::{Part, Role, class_of, parts};
 use super::forecast::{self, drift};
 use super::patches;
 use super::values::{self, list};
-use super::weight::{entry_of, owner};
+use super::weight::{entry_of, machines, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::{self, annotation_path};
@@ -154,12 +154,10 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
     for (_, workers) in &live {
         let Some(name) = name_of(workers) else { continue };
         let Some(place) = groups.iter().position(|group| text(group, "/name") == Some(name.as_str())) else {
-            out.push(task(
-                "machineDeployment",
-                &name,
-                Effect::Delete,
-                "they left the topology and are deleted".to_owned(),
-            ));
+            let left = "they left the topology and are deleted".to_owned();
+            if machines(stage, key, cluster, ("machineDeployment", &name)) != Some(0) {
+                out.push(task("machineDeployment", &name, Effect::Delete, left));
+            }
             continue;
         };
         let have = text(workers, "/spec/template/spec/version");

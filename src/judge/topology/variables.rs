@@ -1,6 +1,6 @@
 //! What the webhook refuses about the variables of a Cluster: one that its class does not define, one that is missing, one
 //! of another type. Read beside `internal/topology/variables/cluster_variable_validation.go` of Cluster API 1.14. Rules in
-//! CEL are not computed.
+//! CEL are not computed: a value that one of them looks at is not known.
 
 use regex::Regex;
 use serde_json::Value;
@@ -26,12 +26,45 @@ pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
         }
     }
     each(cluster, at, &definitions, out);
-    each(cluster, "/spec/topology/controlPlane/variables/overrides", &definitions, out);
+    each(cluster, &format!("/spec/topology/controlPlane{OVERRIDES}"), &definitions, out);
     for lists in ["machineDeployments", "machinePools"] {
         let pointer = format!("/spec/topology/workers/{lists}");
         for place in 0..list(cluster, &pointer).count() {
-            each(cluster, &format!("{pointer}/{place}/variables/overrides"), &definitions, out);
+            each(cluster, &format!("{pointer}/{place}{OVERRIDES}"), &definitions, out);
         }
+    }
+}
+
+/// The first variable with another value that the class checks with a rule in CEL.
+pub(super) fn uncomputed(old: &Value, new: &Value, class: &Value) -> Option<String> {
+    let definitions = definitions(class);
+    let mut lists = vec!["/spec/topology/variables".to_owned(), format!("/spec/topology/controlPlane{OVERRIDES}")];
+    for workers in ["machineDeployments", "machinePools"] {
+        let pointer = format!("/spec/topology/workers/{workers}");
+        lists.extend((0..list(new, &pointer).count()).map(|place| format!("{pointer}/{place}{OVERRIDES}")));
+    }
+    lists.iter().find_map(|at| {
+        list(new, at).find_map(|variable| {
+            let name = text(variable, "/name")?;
+            let had = list(old, at).any(|other| other == variable);
+            let definition = definitions.iter().find(|definition| definition.name == name)?;
+            (!had && has_rules(definition.schema)).then(|| name.to_owned())
+        })
+    })
+}
+
+/// Where overrides of variables stand below a group.
+const OVERRIDES: &str = "/variables/overrides";
+
+/// Whether a schema has a rule in CEL somewhere.
+fn has_rules(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            (key == "x-kubernetes-validations" && value.as_array().is_some_and(|rules| !rules.is_empty()))
+                || has_rules(value)
+        }),
+        Value::Array(items) => items.iter().any(has_rules),
+        _ => false,
     }
 }
 
@@ -212,6 +245,19 @@ mod tests {
         );
         let open = json!({"type": "object", "additionalProperties": {"type": "string"}});
         assert!(found(&open, &json!({"any": "thing"})).is_empty());
+    }
+
+    #[test]
+    fn a_rule_in_cel_is_not_computed() {
+        let class =
+            |schema: Value| json!({"spec": {"variables": [{"name": "a", "schema": {"openAPIV3Schema": schema}}]}});
+        let ruled = class(json!({"type": "object", "properties": {"b": {"type": "integer",
+            "x-kubernetes-validations": [{"rule": "self > 1"}]}}}));
+        let cluster = |value: Value| json!({"spec": {"topology": {"variables": [{"name": "a", "value": value}]}}});
+        let (one, two) = (cluster(json!({"b": 1})), cluster(json!({"b": 2})));
+        assert_eq!(uncomputed(&one, &two, &ruled).as_deref(), Some("a"));
+        assert_eq!(uncomputed(&one, &one, &ruled), None, "the value stays");
+        assert_eq!(uncomputed(&one, &two, &class(json!({"type": "object"}))), None);
     }
 
     #[test]

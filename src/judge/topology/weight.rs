@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::impact;
 use crate::judge::deletions::machine_names;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
+use crate::judge::topology::held::{self, Group as Held, hold};
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
 use crate::kinds::Role;
@@ -15,8 +17,8 @@ use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::number;
 use crate::kinds::fields::target;
 use crate::kinds::fields::text;
-use crate::model::Effect;
 use crate::model::Rollout;
+use crate::model::{Act, Effect};
 use crate::object::Key;
 use crate::providers::kind;
 
@@ -32,12 +34,14 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
     let (old_groups, new_groups) = (Groups::of(old), Groups::of(new));
+    let free = |word: &str, name: &str, act| hold(stage, key, (old, new), Held { word, name }, act).is_none();
     let mut out = if version(old) == version(new) {
         of_fates(stage, key, old, &cluster_fates(stage, key, old, new))
     } else {
         let every = new_groups.order.iter();
         every
             .filter(|(word, name)| !super::pending::is_deferred(new, word, name))
+            .filter(|(word, name)| free(word, name, Act::Replace))
             .map(|(word, name)| {
                 let at = (*word, *name, old_groups.get(word, name));
                 entry(stage, key, old, at, Effect::Rollout, "spec.topology.version")
@@ -49,16 +53,47 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         let Some(before) = old_groups.get(word, name) else { continue };
         let Some(after) = new_groups.get(word, name) else { continue };
         let cause = own_cause(stage, key, old, (before, after), word, name);
-        let Some(cause) = cause.filter(|_| !owners.contains(&owner(stage, key, old, word, name))) else { continue };
+        let is_new = || !owners.contains(&owner(stage, key, old, word, name)) && free(word, name, Act::Replace);
+        let Some(cause) = cause.filter(|_| is_new()) else { continue };
         let rollout = entry(stage, key, old, (word, name, Some(before)), Effect::Rollout, &cause);
         owners.insert(rollout.owner.clone());
         out.push(rollout);
     }
+    for (word, name) in &new_groups.order {
+        let (Some(before), Some(after)) = (old_groups.get(word, name), new_groups.get(word, name)) else { continue };
+        let wanted = number(after, "/replicas").filter(|wanted| Some(*wanted) != number(before, "/replicas"));
+        if let Some(wanted) = wanted.filter(|_| free(word, name, Act::Fewer)) {
+            out.extend(fewer(stage, key, old, (word, name, Some(before)), wanted));
+        }
+    }
     for (word, name) in old_groups.order.iter().filter(|(word, name)| new_groups.get(word, name).is_none()) {
-        let at = (*word, *name, old_groups.get(word, name));
-        out.push(entry(stage, key, old, at, Effect::Delete, "spec.topology.workers"));
+        if machines(stage, key, old, (word, name)) != Some(0) && free(word, name, Act::Delete) {
+            let at = (*word, *name, old_groups.get(word, name));
+            out.push(entry(stage, key, old, at, Effect::Delete, "spec.topology.workers"));
+        }
     }
     out
+}
+
+/// The entry of a group whose number of Machines falls; `None` where it does not.
+fn fewer(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    at: (&str, &str, Option<&Value>),
+    wanted: u64,
+) -> Option<Rollout> {
+    let all = entry(stage, key, cluster, at, Effect::Delete, "replicas");
+    let count = all.machines.filter(|count| wanted < *count)?;
+    Some(if wanted == 0 { all } else { impact::fewer(Rollout { replicas: Some(wanted), ..all }, count, wanted) })
+}
+
+/// How many Machines a group has, where its owner was read.
+#[must_use]
+pub(super) fn machines(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<u64> {
+    let owner = owner(stage, key, cluster, word, name);
+    let live = stage.before(&owner)?;
+    held::count(&live, machine_names(stage, &owner, &key.name).len())
 }
 
 /// The groups of a Cluster, the control plane first, and each by its word and name.

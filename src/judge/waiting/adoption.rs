@@ -27,8 +27,6 @@ use crate::providers::core::machine_deployment::{self, Set};
 use crate::providers::kind;
 use crate::providers::machines;
 
-/// Group of the kinds asked about here.
-
 /// What an owner takes over and does with it.
 pub(in crate::judge) struct Taken {
     /// What happens to Machines.

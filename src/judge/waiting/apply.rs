@@ -18,12 +18,16 @@ use crate::providers::kind;
 pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
     for lifted in lifted {
         let answer = Answer::known(stage.rules, lifted.effect, lifted.rule).saying(said(&lifted));
-        let mut is_told = false;
-        for (key, path) in &lifted.places {
-            is_told |= tell(stage, key, path.as_ref(), &answer, outcomes);
-        }
-        if !is_told && lifted.effect > Effect::None {
-            tell_somewhere(stage, &lifted.owner, &answer, outcomes);
+        let told: Vec<Told> =
+            lifted.places.iter().map(|(key, path)| tell(stage, key, path.as_ref(), &answer, outcomes)).collect();
+        match told.iter().max() {
+            // What the API server refuses lets nothing go.
+            Some(Told::Refused) => continue,
+            Some(Told::Here) => {}
+            Some(Told::Nowhere) | None if lifted.effect > Effect::None => {
+                tell_somewhere(stage, &lifted.owner, &answer, outcomes);
+            }
+            Some(Told::Nowhere) | None => {}
         }
         out.rollouts.extend(lifted.rollout);
     }
@@ -37,18 +41,29 @@ fn said(lifted: &Lifted) -> String {
     format!("{}: {}", lifted.owner, lifted.because)
 }
 
-/// Tells an answer at a place; `false` where the write does not change it.
-fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Outcome]) -> bool {
-    let Some(place) = stage.place(key) else { return false };
-    let (Some(pair), Some(outcome)) = (stage.pairs.get(place), outcomes.get_mut(place)) else { return false };
+/// What became of an answer at one of its places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    /// The write does not change it.
+    Nowhere,
+    /// The write would change it and is refused.
+    Refused,
+    /// It was told.
+    Here,
+}
+
+/// Tells an answer at a place.
+fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Outcome]) -> Told {
+    let Some(place) = stage.place(key) else { return Told::Nowhere };
+    let (Some(pair), Some(outcome)) = (stage.pairs.get(place), outcomes.get_mut(place)) else { return Told::Nowhere };
+    let is_refused = is_refused(pair, outcome);
+    let told = if is_refused { Told::Refused } else { Told::Here };
     match (pair.action, path) {
         (Action::Create, _) => {
-            // What the API server refuses lets nothing go.
-            if outcome.effect == Effect::Rejected || pair.effect == Effect::Rejected {
-                return true;
+            if !is_refused {
+                raise(outcome, answer);
             }
-            raise(outcome, answer);
-            true
+            told
         }
         (Action::Update, Some(path)) => {
             let touches = |change: &Change| {
@@ -56,22 +71,33 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
                 diff::touch(&moved, path)
             };
             let found: Vec<usize> = (0..pair.changes.len()).filter(|place| touches(&pair.changes[*place])).collect();
-            found.iter().for_each(|change| at_change(stage, pair, *change, answer, outcome));
-            !found.is_empty()
+            if !is_refused {
+                found.iter().for_each(|change| at_change(stage, pair, *change, answer, outcome));
+            }
+            if found.is_empty() { Told::Nowhere } else { told }
         }
         (Action::Update, None) if !pair.changes.is_empty() => {
-            at_change(stage, pair, 0, answer, outcome);
-            true
+            if !is_refused {
+                at_change(stage, pair, 0, answer, outcome);
+            }
+            told
         }
-        _ => false,
+        _ => Told::Nowhere,
     }
+}
+
+/// Whether the write of an object is refused.
+fn is_refused(pair: &Pair, outcome: &Outcome) -> bool {
+    let is_rejected = |effect: Effect| effect == Effect::Rejected;
+    is_rejected(pair.effect)
+        || is_rejected(outcome.effect)
+        || (pair.action != Action::Delete && outcome.answers.iter().any(|answer| is_rejected(answer.effect)))
 }
 
 /// Tells an answer at one change, after the rules of the user were asked.
 fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outcome: &mut Outcome) {
     let (Some(change), Some(known)) = (pair.changes.get(place), outcome.answers.get_mut(place)) else { return };
-    let is_refused = known.effect == Effect::Rejected;
-    if is_refused || known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
+    if known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
         return;
     }
     let (old, new) = (stage.before(&pair.key).unwrap_or_default(), stage.after(&pair.key).unwrap_or_default());

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::packing::tests::packed;
 use super::resolve as resolve_with;
 use super::*;
 use crate::host::Host;
@@ -37,6 +38,7 @@ fn reading(name: &str, found: Option<&str>) -> SourceReading {
         unread: None,
         gap: None,
         clone_of: None,
+        fits: false,
         secret: false,
     }
 }
@@ -370,6 +372,14 @@ fn lines() -> impl Strategy<Value = String> {
         "[a-z]{1,8}".prop_map(|text| format!("k: >-\n    {text}\n    55.55.55.55")),
         text.prop_map(|text| format!("k: {}", STANDARD.encode(format!("{text}\n 55.55.55.55 {text}")))),
         text.prop_map(|text| format!("k: {}", Value::String(text))),
+        text.prop_map(|text| format!(
+            "k: {}",
+            Value::String(json!({"a": format!("{text} 55.55.55.55"), "b": [1]}).to_string())
+        )),
+        (text, any::<bool>()).prop_map(|(text, zstd)| format!(
+            "k: {}",
+            STANDARD.encode(packed(&format!("{text}\n55.55.55.55 {text}"), zstd))
+        )),
     ]
 }
 
@@ -377,11 +387,16 @@ fn lines() -> impl Strategy<Value = String> {
 fn intended(value: &Value) -> Value {
     match value {
         Value::String(text) => {
-            let packed = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            match packed.filter(|packed| packed.contains("55.55.55.55")) {
-                Some(packed) => json!(STANDARD.encode(packed.replace("55.55.55.55", VIP))),
-                None => json!(text.replace("55.55.55.55", VIP)),
+            if let Some(inner) = super::super::layers::open(text).filter(|inner| inner.contains("55.55.55.55")) {
+                let layer = STANDARD.decode(text).expect("base64");
+                let inner = inner.replace("55.55.55.55", VIP);
+                return match layer.as_slice() {
+                    [0x1F, 0x8B, ..] => json!(STANDARD.encode(packed(&inner, false))),
+                    [0x28, 0xB5, ..] => json!(STANDARD.encode(packed(&inner, true))),
+                    _ => json!(STANDARD.encode(inner)),
+                };
             }
+            json!(text.replace("55.55.55.55", VIP))
         }
         Value::Array(items) => items.iter().map(intended).collect(),
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), intended(value))).collect(),
@@ -431,5 +446,127 @@ fn a_value_in_a_template_named_by_a_hash_is_a_finding() {
         let stream = template(kind, name);
         let resolution = resolve(stream.as_bytes(), &policy, &world, Reach::Cluster);
         assert_eq!(resolution.findings.len(), found, "{kind} {name}");
+    }
+}
+
+/// Resolves with the VIP known, under a policy with more in it.
+fn with(more: Value, stream: &str) -> Resolution<'_> {
+    let mut root = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
+        {"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "from": [{"env": "VIP"}]}]});
+    for (key, value) in more.as_object().expect("a map") {
+        root[key] = value.clone();
+    }
+    let policy = crate::policy::parse("p", root.to_string().as_bytes()).expect("a policy");
+    let resolution = resolve(stream.as_bytes(), &policy, &known(), Reach::Cluster);
+    // Nothing of it is borrowed from the policy.
+    Resolution { bytes: Cow::Owned(resolution.bytes.into_owned()), ..resolution }
+}
+
+#[test]
+fn a_key_is_filled_in_on_request_unless_two_keys_would_be_the_same() {
+    let late =
+        json!([{"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "keys": true, "from": [{"env": "VIP"}]}]);
+    for (before, after) in [
+        ("a:\n  55.55.55.55: x\n", "a:\n  10.0.3.7: x\n"),
+        ("a: {\"x/55.55.55.55\": 55.55.55.55}\n", "a: {\"x/10.0.3.7\": 10.0.3.7}\n"),
+        ("? 55.55.55.55\n: x\n", "? 10.0.3.7\n: x\n"),
+    ] {
+        let resolution = with(json!({"lateValues": late}), before);
+        assert_eq!((resolution.reasons.as_slice(), &*resolution.bytes), (&[][..], after.as_bytes()), "{before}");
+    }
+    let twice = "a:\n  55.55.55.55: x\n  10.0.3.7: y\n";
+    let resolution = with(json!({"lateValues": late}), twice);
+    assert_eq!(&*resolution.bytes, twice.as_bytes());
+    assert!(resolution.reasons[0].message.ends_with("it would become the same key as another field"));
+}
+
+#[test]
+fn a_place_that_the_policy_leaves_out_stays_and_holds() {
+    let stream = "kind: ConfigMap\nmetadata: {name: docs}\ndata:\n  README: use 55.55.55.55\n  vip: 55.55.55.55\n";
+    let resolution = with(json!({"resolve": {"skip": [{"name": "docs", "path": "data.README"}]}}), stream);
+    assert_eq!(String::from_utf8_lossy(&resolution.bytes), stream.replace("vip: 55.55.55.55", "vip: 10.0.3.7"));
+    let [reason] = resolution.reasons.as_slice() else { panic!("{:?}", resolution.reasons) };
+    assert_eq!((reason.gate.as_str(), reason.decision), ("placeholder", Decision::Hold));
+    assert!(
+        reason.message.ends_with("line 4, column 11: resolve.skip[0] of the policy leaves this place out"),
+        "{}",
+        reason.message
+    );
+    let only = with(json!({"resolve": {"only": [{"kind": "ConfigMap"}]}}), stream);
+    assert_eq!((only.reasons.len(), only.reports[0].places), (0, 2));
+    let other = with(json!({"resolve": {"only": [{"kind": "Secret"}]}}), stream);
+    assert_eq!((other.reasons.len(), other.reports[0].places, &*other.bytes), (2, 0, stream.as_bytes()));
+}
+
+#[test]
+fn each_place_is_told_with_its_line_and_packing() {
+    let packed = STANDARD.encode("vip: 55.55.55.55");
+    let stream = format!(
+        "# head\nkind: A\nmetadata: {{name: one}}\n---\nkind: ConfigMap\nmetadata: {{name: c, namespace: ns}}\ndata:\n  \
+         url: https://55.55.55.55/?x=55.55.55.55\n  file: |\n    a\n    b 55.55.55.55\n    c {packed}\nlist: [x, 55.55.55.55]\n"
+    );
+    let resolution = with(json!({}), &stream);
+    let places: Vec<String> = resolution.reports[0]
+        .filled
+        .iter()
+        .map(|place| {
+            format!("{} {} {} {}", place.object, place.path, place.line, place.encoding.as_deref().unwrap_or("-"))
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "ConfigMap ns/c data.url 8 -",
+            "ConfigMap ns/c data.url 8 -",
+            "ConfigMap ns/c data.file 11 -",
+            "ConfigMap ns/c data.file 12 base64",
+            "ConfigMap ns/c list[1] 13 -",
+        ]
+    );
+    assert_eq!(resolution.reports[0].places, 5);
+}
+
+#[test]
+fn two_late_values_with_one_placeholder_are_one_value() {
+    let late = |source: &str| {
+        json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
+            {"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "from": [{"env": "VIP"}]},
+            {"name": "api", "placeholders": ["55.55.55.55"], "type": "ip", "from": [{"env": source}]}]})
+    };
+    assert!(crate::policy::parse("p", late("OTHER").to_string().as_bytes()).is_err());
+    let resolution = with(late("VIP"), "a: 55.55.55.55\n");
+    assert_eq!((resolution.reasons.as_slice(), &*resolution.bytes), (&[][..], b"a: 10.0.3.7\n".as_slice()));
+    assert_eq!(resolution.reports.iter().map(|report| report.places).collect::<Vec<_>>(), [1, 0]);
+}
+
+#[test]
+fn a_checksum_that_the_chart_made_of_a_placeholder_is_found() {
+    let sha = |text: &str| {
+        use sha2::Digest as _;
+        sha2::Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {vip: 55.55.55.55}";
+    let stream = |checksum: &str| {
+        format!(
+            "---\n# Source: x/templates/c.yaml\n{config}\n---\n# Source: x/templates/d.yaml\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d}}\n\
+             spec: {{template: {{metadata: {{annotations: {{checksum/config: {checksum}}}}}}}}}\n"
+        )
+    };
+    for (checksum, found) in [
+        (sha(&format!("{config}\n")), 1),
+        (sha(config), 1),
+        (sha("55.55.55.55"), 1),
+        (format!("cp-{}", &sha("55.55.55.55")[..10]), 1),
+        (sha("something else"), 0),
+    ] {
+        let stream = stream(&checksum);
+        let objects = crate::object::Stream::load(&std::sync::Arc::from(stream.as_bytes())).expect("a stream").objects;
+        let resolution = resolve_with(stream.as_bytes(), &objects, &vip_policy(), &known(), Reach::Cluster);
+        let about = resolution.findings.iter().filter(|finding| finding.id == "late-value-in-checksum");
+        let names: Vec<&str> = about.map(|finding| finding.object.name.as_str()).collect();
+        assert_eq!(names, vec!["d"; found], "{checksum}");
+        let later = World { readings: vec![reading("vip", None)], ..known() };
+        let unknown = resolve_with(stream.as_bytes(), &objects, &vip_policy(), &later, Reach::Cluster);
+        assert!(unknown.findings.iter().all(|finding| finding.id != "late-value-in-checksum"));
     }
 }

@@ -30,6 +30,7 @@ fn configmap(found: Option<&str>) -> SourceReading {
         unread: None,
         gap: None,
         clone_of: None,
+        fits: false,
         secret: false,
     }
 }

@@ -359,4 +359,27 @@ fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     {
         refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
     }
+    if let Some(many) = annotation(new, CONCURRENCY).filter(|many| !many.parse::<i64>().is_ok_and(|many| many >= 1)) {
+        let at = Path::root().key("metadata").key("annotations").key(CONCURRENCY);
+        refuse(out, RULE, &at, "", format!("{many:?} is no number of groups that are upgraded at once"));
+    }
+    let at = spec.key("topology").key("controlPlane").key("metadata");
+    labels::refusals(new.pointer("/spec/topology/controlPlane/metadata"), &at, out);
+    for workers in ["machineDeployments", "machinePools"] {
+        let groups = new.pointer(&format!("/spec/topology/workers/{workers}")).and_then(Value::as_array);
+        for (place, group) in groups.into_iter().flatten().enumerate() {
+            let at = spec.key("topology").key("workers").key(workers).index(place);
+            labels::refusals(group.get("metadata"), &at.key("metadata"), out);
+            let counts = group.get("replicas").is_some_and(|count| !count.is_null());
+            if workers == "machineDeployments"
+                && counts
+                && AUTOSCALER.iter().any(|name| annotation(group, name).is_some())
+            {
+                refuse(out, RULE, &at, "replicas", "the autoscaler counts the Machines of this group");
+            }
+        }
+    }
 }
+
+/// How many groups of workers are upgraded at once.
+const CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";

@@ -169,6 +169,21 @@ impl Catalogue {
         found
     }
 
+    /// Whether a version of a group has a kind, whatever can be done with it; `None` where that was not read.
+    pub(super) fn has_kind(&self, kind: &GroupKind, version: &str) -> Option<bool> {
+        if !self.has_version(&kind.group, version)? {
+            return Some(false);
+        }
+        let Some(Ok(kinds)) = self.kinds.get(&(kind.group.clone(), version.to_owned())) else { return None };
+        Some(kinds.iter().any(|one| one.kind == kind.kind))
+    }
+
+    /// Whether a group has a version, on the word of the list of groups; `None` where that was not read.
+    pub(super) fn has_version(&self, group: &str, version: &str) -> Option<bool> {
+        let Some(Ok(groups)) = &self.groups else { return None };
+        Some(groups.get(group).is_some_and(|group| group.versions.iter().any(|one| one.version == version)))
+    }
+
     /// How a kind is served.
     ///
     /// # Errors
@@ -286,7 +301,13 @@ mod tests {
         assert!(catalogue.find(&kind("cluster.x-k8s.io"), None).is_err(), "nobody asked");
         catalogue.groups = Some(Err(Fault::Unauthorized));
         assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Err(Fault::Unauthorized));
+        assert_eq!(catalogue.has_version("apps", "v1"), None);
         catalogue.groups = Some(Ok(groups(names(&[ALWAYS, "apps"]).as_bytes()).expect("groups")));
+        let versions = [("apps", "v1"), ("apps", "v1beta1"), ("example.org", "v1")];
+        assert_eq!(
+            versions.map(|(group, version)| catalogue.has_version(group, version)),
+            [true, false, false].map(Some)
+        );
         assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Ok(Served::Absent));
         assert!(catalogue.find(&kind("apps"), None).is_err(), "its kinds were not read");
     }

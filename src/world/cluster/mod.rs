@@ -11,6 +11,7 @@ mod prune;
 mod read;
 mod record;
 mod second;
+mod unserved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record, second};
-use crate::host::kinds;
+use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record, second, unserved};
+use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
 use crate::world::needs;
 use crate::world::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
@@ -42,6 +42,8 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
     installed::read(caller, &mut catalogue, outcome).await;
     installed::gates(caller, &mut catalogue, outcome).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
+    unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
+    unserved::namespaces(caller, online.rendered, outcome).await;
 }
 
 /// Objects whose namespace nobody said cannot be looked up.
@@ -179,8 +181,12 @@ fn served(
     match catalogue.find(kind, read.version.as_deref()) {
         Ok(Served::As(resource)) => Some(resource),
         Ok(Served::Otherwise(resource)) => {
-            if rendered {
-                let asked = read.version.as_deref().unwrap_or_default();
+            let asked = read.version.as_deref().unwrap_or_default();
+            // Flux and Argo CD may bring the definition along; Helm and kubectl refuse the version.
+            let may_bring = matches!(outcome.world.host.kind, None | Some(HostKind::Flux | HostKind::Argocd));
+            if rendered && !may_bring {
+                outcome.world.coverage.note_unserved(kind, &format!("{}/{asked}", kind.group));
+            } else if rendered {
                 outcome.world.unread.push(Unread {
                     what: format!("{kind} in version {asked}"),
                     why: format!("the API server serves it only as {}", resource.api_version()),

@@ -25,8 +25,6 @@ use crate::model::{Action, Effect};
 use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
 
-/// Group of the kinds asked about here.
-
 /// A Machine that a check has replaced, or would have.
 #[derive(Debug, Clone)]
 pub(super) struct Sick {

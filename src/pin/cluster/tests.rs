@@ -1,4 +1,4 @@
-//! The ConfigMap store against an API server that keeps one object and minds its resourceVersion.
+//! The store in a cluster against an API server that keeps one object and minds its resourceVersion.
 
 use std::sync::{Arc, Mutex};
 
@@ -93,7 +93,11 @@ async fn one(mut connection: TcpStream, server: Arc<Mutex<Server>>) {
     drop(connection.write_all(answer.as_bytes()).await);
 }
 
-async fn store(server: Server) -> (ConfigMapStore, Arc<Mutex<Server>>) {
+async fn store(server: Server) -> (ClusterStore, Arc<Mutex<Server>>) {
+    store_of(StoreKind::ConfigMap, server).await
+}
+
+async fn store_of(kind: StoreKind, server: Server) -> (ClusterStore, Arc<Mutex<Server>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = Arc::new(Mutex::new(server));
@@ -102,7 +106,7 @@ async fn store(server: Server) -> (ConfigMapStore, Arc<Mutex<Server>>) {
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
     let client = Client::try_from(config).expect("a client");
-    (ConfigMapStore::new(client, "capo", "rollgate-pins"), server)
+    (ClusterStore { client, kind, namespace: "capo".to_owned(), name: "rollgate-pins".to_owned() }, server)
 }
 
 fn pin(name: &str, value: &str) -> Pin {
@@ -124,7 +128,7 @@ async fn the_first_pin_makes_the_configmap_and_the_next_one_joins_it() {
     assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "rollgate");
     let keys: Vec<&String> = object["data"].as_object().expect("data").keys().collect();
     assert_eq!(keys, [".history", "fip", "vip"]);
-    let book = from_object(object).expect("pins");
+    let book = from_object(object, StoreKind::ConfigMap).expect("pins");
     assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));
     assert_eq!(book.history().len(), 2);
 }
@@ -144,7 +148,10 @@ async fn a_pin_of_another_value_survives_the_race() {
     store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written at the third attempt");
     let server = server.lock().expect("no panic");
     assert_eq!(server.requests, ["GET", "PUT", "GET", "PUT", "GET", "PUT"]);
-    assert_eq!(from_object(server.object.as_ref().expect("an object")).expect("pins").pins().len(), 2);
+    assert_eq!(
+        from_object(server.object.as_ref().expect("an object"), StoreKind::ConfigMap).expect("pins").pins().len(),
+        2
+    );
 }
 
 #[tokio::test]
@@ -152,10 +159,10 @@ async fn a_pin_that_another_run_wrote_is_never_overwritten() {
     let (store, server) = store(Server::default()).await;
     store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
     let error = store.update(|book| book.record(&[pin("vip", "10.0.9.9")])).await.expect_err("it moved");
-    assert!(matches!(error, ConfigMapError::Book(BookError::Moved { .. })), "{error}");
+    assert!(matches!(error, ClusterStoreError::Book(BookError::Moved { .. })), "{error}");
     let object = server.lock().expect("no panic").object.clone().expect("an object");
     assert_eq!(
-        from_object(&object).expect("pins").get("vip").map(|pin| pin.value.clone()),
+        from_object(&object, StoreKind::ConfigMap).expect("pins").get("vip").map(|pin| pin.value.clone()),
         Some("10.0.3.7".to_owned())
     );
 }
@@ -189,7 +196,7 @@ fn what_is_not_a_pin_is_never_taken_for_unpinned() {
         [("vip", "10.0.3.7"), ("fip", r#"{"name":"vip","value":"1","source":"s","time":"2026-11-21T10:00:00Z"}"#)]
     {
         let object = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {key: text}});
-        let error = from_object(&object).expect_err(key).to_string();
+        let error = from_object(&object, StoreKind::ConfigMap).expect_err(key).to_string();
         assert!(error.starts_with(&format!("ConfigMap n/p, key {key}:")), "{error}");
     }
 }
@@ -220,5 +227,34 @@ async fn one_hundred_writers_agree_on_one_value_and_lose_nothing() {
             Ok(added) => assert!(added && value == winner),
             Err(error) => assert!(value != winner && error.to_string().contains(&winner), "{error}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_secret_holds_pins_as_a_configmap_does() {
+    let (store, server) = store_of(StoreKind::Secret, Server::default()).await;
+    store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
+    store.update(|book| book.record(&[pin("fip", "1.2.3.4")])).await.expect("written");
+    let object = server.lock().expect("no panic").object.clone().expect("an object");
+    assert_eq!(object["kind"], "Secret");
+    assert!(!object.to_string().contains("10.0.3.7"), "{object}");
+    assert_eq!(from_object(&object, StoreKind::Secret).expect("pins").pins().len(), 2);
+    let broken = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {"vip": "%%%"}});
+    let error = from_object(&broken, StoreKind::Secret).expect_err("no base64").to_string();
+    assert!(error.starts_with("Secret n/p, key vip:"), "{error}");
+}
+
+#[tokio::test]
+async fn pins_move_with_the_cluster_and_nobody_prunes_them() {
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rollgate-pins", "resourceVersion": "0",
+        "annotations": {"helm.sh/resource-policy": "delete", "mine": "x"}}});
+    for (held, policy) in [(None, "keep"), (Some(held), "delete")] {
+        let (store, server) = store(Server { object: held, ..Server::default() }).await;
+        store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
+        let metadata = server.lock().expect("no panic").object.clone().expect("an object")["metadata"].clone();
+        assert_eq!(metadata["labels"]["clusterctl.cluster.x-k8s.io/move"], "");
+        assert_eq!(metadata["annotations"]["kustomize.toolkit.fluxcd.io/prune"], "disabled");
+        assert_eq!(metadata["annotations"]["argocd.argoproj.io/sync-options"], "Prune=false");
+        assert_eq!(metadata["annotations"]["helm.sh/resource-policy"], policy, "what somebody has set stays");
     }
 }

@@ -1,0 +1,277 @@
+//! How a text is packed inside another one: base64 of every alphabet, gzip, zstd. What is opened is closed again in the same way.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
+/// Layers that are opened inside each other; deeper ones are left alone.
+pub(super) const MOST_LAYERS: usize = 4;
+/// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes that all layers of one text may unpack to: small layers that unpack to large ones can stand in a text by the hundred.
+pub(super) const MOST_TOGETHER: u64 = 32 * 1024 * 1024;
+
+/// One step from a text to what is written in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layer {
+    /// Base64 of any alphabet.
+    Base64,
+    /// gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+    /// A document of YAML or JSON, whose strings are quoted.
+    Document,
+    /// The query of a URL.
+    Url,
+}
+
+impl Layer {
+    /// How people call it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Base64 => "base64",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Document => "yaml",
+            Self::Url => "url",
+        }
+    }
+}
+
+/// The unpacked bytes of a run of base64, as text, and how they were packed.
+pub(super) struct Unpacked<'l> {
+    pub(super) text: Cow<'l, str>,
+    packing: Option<Packing>,
+}
+
+#[derive(Clone, Copy)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl<'l> Unpacked<'l> {
+    /// Opens bytes that may be packed; `None` where they are no text, or more of it than may be.
+    pub(super) fn of(layer: &'l [u8], left: &Cell<u64>) -> Option<Self> {
+        let packing = match layer {
+            [0x1F, 0x8B, 0x08, ..] => Some(Packing::Gzip),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Packing::Zstd),
+            _ => None,
+        };
+        let text = match packing {
+            Some(Packing::Gzip) => Cow::Owned(String::from_utf8(unzip(layer, left)?).ok()?),
+            Some(Packing::Zstd) => Cow::Owned(String::from_utf8(unpack_zstd(layer, left)?).ok()?),
+            None => Cow::Borrowed(std::str::from_utf8(layer).ok()?),
+        };
+        Some(Self { text, packing })
+    }
+
+    /// Packs another text in the same way.
+    pub(super) fn pack(&self, text: String) -> Vec<u8> {
+        match self.packing {
+            Some(Packing::Gzip) => zip(text.as_bytes()),
+            Some(Packing::Zstd) => pack_zstd(text.as_bytes()),
+            None => text.into_bytes(),
+        }
+    }
+
+    /// The layer that was opened, where there was one.
+    pub(super) fn layer(&self) -> Option<Layer> {
+        self.packing.map(|packing| match packing {
+            Packing::Gzip => Layer::Gzip,
+            Packing::Zstd => Layer::Zstd,
+        })
+    }
+}
+
+/// The alphabet that a run is written in: the one of URLs or the usual one, with padding or without.
+pub(super) fn alphabet(run: &str) -> &'static GeneralPurpose {
+    match (run.contains(['-', '_']), run.len().is_multiple_of(4)) {
+        (false, true) => &STANDARD,
+        (false, false) => &STANDARD_NO_PAD,
+        (true, true) => &URL_SAFE,
+        (true, false) => &URL_SAFE_NO_PAD,
+    }
+}
+
+/// The text that is packed in a run of base64 characters, also where that is broken into lines.
+pub(super) fn open(run: &str, left: &Cell<u64>) -> Option<String> {
+    let joined: String = run.split_ascii_whitespace().collect();
+    let layer = alphabet(&joined).decode(&joined).ok()?;
+    Unpacked::of(&layer, left).map(|unpacked| unpacked.text.into_owned())
+}
+
+/// Reads what a decoder gives, up to what may be.
+fn bounded(reader: impl std::io::Read, left: &Cell<u64>) -> Option<Vec<u8>> {
+    let most = MOST_BYTES.min(left.get());
+    let mut content = Vec::new();
+    let unpacked = reader.take(most + 1).read_to_end(&mut content);
+    left.set(left.get().saturating_sub(content.len() as u64));
+    (unpacked.ok()? as u64 <= most).then_some(content)
+}
+
+fn unzip(bytes: &[u8], left: &Cell<u64>) -> Option<Vec<u8>> {
+    bounded(flate2::read::MultiGzDecoder::new(bytes), left)
+}
+
+/// Packs without a time or a name, so that the same content always gives the same bytes: they are part of a Machine's spec.
+fn zip(bytes: &[u8]) -> Vec<u8> {
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    writer.write_all(bytes).and_then(|()| writer.finish()).expect("writing to memory cannot fail")
+}
+
+/// One frame of Zstandard and nothing behind it: more than one could not be packed again as it was.
+fn unpack_zstd(bytes: &[u8], left: &Cell<u64>) -> Option<Vec<u8>> {
+    let mut rest = bytes;
+    let decoder = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(&mut rest, MOST_BYTES).ok()?;
+    let content = bounded(decoder, left)?;
+    rest.is_empty().then_some(content)
+}
+
+/// The same content always gives the same bytes here too.
+fn pack_zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// The runs of base64 of every alphabet, with padding and without.
+pub(super) fn every_run(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    runs(text, shortest).chain(loose_runs(text, shortest.saturating_sub(2)))
+}
+
+/// The runs that only the alphabet of URLs or a missing padding explains.
+fn loose_runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at + text[at..].iter().position(|byte| is_loose(*byte))?;
+            let end = start + text[start..].iter().position(|byte| !is_loose(*byte)).unwrap_or(text.len() - start);
+            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            at = end + padding;
+            if end + padding - start < shortest {
+                continue;
+            }
+            let run = &text[start..end];
+            let of_urls = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
+            let padded = (end + padding - start).is_multiple_of(4);
+            let end = if padded { end + padding } else { end };
+            // A whole run of the usual alphabet has been looked at.
+            if end - start >= shortest && (of_urls || !padded) && (end - start) % 4 != 1 {
+                return Some(start..end);
+            }
+        }
+        None
+    })
+}
+
+/// The longest runs of base64 characters with their padding.
+pub(super) fn runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at + text[at..].iter().position(|byte| is_base64(*byte))?;
+            let mut end = start + text[start..].iter().position(|byte| !is_base64(*byte)).unwrap_or(text.len() - start);
+            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            at = end + padding;
+            // `name=value` is no padding: a run that is whole without it ends before it.
+            if !(end - start).is_multiple_of(4) {
+                end += padding;
+            }
+            if end - start >= shortest && (end - start).is_multiple_of(4) {
+                return Some(start..end);
+            }
+        }
+        None
+    })
+}
+
+/// For each byte whether it is a letter of base64: 1 of the usual alphabet, 2 of that of URLs only.
+const LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let mut byte = u8::MAX;
+    while byte > 0 {
+        letters[byte as usize] = match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => 1,
+            b'-' | b'_' => 2,
+            _ => 0,
+        };
+        byte -= 1;
+    }
+    letters
+};
+
+pub(super) const fn is_base64(byte: u8) -> bool {
+    LETTERS[byte as usize] == 1
+}
+
+const fn is_loose(byte: u8) -> bool {
+    LETTERS[byte as usize] > 0
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    fn left() -> Cell<u64> {
+        Cell::new(MOST_TOGETHER)
+    }
+
+    /// A text packed as cloud-init, kubeadm and Ignition take it.
+    pub(in super::super) fn packed(text: &str, zstd: bool) -> Vec<u8> {
+        if zstd { pack_zstd(text.as_bytes()) } else { zip(text.as_bytes()) }
+    }
+
+    #[test]
+    fn what_is_opened_is_closed_in_the_same_way() {
+        for zstd in [false, true] {
+            let layer = packed(&"apiVersion: v1\ncanReach: 55.55.55.55\n".repeat(20), zstd);
+            let budget = left();
+            let unpacked = Unpacked::of(&layer, &budget).expect("it can be opened");
+            assert_eq!(unpacked.pack(unpacked.text.clone().into_owned()), layer);
+            assert_eq!(unpacked.layer(), Some(if zstd { Layer::Zstd } else { Layer::Gzip }));
+        }
+    }
+
+    /// These bytes end up in the spec of Machines: if a new version of the packer makes others, an update of rollgate replaces
+    /// Machines. Do not renew the expectation without saying so in the changelog.
+    #[test]
+    fn the_packers_make_the_bytes_that_they_always_made() {
+        let content = "#cloud-config\nwrite_files:\n- path: /etc/vip\n  content: 10.0.3.7\n".repeat(3);
+        let zipped = "H4sIAAAAAAAC/8XLywmAMAwA0HumCPTcj3gQsoxITDVQ2qJR19ctvL/nuLRr9dxq1g2eQ03mrEVOAo99sZ0winG8tQPix0yqEQ4ppDCGCdzP/wU5p5nbwAAAAA==";
+        assert_eq!(STANDARD.encode(zip(content.as_bytes())), zipped);
+        let packed = "KLUv/QA4zQIADAQAI2Nsb3VkLWNvbmZpZwp3cml0ZV9maWxlczoKLSBwYXRoOiAvZXRjL3ZpcAogIGNvbnRlbnQ6IDEwLjAuMy43CgKoEOP/9wMQNn4Q4///vw8dDOhAwgg=";
+        assert_eq!(STANDARD.encode(pack_zstd(content.as_bytes())), packed);
+    }
+
+    /// What the tool of Zstandard itself packs, of a file (the size is known) and of a pipe (it is not).
+    #[test]
+    fn what_other_tools_pack_is_opened() {
+        for letters in [
+            "KLUv/SQWsQAAY2FuUmVhY2g6IDU1LjU1LjU1LjU1CrOUQKI=",
+            "KLUv/QRYsQAAY2FuUmVhY2g6IDU1LjU1LjU1LjU1CrOUQKI=",
+            "KLUv/QBYsQAAY2FuUmVhY2g6IDU1LjU1LjU1LjU1Cg==",
+        ] {
+            assert_eq!(open(letters, &left()).as_deref(), Some("canReach: 55.55.55.55\n"));
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_left_alone() {
+        let bytes = vec![b'5'; usize::try_from(MOST_BYTES).expect("fits") + 1];
+        assert!(Unpacked::of(&zip(&bytes), &left()).is_none());
+        assert!(Unpacked::of(&pack_zstd(&bytes), &left()).is_none());
+        let (layer, budget) = (zip(&bytes[2..]), left());
+        let opened = (0..40).filter(|_| Unpacked::of(&layer, &budget).is_some()).count();
+        assert_eq!((opened, budget.get()), (4, 0), "many layers unpack to no more than one text may");
+    }
+
+    #[test]
+    fn a_second_frame_is_left_alone() {
+        let twice = [pack_zstd(b"a"), pack_zstd(b"b")].concat();
+        assert!(Unpacked::of(&twice, &left()).is_none());
+    }
+}

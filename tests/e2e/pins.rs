@@ -1,0 +1,131 @@
+//! The life of a pin on a real API server, with both Helms: an empty value, a lost store, a lost source, another placeholder, an
+//! operator who moves the address, and a hundred writers at once. No controllers are needed for it.
+
+use std::path::Path;
+use std::process::Command;
+
+use rollgate::pin::{BookError, ClusterStore, Pin};
+use rollgate::policy::Pins;
+use serde_json::json;
+
+use crate::bench::{Space, api_only};
+use crate::helm::{Helm, Release, Run, rollgate};
+
+const ADDRESS: &str = "10.0.3.7";
+
+fn policy(store: &str) -> String {
+    format!(
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- name: cluster_virtual_ip\n  placeholders: [\"55.55.55.55\"]\n  type: ip\n  \
+         from: [{{heat: {{output: allocated_ip}}}}]\n  wait: 1s\npins: {{store: {store}}}\n"
+    )
+}
+
+fn allocate(space: &Space, address: &str) {
+    space.config_map("capo-cluster-resources", &json!({}), &json!({"allocated_ip": address}));
+}
+
+fn remove(space: &Space, resource: &str, name: &str) {
+    let path = format!("/api/v1/namespaces/{}/{resource}/{name}", space.namespace);
+    space.bench.api.send("DELETE", &path, None).expect("it can be removed");
+}
+
+/// `rollgate pin ...` as a person runs it.
+fn pin(space: &Space, policy: &Path, args: &[&str]) -> Run {
+    let output = Command::new(rollgate())
+        .arg("pin")
+        .args(args)
+        .arg("--policy")
+        .arg(policy)
+        .args(["--namespace", &space.namespace])
+        .env("KUBECONFIG", &space.bench.kubeconfig)
+        .output();
+    Run::of(output.expect("the program runs"))
+}
+
+fn play(helm: Helm, resource: &str, store: &str) {
+    let Some(bench) = api_only() else { return };
+    let space = Space::new(bench, &format!("pins-{}", helm.name()));
+    let file = space.file("rollgate.yaml", &policy(store));
+    let release =
+        Release { space: &space, helm, name: "demo", chart: "kubeadm", values: Vec::new(), policy: file.clone() };
+    let listed = || pin(&space, &file, &["list"]).succeeded().stdout;
+
+    allocate(&space, "");
+    release.install(&[]).refused("is empty");
+    allocate(&space, ADDRESS);
+    release.install(&[]).succeeded();
+    assert!(listed().contains(ADDRESS), "{}", listed());
+    let path = format!("/api/v1/namespaces/{}/{resource}/rollgate-pins", space.namespace);
+    let kept = bench.api.get(&path).expect("the store is there");
+    assert_eq!(kept["metadata"]["labels"]["clusterctl.cluster.x-k8s.io/move"], "", "{kept}");
+    assert_eq!(kept.to_string().contains(ADDRESS), resource == "configmaps", "a Secret shows nothing: {kept}");
+
+    // The store is deleted between two upgrades, then the source too: what live holds is the value, and is kept anew.
+    remove(&space, resource, "rollgate-pins");
+    release.upgrade(&[]).succeeded();
+    assert!(listed().contains(ADDRESS), "{}", listed());
+    remove(&space, resource, "rollgate-pins");
+    remove(&space, "configmaps", "capo-cluster-resources");
+    release.upgrade(&[]).succeeded();
+    assert!(listed().contains(ADDRESS) && listed().contains("live objects"), "{}", listed());
+
+    // Another placeholder, which the policy does not know.
+    release.upgrade(&["vip=66.66.66.66"]).refused("66.66.66.66");
+
+    // An operator moves the address: the pin holds, then the gate for rollouts does.
+    allocate(&space, "10.0.3.9");
+    release.upgrade(&[]).refused("rollgate pin set cluster_virtual_ip 10.0.3.9");
+    pin(&space, &file, &["repin", "cluster_virtual_ip", "--from-source", "--reason", "ticket 4711"]).succeeded();
+    release.upgrade(&[]).refused("10.0.3.7 -> 10.0.3.9");
+    let told = pin(&space, &file, &["show", "cluster_virtual_ip"]).succeeded().stdout;
+    assert!(told.contains("ticket 4711") && told.contains("10.0.3.9"), "{told}");
+}
+
+#[test]
+fn a_pin_in_a_secret_lives_on_with_helm3() {
+    play(Helm::V3, "secrets", "secret/rollgate-pins");
+}
+
+#[test]
+fn a_pin_in_a_configmap_lives_on_with_helm4() {
+    play(Helm::V4, "configmaps", "configmap/rollgate-pins");
+}
+
+#[test]
+fn one_hundred_writers_on_a_real_api_server_agree_and_lose_nothing() {
+    let Some(bench) = api_only() else { return };
+    let space = Space::new(bench, "pins-writers");
+    let pins = Pins { store: Some("secret/rollgate-pins".to_owned()), ..Pins::default() };
+    let store = ClusterStore::of(&pins, bench.api.client(), &space.namespace).expect("a store");
+    let pin = |name: &str, value: &str| -> Pin {
+        serde_json::from_value(json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}))
+            .expect("a pin")
+    };
+    let answers: Vec<(String, Result<bool, String>)> = bench.api.run(async {
+        let writers = (0..100).map(|number| {
+            let (store, own) = (store.clone(), pin(&format!("own{number}"), "1"));
+            let (value, vip) = (format!("10.0.{number}.7"), pin("vip", &format!("10.0.{number}.7")));
+            tokio::spawn(async move {
+                let record = async |pin: Pin| {
+                    store.update(|book| -> Result<bool, BookError> { book.record(std::slice::from_ref(&pin)) }).await
+                };
+                record(own).await.expect("its own pin is in nobody's way");
+                (value, record(vip).await.map_err(|error| error.to_string()))
+            })
+        });
+        let mut answers = Vec::new();
+        for writer in writers.collect::<Vec<_>>() {
+            answers.push(writer.await.expect("no panic"));
+        }
+        answers
+    });
+    let book = bench.api.run(store.read()).expect("readable");
+    let winner = book.get("vip").expect("pinned").value.clone();
+    assert_eq!(book.pins().len(), 101, "no writer lost the pin of another");
+    for (value, answer) in answers {
+        match answer {
+            Ok(added) => assert!(added && value == winner),
+            Err(error) => assert!(value != winner && error.contains(&winner), "{error}"),
+        }
+    }
+}
