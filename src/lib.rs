@@ -4,6 +4,7 @@
 //! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
 
 pub mod apiserver;
+pub mod approval;
 pub mod cli;
 pub mod compare;
 pub mod exit;
@@ -25,6 +26,7 @@ pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;
+pub mod store;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

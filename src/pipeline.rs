@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
+use crate::gate::approval::{self, Approved, Asked};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
 use crate::judge::{self, Scene};
 use crate::late;
 use crate::model::{Classified, Decision, Effect};
-use crate::object::{self, Files, Inventory, LoadError, Object, Places, Stream};
+use crate::object::{self, Files, Inventory, Key, LoadError, Object, Path, Places, Stream, View};
 use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
@@ -41,6 +43,8 @@ pub struct Question {
     pub reach: late::Reach,
     /// What the marks of hidden values are made with.
     pub key: MarkKey,
+    /// Whether that key outlives the run, so that another run can make the same marks.
+    pub key_lasts: bool,
 }
 
 impl std::fmt::Debug for Question {
@@ -58,6 +62,8 @@ pub struct Judgement {
     pub stream: Arc<[u8]>,
     /// Pins to record after an allowed run.
     pub pins: Vec<Pin>,
+    /// Approvals that it is allowed by, with their places as the policy names them.
+    pub approvals: Vec<(String, Approval)>,
 }
 
 impl std::fmt::Debug for Judgement {
@@ -104,9 +110,9 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     let Filled { stream, rendered, resolution } = filled(question, world)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let mut report = case.judge(prediction);
+    let (mut report, approvals) = case.judge(prediction);
     report::escape::report(&mut report);
-    Ok(Judgement { report, stream, pins: resolution.pins })
+    Ok(Judgement { report, stream, pins: resolution.pins, approvals })
 }
 
 /// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
@@ -189,13 +195,15 @@ struct Case<'a> {
 impl Case<'_> {
     /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
     /// one counts.
-    fn judge(&self, mut prediction: Prediction) -> Report {
+    fn judge(&self, mut prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
         let others = std::mem::take(&mut prediction.others);
-        let mut worst = self.judge_one(prediction);
+        let (mut worst, mut approvals) = self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let mut second = self.judge_one(other);
+            let (mut second, more) = self.judge_one(other);
+            // Whatever is judged must be allowed, each by what was approved of it.
+            approvals.extend(more.into_iter().filter(|one| !approvals.contains(one)).collect::<Vec<_>>());
             if let Some(more) = second.server_dry_run.take() {
                 answers.get_or_insert_default().extend(more);
             }
@@ -205,11 +213,14 @@ impl Case<'_> {
                     second.warnings.push(SERVER_IS_WORSE.to_owned());
                 }
                 second.warnings.dedup();
-                worst = second;
+                std::mem::swap(&mut worst, &mut second);
             }
+            let known: Vec<Option<String>> = worst.approvals.iter().map(|one| one.id.clone()).collect();
+            let counts = second.approvals.into_iter().filter(|one| !one.lifts.is_empty() && !known.contains(&one.id));
+            worst.approvals.extend(counts);
         }
         worst.server_dry_run = answers;
-        worst
+        (worst, approvals)
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -237,7 +248,7 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, prediction: Prediction) -> Report {
+    fn judge_one(&self, prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
@@ -248,7 +259,7 @@ impl Case<'_> {
         // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
         let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
-        let digest = report::digest(&pairs);
+        let digest = self.digest(&pairs, &classified, &view, &redactor);
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
@@ -265,8 +276,14 @@ impl Case<'_> {
             doubts: &doubts,
             policy: &question.policy,
         };
+        let mut held = gate::ask(&judged);
+        let clusters = approval::clusters(&judged);
+        let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
+        let asked =
+            Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
+        let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
-        reasons.extend(gate::ask(&judged));
+        reasons.extend(held);
         gate::rank(&mut reasons);
         if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
@@ -277,6 +294,8 @@ impl Case<'_> {
         let mut report = report::build(Parts {
             pairs: &pairs,
             digest,
+            clusters,
+            approvals,
             classified,
             findings,
             warnings,
@@ -290,7 +309,27 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        report
+        (report, used)
+    }
+
+    /// What affects Machines, as a hash.
+    fn digest(&self, pairs: &[Pair], classified: &Classified, view: &dyn View, redactor: &Redactor) -> report::Digest {
+        let Question { key, key_lasts, .. } = self.question;
+        let id = key.id();
+        let name = if *key_lasts { id.as_str() } else { "this-run" };
+        let pending = |owner: &Key| {
+            let pair = pairs.iter().find(|pair| pair.key == *owner).and_then(|pair| pair.predicted.as_ref());
+            let live = || view.get(owner).object().and_then(|object| object.value().ok());
+            let mut spec = match pair {
+                Some(predicted) => predicted.get("spec")?.clone(),
+                None => live()?.get("spec")?.clone(),
+            };
+            // How many Machines there are is not why they are replaced, and moves by itself.
+            spec.as_object_mut().map(|spec| spec.remove("replicas"));
+            Some(redactor.value(owner, &Path::root().key("spec"), None, &spec))
+        };
+        let marks = report::Marks { key, name, recorded: &self.world.marks };
+        report::digest(pairs, &classified.rollouts, &pending, marks)
     }
 }
 

@@ -75,6 +75,8 @@ fn world(live: Inventory, expected: &Expected) -> World {
         unread: Vec::new(),
         absent: expected.absent.iter().map(|what| Absent { what: what.clone() }).collect(),
         coverage: rollgate::world::Coverage::default(),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     }
 }

@@ -45,6 +45,8 @@ pub enum Command {
     Values(super::values::ValuesArgs),
     /// Show the pinned late values, move one by hand, or compare them with their sources.
     Pin(super::pin::PinArgs),
+    /// Say yes to exactly the change of one report, show what was approved, or take it back.
+    Approve(super::approve::ApproveArgs),
     /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
     Explain(ExplainArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
@@ -114,7 +116,7 @@ pub struct PostRenderArgs {
     /// Options that every judging command has.
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Whether pins are recorded: auto = yes, unless the parent is known not to write.
+    /// Whether pins are recorded and approvals used up: auto = yes, unless the parent is known not to write.
     #[arg(long, value_enum, default_value_t = Commit::Auto)]
     pub commit: Commit,
 }

@@ -276,7 +276,7 @@ impl<'a> Known<'a> {
         let namespace = self.detected.host.namespace.as_deref();
         let namespace =
             namespace.ok_or_else(|| Stop::usage(anyhow!("no namespace is known for the pins; give --namespace")))?;
-        Ok(ClusterStore::of(&self.policy.pins, cluster.client().clone(), namespace))
+        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace))
     }
 
     /// The pins in an object that lies among the files of `--live`.

@@ -1,5 +1,6 @@
 //! The command line: one file a command. Writers and the environment come in; an exit code goes out.
 
+mod approve;
 mod args;
 mod bound;
 mod debug;
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Values(args) => values::run(&args, outside),
         Command::Pin(args) => pin::run(&args, outside),
+        Command::Approve(args) => approve::run(&args, outside),
         Command::Explain(args) => explain::run(&args, cli.color, outside),
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),

@@ -9,7 +9,7 @@ use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
 use super::run::{self, Look, Setup, Untold};
-use super::{Outside, Stop, bound};
+use super::{Outside, Stop, approve, bound};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
 use crate::report;
@@ -46,6 +46,7 @@ fn judge(
     let mut setup = Setup::new(&args.common, Untold::Look)?;
     if let Some(revisions) = revisions {
         setup.policy_report.source = revisions.named(&setup.policy_report.source);
+        setup.change_folder = Some(revisions.in_change(&setup.policy_folder));
     }
     if setup.outputs.is_empty() {
         setup.outputs.push(Output::HUMAN);
@@ -70,7 +71,15 @@ fn judge(
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
     drop(bound);
     judgement.report.warnings.extend(seen.warnings);
+    for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
+        let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
+        judgement.report.warnings.push(text);
+    }
     report::escape::report(&mut judgement.report);
+    // A policy of another revision has no path here; `approve` finds the one of this folder.
+    let source = Some(setup.policy_report.source.as_str()).filter(|_| revisions.is_none());
+    let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
+    approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
     for output in &setup.outputs {
         let paint = run::paint(colour, outside.out_is_terminal);
         output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;

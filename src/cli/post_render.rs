@@ -6,13 +6,17 @@ use super::args::{Colour, Commit, PostRenderArgs};
 use super::input::Input;
 use super::output::Output;
 use super::run::{self, Look, Seen, Setup, Untold};
-use super::{Outside, Stop, bound, plan};
+use super::{Outside, Stop, approve, bound, plan};
+use crate::approval::{self, Approval, LedgerError, Use};
 use crate::exit::Exit;
 use crate::host::say;
+use crate::model::{Decision, Reason};
 use crate::object::Stream;
 use crate::pin::{self, Pin};
 use crate::pipeline::{self, Judgement};
+use crate::policy::StoreKind;
 use crate::report::{self, Report, human};
+use crate::store::{ClusterError, FileError};
 use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -26,10 +30,23 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     drop(bound);
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
     report::escape::report(&mut judgement.report);
+    let command = approve::Command {
+        policy: Some(setup.policy_report.source.as_str()),
+        context: seen.world.host.context.as_deref(),
+    };
+    approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
     say(&setup, &judgement.report, &seen, colour, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
         commit(args.commit, &setup, &seen, &judgement)?;
+        // The last thing: whoever comes second finds it used up, and whatever failed before has not used it.
+        if let Some(reason) = use_up(args.commit, &setup, &seen, &judgement, outside)? {
+            judgement.report.decision = Decision::Hold;
+            judgement.report.reasons.insert(0, reason);
+            report::escape::report(&mut judgement.report);
+            say(&setup, &judgement.report, &seen, colour, outside)?;
+            return Ok(Exit::Hold);
+        }
         outside
             .out
             .write_all(&judgement.stream)
@@ -79,12 +96,7 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mu
 
 /// Records the pins of an allowed run, before anything goes out: a value that is used is a value that is kept.
 fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Result<(), Stop> {
-    let writes = match wish {
-        Commit::Always => true,
-        Commit::Never => false,
-        Commit::Auto => !seen.world.host.writes_nothing,
-    };
-    if !writes || judgement.pins.is_empty() {
+    if !writes(wish, seen) || judgement.pins.is_empty() {
         return Ok(());
     }
     let sign = |pin: Pin| pin.signed(pin::author(&setup.env), &setup.policy_report.digest);
@@ -99,9 +111,94 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
         })?;
         let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
         let client = cluster.client().clone();
-        let store = crate::pin::ClusterStore::of(&setup.policy.pins, client, namespace)
+        let store = crate::pin::cluster::store(&setup.policy.pins, client, namespace)
             .ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?;
         run::runtime()?.block_on(store.update(|book| book.record(&pins))).map_err(Stop::undecided)?;
     }
     Ok(())
+}
+
+/// Whether what the run found out is recorded.
+const fn writes(wish: Commit, seen: &Seen) -> bool {
+    match wish {
+        Commit::Always => true,
+        Commit::Never => false,
+        Commit::Auto => !seen.world.host.writes_nothing,
+    }
+}
+
+/// Notes on each approval that it let this install through; the reason of the hold where one of them is no longer good, or is for
+/// one install and that cannot be noted.
+fn use_up(
+    wish: Commit,
+    setup: &Setup,
+    seen: &Seen,
+    judgement: &Judgement,
+    outside: &mut Outside<'_>,
+) -> Result<Option<Reason>, Stop> {
+    let used = Use { time: approval::to_the_second(setup.now), by: pin::author(&setup.env) };
+    let writes = writes(wish, seen);
+    for (place, approval) in &judgement.approvals {
+        let noted = match (writes, approval.once && !seen.world.host.writes_nothing) {
+            (true, _) => note(setup, seen, place, approval, &used)?,
+            (false, true) => Noted::Failed("--commit never would not use it up".to_owned()),
+            (false, false) => continue,
+        };
+        let text = match noted {
+            Noted::Done => {
+                if approval.once {
+                    drop(writeln!(outside.err, "rollgate: approval {} is used up", approval.id));
+                }
+                continue;
+            }
+            Noted::Gone(why) => why,
+            Noted::Failed(why) if approval.once => format!("approval {} is for one install, and {why}", approval.id),
+            Noted::Failed(why) => {
+                drop(writeln!(outside.err, "rollgate: the use of approval {} is not noted: {why}", approval.id));
+                continue;
+            }
+        };
+        let next = Some("rollgate approve --list".to_owned());
+        return Ok(Some(Reason { gate: "approval".to_owned(), decision: Decision::Hold, message: text, next }));
+    }
+    Ok(None)
+}
+
+/// What came of noting a use.
+enum Noted {
+    Done,
+    /// The approval is no longer good.
+    Gone(String),
+    /// The place cannot be written.
+    Failed(String),
+}
+
+/// Notes the use of one approval in its place.
+fn note(setup: &Setup, seen: &Seen, place: &str, approval: &Approval, used: &Use) -> Result<Noted, Stop> {
+    let from = setup.policy.approvals.from.iter().find(|from| from.to_string() == place);
+    let Some(from) = from else { return Ok(Noted::Failed(format!("the policy names no {place}"))) };
+    if let Some(file) = setup.approval_file(from) {
+        return Ok(match file.update(|ledger| ledger.take(approval, used)) {
+            Ok(()) => Noted::Done,
+            Err(FileError::Kept(why @ (LedgerError::NotThere { .. } | LedgerError::Ended { .. }))) => {
+                Noted::Gone(why.to_string())
+            }
+            Err(other) => Noted::Failed(other.to_string()),
+        });
+    }
+    let (Some(cluster), Some(name)) = (&seen.cluster, from.config_map()) else {
+        return Ok(Noted::Failed(format!("{place} cannot be written without the cluster")));
+    };
+    let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
+    let object = approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name);
+    let taken = object.update(|ledger| ledger.take(approval, used));
+    let bounded = run::runtime()?.block_on(async { tokio::time::timeout(setup.deadline, taken).await });
+    Ok(match bounded {
+        Ok(Ok(())) => Noted::Done,
+        Ok(Err(ClusterError::Kept(why @ (LedgerError::NotThere { .. } | LedgerError::Ended { .. })))) => {
+            Noted::Gone(why.to_string())
+        }
+        Ok(Err(other)) => Noted::Failed(other.to_string()),
+        Err(_) => Noted::Failed("the cluster did not answer in time".to_owned()),
+    })
 }

@@ -48,6 +48,8 @@ pub(super) struct Revisions {
     folder: PathBuf,
     /// The worktree of that tip.
     root: PathBuf,
+    /// The worktree of the change.
+    head: PathBuf,
     /// The file that the base was rendered to; `none` where it renders to nothing.
     pub(super) live: PathBuf,
     /// What the judged revision renders to.
@@ -92,6 +94,11 @@ impl Revisions {
             Ok(below) => self.root.join(below),
             Err(_) => file.to_owned(),
         }
+    }
+
+    /// A folder of the tip, as it stands in the change; one outside of the repository stays what it is.
+    pub(super) fn in_change(&self, folder: &Path) -> PathBuf {
+        folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head.join(below))
     }
 
     /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
@@ -146,7 +153,7 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
         ));
     }
     let folder = root.join(&prefix);
-    Ok(Revisions { base: base.to_owned(), folder, root, live, stream, warnings, top, real_top, worktrees })
+    Ok(Revisions { base: base.to_owned(), folder, root, head: new, live, stream, warnings, top, real_top, worktrees })
 }
 
 /// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.

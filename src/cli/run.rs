@@ -14,15 +14,17 @@ use super::known::Pending;
 use super::output::Output;
 use super::plan::fault_stop;
 use super::{Outside, Stop, bound, packs};
+use crate::approval::{self, Found, Ledger};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Key, Stream};
-use crate::pin::{FileStore, Pin};
+use crate::pin::{Book, FileStore, Pin};
 use crate::pipeline::{self, Question};
-use crate::policy::{self, Doubt, Loaded, Policy};
+use crate::policy::{self, ApprovalPlace, Doubt, Loaded, Policy, Revision, StoreKind};
 use crate::report::{PolicyReport, human};
 use crate::rules;
+use crate::store;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
 use crate::world::{Base, BaseKind, LiveKind, Provider, SourceReading, Unread, World, files, snapshot};
 
@@ -56,10 +58,12 @@ pub(super) struct Setup {
     pub(super) env: BTreeMap<String, String>,
     pub(super) policy: Policy,
     pub(super) policy_report: PolicyReport,
-    policy_folder: PathBuf,
+    pub(super) policy_folder: PathBuf,
+    /// The folder of the policy in the change that is judged, where two revisions are compared.
+    pub(super) change_folder: Option<PathBuf>,
     providers: BTreeMap<String, Provider>,
     feature_gates: BTreeMap<String, bool>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
     pub(super) deadline: Duration,
     max_age: Duration,
     pub(super) wait: Option<Duration>,
@@ -88,6 +92,7 @@ impl Setup {
             policy,
             policy_report,
             policy_folder,
+            change_folder: None,
             providers: providers(&args.provider).map_err(Stop::usage)?,
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),
@@ -102,10 +107,20 @@ impl Setup {
         Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
     }
 
+    /// The file with approvals that a place of the policy is.
+    pub(super) fn approval_file(&self, place: &ApprovalPlace) -> Option<approval::File> {
+        let ApprovalPlace::File(file) = place else { return None };
+        let folder = match file.of {
+            Revision::Change => self.change_folder.as_ref().unwrap_or(&self.policy_folder),
+            Revision::Base => &self.policy_folder,
+        };
+        Some(approval::File::new(folder.join(&file.file)))
+    }
+
     fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
-        Question { stream, files, policy, policy_report, reach, key }
+        Question { stream, files, policy, policy_report, reach, key, key_lasts: self.key_is_told }
     }
 }
 
@@ -287,6 +302,7 @@ impl Look<'_> {
         if !seen.recorded {
             self.local(names, &mut seen.world)?;
         }
+        self.approved(&mut seen.world);
         seen.world.providers.extend(setup.providers.clone());
         seen.world.feature_gates.extend(setup.feature_gates.clone());
         Ok(seen)
@@ -302,6 +318,18 @@ impl Look<'_> {
             world.pins.extend_from_slice(book.pins());
         }
         Ok(())
+    }
+
+    /// What files approve. They are read now, also where the World was recorded: like the policy they lie beside, they are part of
+    /// what is asked.
+    fn approved(&self, world: &mut World) {
+        world.approvals.retain(|found| !found.is_file);
+        for place in &self.setup.policy.approvals.from {
+            if let Some(file) = self.setup.approval_file(place) {
+                let ledger = file.read().map_err(|error| error.to_string());
+                world.approvals.push(Found::of(&place.to_string(), &place.to_string(), true, ledger));
+            }
+        }
     }
 
     /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
@@ -341,6 +369,7 @@ impl Look<'_> {
             None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
+        let mut snapshot_key = None;
         if let (Some(id), Some(path)) = (&key_id, path) {
             let report = say::report_path(&setup.env);
             let folder = report.as_deref().and_then(Path::parent);
@@ -349,6 +378,7 @@ impl Look<'_> {
                 warnings.push(snapshot::without_key(path));
             }
             self.reveal(&mut world, key.as_ref(), &redact, !names.is_empty())?;
+            snapshot_key = key;
             warnings.extend(files::stale(&world, setup.now, setup.max_age));
         }
         if setup.now != world.now && self.args.now.is_some() {
@@ -367,7 +397,10 @@ impl Look<'_> {
             _ if self.piped => Reach::Files,
             _ => Reach::Plan,
         };
-        let question = setup.question(self.input, reach);
+        let mut question = setup.question(self.input, reach);
+        if let Some(key) = snapshot_key {
+            (question.key, question.key_lasts) = (key, true);
+        }
         let (reads, recorded) = (Vec::new(), key_id.is_some());
         Ok(Seen { question, world, detected, cluster: None, warnings, reads, recorded })
     }
@@ -405,9 +438,10 @@ impl Look<'_> {
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, warnings, plan, cluster, requests, bytes, .. } = outcome;
+        let Outcome { mut world, sources, pins, approvals, warnings, plan, cluster, requests, bytes, .. } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(&setup.policy, pins, &mut world.unread);
+        world.approvals = approvals_of(&setup.policy, approvals);
         let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
@@ -456,7 +490,7 @@ fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) ->
             unread.push(why);
             Vec::new()
         }
-        Some(Answer::Found(map)) => match crate::pin::cluster::from_object(&map, kind) {
+        Some(Answer::Found(map)) => match crate::pin::cluster::from_object::<Book>(&map, kind) {
             Ok(book) => book.pins().to_vec(),
             Err(error) => {
                 unread.push(Unread {
@@ -469,6 +503,22 @@ fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) ->
             }
         },
     }
+}
+
+/// What objects of the cluster approve. One that could not be read approves nothing, and is no doubt of its own: what holds, holds.
+fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<Found> {
+    let found = answers.into_iter().filter_map(|(number, name, answer)| {
+        let place = policy.approvals.from.get(number)?.to_string();
+        let ledger = match answer {
+            Answer::Absent | Answer::NoKind => Ok(Ledger::default()),
+            Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+            Answer::Found(map) => {
+                store::cluster::from_object::<Ledger>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
+            }
+        };
+        Some(Found::of(&place, &name, false, ledger))
+    });
+    found.collect()
 }
 
 /// The one runtime of the process: a client dies with the runtime that it was made on, and both ends use the same client.

@@ -1,6 +1,7 @@
 //! Checks that can hold an install, one file a gate. A gate reads what was judged and answers with reasons;
 //! every gate looks at every change, not only at the worst.
 
+pub mod approval;
 mod budget;
 mod doubt;
 mod effects;

@@ -31,6 +31,8 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         unread: Vec::new(),
         absent: Vec::new(),
         coverage: crate::world::Coverage::default(),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::read::Fault;
 use super::{
-    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+    ApprovalPlace, Approvals, Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -24,6 +24,7 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
     resolve(&root.key("resolve"), &policy.resolve)?;
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
+    approvals(&root.key("approvals"), policy)?;
     rules(&root.key("rules"), policy)?;
     display(&root, policy)
 }
@@ -361,13 +362,46 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
         }
     }
     let Some(store) = &pins.store else { return Ok(()) };
-    let name = pins.in_cluster().map(|(_, name)| name).unwrap_or_default();
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
-    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    if name.len() > 253 || !name.chars().all(allowed) || !name.starts_with(edge) || !name.ends_with(edge) {
+    if !pins.in_cluster().is_some_and(|(_, name)| is_name(name)) {
         return fault(&at.key("store"), format!("{store:?} is not a store; write configmap/NAME or secret/NAME"));
     }
     Ok(())
+}
+
+/// Whether an object of the cluster may be called so.
+fn is_name(name: &str) -> bool {
+    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let allowed = |c: char| edge(c) || matches!(c, '-' | '.');
+    name.len() <= 253 && name.chars().all(allowed) && name.starts_with(edge) && name.ends_with(edge)
+}
+
+/// Places that can be read, each once, and none that keeps pins too.
+fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    let Approvals { from, by, longest } = &policy.approvals;
+    for (number, place) in from.iter().enumerate() {
+        let at = at.key("from").index(number);
+        let pins = match place {
+            ApprovalPlace::Object(text) if !place.config_map().is_some_and(is_name) => {
+                return fault(&at, format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"));
+            }
+            ApprovalPlace::Object(text) => policy.pins.store.as_ref() == Some(text),
+            ApprovalPlace::File(file) if file.file.is_empty() => return fault(&at.key("file"), "the file has no name"),
+            ApprovalPlace::File(file) => policy.pins.file.as_ref() == Some(&file.file),
+        };
+        if pins {
+            return fault(&at, "the pins are there; approvals have a place of their own, with rights of its own");
+        }
+        if from[..number].iter().any(|earlier| earlier.to_string() == place.to_string()) {
+            return fault(&at, format!("{place} stands twice"));
+        }
+    }
+    if let Some(number) = by.iter().position(|name| name.trim().is_empty()) {
+        return fault(&at.key("by").index(number), "the name is empty");
+    }
+    match longest.as_deref().map(duration) {
+        Some(Err(error)) => fault(&at.key("longest"), error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
@@ -461,6 +495,13 @@ mod tests {
             ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
             ("/pins/store".to_owned(), json!("vault/a"), "write configmap/NAME or secret/NAME"),
             ("/pins/store".to_owned(), json!("configmap/"), "write configmap/NAME"),
+            ("/approvals".to_owned(), json!({"from": ["secret/a"]}), "approvals.from[0]: \"secret/a\" is no place"),
+            ("/approvals".to_owned(), json!({"from": ["configmap/rollgate-pins"]}), "the pins are there"),
+            ("/approvals".to_owned(), json!({"from": [{"file": ""}]}), "approvals.from[0].file: the file has no name"),
+            ("/approvals".to_owned(), json!({"from": [{"file": "a"}, {"file": "a", "of": "change"}]}), "stands twice"),
+            ("/approvals".to_owned(), json!({"from": [{"file": "a", "of": "request"}]}), "approvals.from[0]: "),
+            ("/approvals".to_owned(), json!({"by": [" "]}), "approvals.by[0]: the name is empty"),
+            ("/approvals".to_owned(), json!({"longest": "1 day"}), "approvals.longest: "),
             ("/gates/windows/0/cron".to_owned(), json!("0 25 * * *"), "does not fit in a field of 0 to 23"),
             ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
             ("/gates/windows/0/for".to_owned(), json!("0"), "never opens"),

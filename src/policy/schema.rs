@@ -27,6 +27,9 @@ pub struct Policy {
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
+    /// Where a person's yes to one change counts. Where nothing is said, none counts.
+    #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
+    pub approvals: Approvals,
     /// What is said of what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
@@ -69,6 +72,7 @@ impl Default for Policy {
             resolve: Resolve::default(),
             pins: Pins::default(),
             gates: Gates::default(),
+            approvals: Approvals::default(),
             unseen: Unseen::default(),
             rules: Vec::new(),
             ignore: Vec::new(),
@@ -427,6 +431,81 @@ impl Pins {
             "configmap" => Some((StoreKind::ConfigMap, name)),
             "secret" => Some((StoreKind::Secret, name)),
             _ => None,
+        }
+    }
+}
+
+/// Where a person's yes to one change counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Approvals {
+    /// The places: `configmap/NAME` in the namespace of the release, or a file beside the policy. New ones go to the first.
+    pub from: Vec<ApprovalPlace>,
+    /// Whose approvals count; everybody's who may write to such a place where nothing is said. The names are those that the
+    /// program was told when they were given: the right to write is what proves them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// The longest time that one may be good for, such as `72h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<String>,
+}
+
+impl Approvals {
+    /// Whether none counts.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.from.is_empty()
+    }
+}
+
+/// A place where approvals count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ApprovalPlace {
+    /// `configmap/NAME`, in the namespace of the release.
+    Object(String),
+    /// A file.
+    File(ApprovalFile),
+}
+
+/// A file in which approvals count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalFile {
+    /// Its path, beside the policy unless it is absolute.
+    pub file: String,
+    /// Of which revision it counts, where two are compared.
+    #[serde(default)]
+    pub of: Revision,
+}
+
+/// A side of a comparison of two revisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Revision {
+    /// The branch that the change goes to: who writes the change cannot approve it there.
+    #[default]
+    Base,
+    /// The change itself: whoever may add to it may approve it.
+    Change,
+}
+
+impl ApprovalPlace {
+    /// Name of the ConfigMap, where it is one.
+    #[must_use]
+    pub fn config_map(&self) -> Option<&str> {
+        match self {
+            Self::Object(text) => text.strip_prefix("configmap/"),
+            Self::File(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for ApprovalPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Object(text) => f.write_str(text),
+            Self::File(file) => write!(f, "file {}", file.file),
         }
     }
 }

@@ -1,14 +1,20 @@
 //! Makes the report of what was judged. The one place where values are redacted.
 
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
+    ApprovalReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
 };
+use crate::approval::ClusterId;
+use crate::compare::redact::{self, MarkKey};
 use crate::compare::{Action, Change, Pair};
 use crate::host::canonical;
-use crate::model::Classified;
-use crate::model::Effect;
+use crate::model::{Classified, Effect, Rollout};
+use crate::object::Key;
 use crate::verdict;
 use crate::world::World;
 
@@ -17,8 +23,12 @@ use crate::world::World;
 pub struct Parts<'a> {
     /// Every object that differs, judged.
     pub pairs: &'a [Pair],
-    /// Hash of what affects Machines, made before anything was hidden.
-    pub digest: String,
+    /// What affects Machines, as a hash.
+    pub digest: Digest,
+    /// The clusters that the change touches.
+    pub clusters: Vec<ClusterId>,
+    /// What people have approved.
+    pub approvals: Vec<ApprovalReport>,
     /// Rollouts, findings and warnings of the classification.
     pub classified: Classified,
     /// Findings of the prediction.
@@ -51,7 +61,10 @@ pub fn build(parts: Parts<'_>) -> Report {
         kind: "Report".to_owned(),
         decision: verdict::decide(&parts.reasons),
         effect: parts.pairs.iter().map(|pair| pair.effect).max().unwrap_or_default(),
-        digest: parts.digest,
+        digest: parts.digest.hash,
+        digest_key: parts.digest.key,
+        clusters: parts.clusters,
+        approvals: parts.approvals,
         reasons: parts.reasons,
         findings,
         warnings,
@@ -109,22 +122,71 @@ fn change(change: &Change) -> ChangeReport {
     }
 }
 
-/// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render.
+/// What affects Machines, as a hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    /// `sha256:` and the hash.
+    pub hash: String,
+    /// Which key the marks in it were made with, where there are some.
+    pub key: Option<String>,
+}
+
+/// What a digest is made with beside the change.
+#[derive(Debug, Clone, Copy)]
+pub struct Marks<'a> {
+    /// The key of this run's marks.
+    pub key: &'a MarkKey,
+    /// How that key is called: its id, or that it ends with the run.
+    pub name: &'a str,
+    /// Marks that a snapshot has in the place of what it hides: marks of marks already.
+    pub recorded: &'a HashSet<String>,
+}
+
+/// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render: where, before, after and
+/// the effect; and of what waits and is let go, how the owner stands. `pending` gives that, as it may be shown.
+///
+/// What is hidden counts by its mark. A snapshot shows a mark of the mark, so that is what counts in every run: with one key a read and
+/// its replay give one digest, another hidden value gives another one, and without the key nobody can try a guess.
 #[must_use]
-pub fn digest(pairs: &[Pair]) -> String {
+pub fn digest(pairs: &[Pair], rollouts: &[Rollout], pending: &dyn Fn(&Key) -> Option<Value>, marks: Marks<'_>) -> Digest {
     let mut lines: Vec<String> = Vec::new();
+    let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {
             lines.push(format!("{}\tdelete", pair.key));
         }
         for change in pair.changes.iter().filter(|change| change.effect > Effect::None) {
             // The order of keys says nothing, and hosts and charts print it as they like.
-            let side = |value: &Option<serde_json::Value>| value.as_ref().map(canonical).unwrap_or_default();
-            lines.push(format!("{}\t{}\t{}\t{}", pair.key, change.path, side(&change.before), side(&change.after)));
+            let side = |value: &Option<Value>| value.as_ref().map(canonical).unwrap_or_default();
+            let (before, after) = (side(&change.before), side(&change.after));
+            lines.push(format!("{}\t{}\t{}\t{before}\t{after}", pair.key, change.effect, change.path));
+            changed.entry(&pair.key).or_default().push(change.path.to_string());
+        }
+    }
+    for rollout in rollouts {
+        let known = changed.get(&rollout.owner);
+        let waits = |cause: &&String| !known.is_some_and(|paths| paths.iter().any(|path| is_along(path, cause)));
+        let causes: BTreeSet<&String> = rollout.causes.iter().filter(waits).collect();
+        if !causes.is_empty() {
+            let stands = pending(&rollout.owner).map(|value| canonical(&value)).unwrap_or_default();
+            lines.push(format!("{}\t{}\twaits {causes:?}\t{stands}", rollout.owner, rollout.effect));
         }
     }
     lines.sort_unstable();
-    hash(lines.join("\n").as_bytes())
+    let derived = marks.key.derived();
+    let text = lines.join("\n");
+    let has_marks = Cell::new(false);
+    let text = redact::remarked(&text, |mark| {
+        has_marks.set(true);
+        if marks.recorded.contains(mark) { mark.to_owned() } else { derived.mark(mark) }
+    });
+    Digest { hash: hash(text.as_bytes()), key: has_marks.get().then(|| marks.name.to_owned()) }
+}
+
+/// Whether one of two paths leads to the other.
+fn is_along(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// `sha256:` and the hash in hexadecimal.

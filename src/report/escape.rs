@@ -109,6 +109,17 @@ pub fn report(report: &mut Report) {
         [&mut finding.id, &mut finding.message].into_iter().for_each(in_place);
     }
     report.warnings.iter_mut().for_each(in_place);
+    maybe(&mut report.digest_key);
+    for cluster in &mut report.clusters {
+        in_place(&mut cluster.name);
+        [&mut cluster.namespace, &mut cluster.uid].into_iter().for_each(maybe);
+    }
+    for approval in &mut report.approvals {
+        [&mut approval.place, &mut approval.message].into_iter().for_each(in_place);
+        let texts = [&mut approval.id, &mut approval.reason, &mut approval.by, &mut approval.time, &mut approval.expires];
+        texts.into_iter().for_each(maybe);
+        approval.lifts.iter_mut().for_each(in_place);
+    }
     for object in &mut report.objects {
         [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because]
             .into_iter()

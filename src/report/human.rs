@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
+use super::{
+    ApprovalReport, ChangeReport, LateState, ObjectReport, Reason, Report, Standing, dry_run, plural, sentence,
+};
 use crate::compare::Action;
 use crate::impact::Rollout;
 use crate::kinds::contract::CLUSTER;
@@ -69,6 +71,9 @@ pub fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<(
     for reason in &report.reasons {
         write_reason(reason, paint, out)?;
     }
+    for approval in &report.approvals {
+        write_approval(approval, paint, out)?;
+    }
     for object in report.objects.iter().filter(|object| !object.is_quiet()) {
         write_object(object, paint, out)?;
     }
@@ -124,6 +129,27 @@ fn write_reason(reason: &Reason, paint: Paint, out: &mut dyn Write) -> io::Resul
         Some(next) => writeln!(out, "  {} {next}", paint.faint("next:")),
         None => Ok(()),
     }
+}
+
+/// Who approved it, why and until when; or why what somebody approved does not count.
+fn write_approval(approval: &ApprovalReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let by = approval.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+    let id = approval.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
+    let message = Some(&approval.message).filter(|message| !message.is_empty());
+    if approval.standing != Standing::Counts {
+        let why = message.map_or("", String::as_str);
+        let name = paint.bold(&format!("approval{id}{by} does not count"));
+        return writeln!(out, "\n{name}  {why} [{}]", approval.place);
+    }
+    let until = approval.expires.as_deref().unwrap_or_default();
+    let once = if approval.once { ", for one install" } else { "" };
+    let reason = approval.reason.as_deref().unwrap_or_default();
+    let name = paint.added(&format!("approved{by}"));
+    writeln!(out, "\n{name}  {reason} [{}{id}, until {until}{once}]", approval.place)?;
+    if !approval.lifts.is_empty() {
+        writeln!(out, "  lifts {}", approval.lifts.join(", "))?;
+    }
+    message.map_or(Ok(()), |message| writeln!(out, "  {message}"))
 }
 
 fn write_object(object: &ObjectReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {

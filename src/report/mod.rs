@@ -9,12 +9,12 @@ mod model;
 pub mod sentence;
 
 pub use crate::model::{Finding, Reason};
-pub use build::{Parts, build, digest, hash};
+pub use build::{Digest, Marks, Parts, build, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
-    AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
-    PlaceReport, PolicyReport, Report, SourceState,
+    ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
+    PlaceReport, PolicyReport, Report, SourceState, Standing,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

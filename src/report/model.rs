@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::DryRunReport;
+use crate::approval::ClusterId;
 use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
 use crate::model::{Decision, Effect, Finding, Reason, Rollout, Touches};
@@ -27,8 +28,17 @@ pub struct Report {
     pub effect: Effect,
     /// Hash of what affects Machines, and of nothing else: an approval names it.
     pub digest: String,
+    /// Which key the marks in that hash were made with, where there are some; `this-run` where nobody has it after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest_key: Option<String>,
+    /// The clusters that the change touches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ClusterId>,
     /// Why, the weightiest first.
     pub reasons: Vec<Reason>,
+    /// What people have approved, and whether it counts here. Empty where nothing is held, or the policy names no place for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalReport>,
     /// What deserves a line of its own.
     pub findings: Vec<Finding>,
     /// What a person should know and nobody is held for.
@@ -53,6 +63,73 @@ pub struct Report {
     pub live: LiveReport,
     /// Provider versions that the rules were chosen by.
     pub providers: BTreeMap<String, String>,
+}
+
+/// How an approval stands to this run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalReport {
+    /// Where it lies.
+    pub place: String,
+    /// Its name; absent where a place could not be read, or what stands there is no approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether it counts, and if not, why.
+    pub standing: Standing,
+    /// The same in a sentence; empty where it counts and lifts everything that holds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Why it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// By whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// Whether one install uses it up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+    /// The gates whose holds it turned into warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lifts: Vec<String>,
+}
+
+/// Whether an approval counts for a run, and if not, why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It does.
+    Counts,
+    /// It was taken back.
+    Revoked,
+    /// It was for one install, which was.
+    Used,
+    /// Its time is over.
+    Expired,
+    /// It is for another release.
+    OtherRelease,
+    /// It is for another cluster.
+    OtherCluster,
+    /// It is for another change.
+    OtherChange,
+    /// The hidden values of its change were marked with another key, so nobody can compare.
+    OtherKey,
+    /// More Machines would go than it was given for.
+    MoreMachines,
+    /// The policy does not count approvals of whoever gave it.
+    NotBy,
+    /// It is good for longer than the policy allows.
+    TooLong,
+    /// What stands there is no approval.
+    Malformed,
+    /// The place could not be read: nothing is approved there.
+    #[default]
+    Unread,
 }
 
 /// Changes that the policy leaves out.
@@ -280,6 +357,10 @@ impl Report {
     /// Hands every free text to `change`, so that one place can hide what must not be said.
     pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         self.reasons.iter_mut().for_each(|reason| change(&mut reason.message));
+        for approval in &mut self.approvals {
+            change(&mut approval.message);
+            approval.reason.iter_mut().for_each(&mut change);
+        }
         self.findings.iter_mut().for_each(|finding| change(&mut finding.message));
         self.warnings.iter_mut().for_each(&mut change);
         for object in &mut self.objects {

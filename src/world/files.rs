@@ -184,6 +184,8 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         unread: Vec::new(),
         absent: Vec::new(),
         coverage: Coverage::default(),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     }
 }

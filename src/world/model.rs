@@ -1,13 +1,14 @@
 //! The World: what was read, when, from where, and what could not be read.
 //! Doubt is part of it: a missing answer is an `Unread`, never an absence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Coverage;
+use crate::approval::Found;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
@@ -39,6 +40,9 @@ pub struct World {
     /// The pins as they stood.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub pins: Vec<Pin>,
+    /// What people have approved, place by place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Found>,
     /// Provider name (`cluster-api`, `rke2`, ...) to its version.
     pub providers: BTreeMap<String, Provider>,
     /// Feature gates of the controllers that were told.
@@ -53,6 +57,9 @@ pub struct World {
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,
+    /// The marks in it that stand for what a snapshot hides: marks of marks, by the key of the snapshot.
+    #[serde(skip)]
+    pub marks: HashSet<String>,
 }
 
 /// Where `live` came from.

@@ -62,6 +62,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     referenced(asked.rendered, &references, home, &mut plan);
     late_sources(asked, home, &mut plan);
     pins(asked.policy, home, &mut plan);
+    approvals(asked.policy, home, &mut plan);
     application(asked, &mut plan);
     plan.release = release(asked);
     kin(asked, home, &mut plan);
@@ -305,6 +306,20 @@ fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
             namespace: home.map(str::to_owned),
             name: name.to_owned(),
             used: Use::Pins,
+        });
+    }
+}
+
+/// Asks for the objects with approvals.
+fn approvals(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
+    for (place, from) in policy.approvals.from.iter().enumerate() {
+        let Some(name) = from.config_map() else { continue };
+        plan.objects.push(ObjectRead {
+            kind: GroupKind::new("", CONFIG_MAP),
+            version: Some("v1".to_owned()),
+            namespace: home.map(str::to_owned),
+            name: name.to_owned(),
+            used: Use::Approvals(place),
         });
     }
 }

@@ -84,6 +84,8 @@ pub enum Use {
     Late(String, usize, Option<String>),
     /// The pins.
     Pins,
+    /// Approvals: the place of the object in the policy's list.
+    Approvals(usize),
     /// It is rendered, and rendered CAPI objects refer to it.
     Referenced,
     /// A live object points at it.
@@ -184,6 +186,7 @@ fn object_line(read: &ObjectRead) -> String {
     let reason = match &read.used {
         Use::Late(name, source, _) => format!("source {} of late value {name}", source + 1),
         Use::Pins => "the pins".to_owned(),
+        Use::Approvals(_) => "what people have approved".to_owned(),
         Use::Referenced => "rendered, and CAPI objects refer to it".to_owned(),
         Use::Pointed => "a live object points at it".to_owned(),
         Use::Application => "how Argo CD writes, and what it leaves alone".to_owned(),

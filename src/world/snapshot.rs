@@ -1,7 +1,8 @@
 //! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a mark, so that equal still
 //! shows as equal; the key of the marks is not in the file, so that nothing else can be learned by looking.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path as FilePath, PathBuf};
 
 use base64::Engine as _;
@@ -131,7 +132,8 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
             }
         }
     }
-    let uncover = Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived) };
+    let uncover =
+        Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived), made: RefCell::default() };
     for objects in [&mut world.live, &mut world.base.objects] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         for object in &mut revealed {
@@ -145,6 +147,7 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     for found in world.readings.iter_mut().filter_map(|reading| reading.found.as_mut()) {
         *found = uncover.text(found);
     }
+    world.marks = uncover.made.into_inner();
 }
 
 /// Marks that a text got because of Secrets that only the cluster has: the rendered text at the same place is tried for them.
@@ -302,6 +305,8 @@ fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
 struct Uncover {
     marks: HashMap<String, Value>,
     fresh: MarkKey,
+    /// The other marks that were made.
+    made: RefCell<HashSet<String>>,
 }
 
 impl Uncover {
@@ -347,7 +352,11 @@ impl Uncover {
             let mark = &rest[start..end];
             match self.marks.get(mark).and_then(Value::as_str) {
                 Some(known) => out.push_str(known),
-                None => out.push_str(&self.fresh.mark(mark)),
+                None => {
+                    let fresh = self.fresh.mark(mark);
+                    out.push_str(&fresh);
+                    self.made.borrow_mut().insert(fresh);
+                }
             }
             rest = &rest[end..];
         }

@@ -33,6 +33,7 @@ pub use self::error::{Error, Result};
 pub use self::head::{Head, head};
 pub(crate) use self::message::{nearest, plain};
 pub use self::quote::double_quoted;
+pub(crate) use self::quote::write_value;
 pub use self::read::{read, read_at, read_first, read_json, read_section, read_strict};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;

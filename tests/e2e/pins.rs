@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use rollgate::pin::{BookError, ClusterStore, Pin};
+use rollgate::pin::{BookError, Pin, cluster};
 use rollgate::policy::Pins;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn one_hundred_writers_on_a_real_api_server_agree_and_lose_nothing() {
     let Some(bench) = api_only() else { return };
     let space = Space::new(bench, "pins-writers");
     let pins = Pins { store: Some("secret/rollgate-pins".to_owned()), ..Pins::default() };
-    let store = ClusterStore::of(&pins, bench.api.client(), &space.namespace).expect("a store");
+    let store = cluster::store(&pins, bench.api.client(), &space.namespace).expect("a store");
     let pin = |name: &str, value: &str| -> Pin {
         serde_json::from_value(json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}))
             .expect("a pin")

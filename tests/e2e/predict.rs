@@ -318,6 +318,8 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         unread: Vec::new(),
         absent: Vec::new(),
         coverage: rollgate::world::Coverage::default(),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     }
 }

@@ -45,6 +45,7 @@ fn decision(world: &World) -> Decision {
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },
         reach: Reach::Cluster,
         key: MarkKey::fresh(),
+        key_lasts: true,
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

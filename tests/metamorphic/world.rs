@@ -147,6 +147,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         policy_report: PolicyReport::default(),
         reach: Reach::Cluster,
         key: key(),
+        key_lasts: true,
     }
 }
 

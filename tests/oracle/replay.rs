@@ -363,6 +363,8 @@ impl Recording {
             unread: Vec::new(),
             absent: Vec::new(),
             coverage: rollgate::world::Coverage::default(),
+            approvals: Vec::new(),
+            marks: std::collections::HashSet::new(),
             answers: None,
         }
     }

@@ -104,6 +104,19 @@ pub(super) fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
         .collect()
 }
 
+/// A text with each mark in it replaced.
+#[must_use]
+pub fn remarked(text: &str, mark: impl Fn(&str) -> String) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for range in marks(text) {
+        out.push_str(&text[from..range.start]);
+        out.push_str(&mark(&text[range.clone()]));
+        from = range.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::json::Document;
 use self::learned::Learned;
-pub use self::mark::{MARK, MarkKey, is_mark};
+pub use self::mark::{MARK, MarkKey, is_mark, remarked};
 use self::places::{Guard, Level};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};

@@ -60,6 +60,8 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         unread: Vec::new(),
         absent: Vec::new(),
         coverage: crate::world::Coverage::default(),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::policy::StoreKind;
 
 /// What the API server holds, what it was asked, and how often somebody else writes in between.
 #[derive(Default)]
@@ -106,7 +107,7 @@ async fn store_of(kind: StoreKind, server: Server) -> (ClusterStore, Arc<Mutex<S
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
     let client = Client::try_from(config).expect("a client");
-    (ClusterStore { client, kind, namespace: "capo".to_owned(), name: "rollgate-pins".to_owned() }, server)
+    (ClusterStore::new(client, kind, "capo", "rollgate-pins"), server)
 }
 
 fn pin(name: &str, value: &str) -> Pin {
@@ -128,7 +129,7 @@ async fn the_first_pin_makes_the_configmap_and_the_next_one_joins_it() {
     assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "rollgate");
     let keys: Vec<&String> = object["data"].as_object().expect("data").keys().collect();
     assert_eq!(keys, [".history", "fip", "vip"]);
-    let book = from_object(object, StoreKind::ConfigMap).expect("pins");
+    let book = from_object::<Book>(object, StoreKind::ConfigMap).expect("pins");
     assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));
     assert_eq!(book.history().len(), 2);
 }
@@ -149,7 +150,7 @@ async fn a_pin_of_another_value_survives_the_race() {
     let server = server.lock().expect("no panic");
     assert_eq!(server.requests, ["GET", "PUT", "GET", "PUT", "GET", "PUT"]);
     assert_eq!(
-        from_object(server.object.as_ref().expect("an object"), StoreKind::ConfigMap).expect("pins").pins().len(),
+        from_object::<Book>(server.object.as_ref().expect("an object"), StoreKind::ConfigMap).expect("pins").pins().len(),
         2
     );
 }
@@ -159,10 +160,10 @@ async fn a_pin_that_another_run_wrote_is_never_overwritten() {
     let (store, server) = store(Server::default()).await;
     store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
     let error = store.update(|book| book.record(&[pin("vip", "10.0.9.9")])).await.expect_err("it moved");
-    assert!(matches!(error, ClusterStoreError::Book(BookError::Moved { .. })), "{error}");
+    assert!(matches!(error, ClusterStoreError::Kept(BookError::Moved { .. })), "{error}");
     let object = server.lock().expect("no panic").object.clone().expect("an object");
     assert_eq!(
-        from_object(&object, StoreKind::ConfigMap).expect("pins").get("vip").map(|pin| pin.value.clone()),
+        from_object::<Book>(&object, StoreKind::ConfigMap).expect("pins").get("vip").map(|pin| pin.value.clone()),
         Some("10.0.3.7".to_owned())
     );
 }
@@ -196,7 +197,7 @@ fn what_is_not_a_pin_is_never_taken_for_unpinned() {
         [("vip", "10.0.3.7"), ("fip", r#"{"name":"vip","value":"1","source":"s","time":"2026-11-21T10:00:00Z"}"#)]
     {
         let object = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {key: text}});
-        let error = from_object(&object, StoreKind::ConfigMap).expect_err(key).to_string();
+        let error = from_object::<Book>(&object, StoreKind::ConfigMap).expect_err(key).to_string();
         assert!(error.starts_with(&format!("ConfigMap n/p, key {key}:")), "{error}");
     }
 }
@@ -238,9 +239,9 @@ async fn a_secret_holds_pins_as_a_configmap_does() {
     let object = server.lock().expect("no panic").object.clone().expect("an object");
     assert_eq!(object["kind"], "Secret");
     assert!(!object.to_string().contains("10.0.3.7"), "{object}");
-    assert_eq!(from_object(&object, StoreKind::Secret).expect("pins").pins().len(), 2);
+    assert_eq!(from_object::<Book>(&object, StoreKind::Secret).expect("pins").pins().len(), 2);
     let broken = json!({"metadata": {"name": "p", "namespace": "n"}, "data": {"vip": "%%%"}});
-    let error = from_object(&broken, StoreKind::Secret).expect_err("no base64").to_string();
+    let error = from_object::<Book>(&broken, StoreKind::Secret).expect_err("no base64").to_string();
     assert!(error.starts_with("Secret n/p, key vip:"), "{error}");
 }
 

@@ -1,5 +1,9 @@
 //! The pin file under races, kills, links and full or closed disks.
 
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
 use super::*;
 use crate::pin::Pin;
 
@@ -77,7 +81,7 @@ fn one_hundred_writers_agree_on_one_value_and_lose_nothing() {
     for (value, answer) in wins {
         match answer {
             Ok(added) => assert!(added && value == winner),
-            Err(StoreError::Book(error)) => {
+            Err(StoreError::Kept(error)) => {
                 assert!(error.to_string().contains(&winner), "the refused writer sees the winner: {error}");
                 assert_ne!(value, winner);
             }

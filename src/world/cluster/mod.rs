@@ -97,6 +97,8 @@ pub struct Outcome {
     pub sources: Vec<SourceObject>,
     /// The ConfigMap with the pins, where the policy names one.
     pub pins: Option<Answer>,
+    /// The objects with approvals, by their place in the policy's list, with what each is called.
+    pub approvals: Vec<(usize, String, Answer)>,
     /// Kinds whose objects have no namespace.
     pub cluster_wide: BTreeSet<GroupKind>,
     /// State of the cluster that each list shows.
@@ -255,12 +257,15 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         unread: online.detected.doubts.clone(),
         absent: Vec::new(),
         coverage: Coverage::Asked(Answered::default()),
+        approvals: Vec::new(),
+        marks: std::collections::HashSet::new(),
         answers: None,
     };
     Outcome {
         world,
         sources: Vec::new(),
         pins: None,
+        approvals: Vec::new(),
         cluster_wide: BTreeSet::new(),
         versions: BTreeMap::new(),
         plan,

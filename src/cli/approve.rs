@@ -1,0 +1,502 @@
+//! `rollgate approve`: a person's yes to exactly the change of one report, kept where the policy says that it counts; what there is,
+//! and taking one back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueEnum};
+use jiff::{Timestamp, ToSpan as _};
+use serde_json::{Value, json};
+
+use super::{Outside, Stop, run};
+use crate::approval::{self, Approval, Found, Ledger, LedgerError, ReleaseId, Revoked};
+use crate::exit::Exit;
+use crate::gate::approval as gate;
+use crate::host::{self, Signs, Told, parent, say};
+use crate::model::Decision;
+use crate::pin;
+use crate::policy::{self, ApprovalPlace, Policy, StoreKind};
+use crate::report::{Report, escape};
+use crate::world::cluster;
+
+/// Options of `approve`.
+#[derive(Debug, Args)]
+#[command(after_help = "docs/approvals.md has the whole way, from a hold to an install that goes through.")]
+pub struct ApproveArgs {
+    /// The change: the digest that a report names (its first 12 digits are enough), or `last` for the newest report here.
+    #[arg(value_name = "DIGEST|last", default_value = "last", conflicts_with_all = ["list", "revoke"])]
+    pub change: String,
+    /// Why; it stands in every report that the approval counts in.
+    #[arg(long, value_name = "TEXT", required_unless_present = "list")]
+    pub reason: Option<String>,
+    /// How long it is good for.
+    #[arg(long, value_name = "DURATION", default_value = "24h")]
+    pub expires: String,
+    /// One install uses it up.
+    #[arg(long)]
+    pub once: bool,
+    /// Only these gates, of those that hold; all of them where nothing is said.
+    #[arg(long, value_name = "GATE,...", value_delimiter = ',')]
+    pub gates: Vec<String>,
+    /// The report with that digest, as `-o json=FILE` wrote it, where it comes from another machine.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// The place, where the policy has several: as it stands there, such as configmap/rollgate-approvals or the path of a file.
+    #[arg(long, value_name = "PLACE")]
+    pub to: Option<String>,
+    /// Show what was approved, and what became of it.
+    #[arg(long, conflicts_with_all = ["revoke", "reason", "once", "gates", "report"])]
+    pub list: bool,
+    /// Take an approval back.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["once", "gates", "report"])]
+    pub revoke: Option<String>,
+    /// How a list is printed.
+    #[arg(long, short, value_enum, requires = "list")]
+    pub output: Option<ListFormat>,
+    /// The policy, which says where approvals are kept; rollgate.yaml is looked for upward where none is told.
+    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE")]
+    pub policy: Option<String>,
+    /// Namespace of the release, where the ConfigMap is; that of the report where nothing is said.
+    #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig.
+    #[arg(long, value_name = "NAME")]
+    pub kube_context: Option<String>,
+    /// The clock, for runs that can be repeated.
+    #[arg(long, value_name = "RFC3339")]
+    pub now: Option<Timestamp>,
+    /// Longest time for reading and writing.
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub deadline: String,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let env = run::environment();
+    let (policy, _, folder) = run::policy(args.policy.as_deref(), run::Untold::Look)?;
+    if policy.approvals.is_nowhere() {
+        return Err(Stop::usage(anyhow!(
+            "the policy names no place where approvals count; write approvals: {{from: [configmap/rollgate-approvals]}}"
+        )));
+    }
+    let now = approval::to_the_second(args.now.unwrap_or_else(Timestamp::now));
+    let deadline = duration(&args.deadline, "--deadline")?;
+    let mut places = Places { args, env: &env, policy: &policy, folder: &folder, deadline, cluster: None, home: None };
+    match (&args.revoke, args.list) {
+        (_, true) => list(&mut places, now, outside),
+        (Some(id), false) => revoke(&mut places, id, now, outside),
+        (None, false) => give(&mut places, now, outside),
+    }
+}
+
+/// Gives an approval for the change of a report.
+fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let (args, policy) = (places.args, places.policy);
+    let report = report_of(args, places.env)?;
+    let approval = approval_of(args, policy, &report, pin::author(places.env), now)?;
+    places.home.clone_from(&report.host.namespace);
+    let place = places.wanted()?;
+    let makes_room = place.config_map().is_some();
+    places.update(&place, |ledger| ledger.give(approval.clone(), makes_room))?;
+    let name = places.name(&place);
+    let once = if approval.once { ", for one install" } else { "" };
+    let mut text = format!("approved {} in {name}, until {}{once}\n", approval.id, approval.expires);
+    let mut line = |label: &str, value: &str| text.push_str(&format!("  {label:<9} {value}\n"));
+    line("change", &approval.digest);
+    approval.release.iter().for_each(|release| line("release", &release.to_string()));
+    approval.clusters.iter().for_each(|cluster| line("cluster", &cluster.to_string()));
+    approval.machines.iter().for_each(|machines| line("Machines", &machines.to_string()));
+    for held in &approval.gates {
+        held.says.iter().for_each(|says| line(&held.gate, says));
+    }
+    print(outside, &text)?;
+    let stays: Vec<&str> =
+        report.reasons.iter().filter(|reason| !is_approved(reason, &approval)).map(|reason| reason.gate.as_str()).collect();
+    if !stays.is_empty() {
+        drop(writeln!(outside.err, "rollgate: it still holds: {}", stays.join(", ")));
+    }
+    Ok(Exit::Allow)
+}
+
+/// Whether a reason no longer stands in the way once this is approved.
+fn is_approved(reason: &crate::model::Reason, approval: &Approval) -> bool {
+    reason.decision < Decision::Undecided || approval.gates.iter().any(|held| held.gate == reason.gate)
+}
+
+/// The approval that somebody gives for a report.
+fn approval_of(
+    args: &ApproveArgs,
+    policy: &Policy,
+    report: &Report,
+    by: Option<String>,
+    now: Timestamp,
+) -> Result<Approval, Stop> {
+    let wrong = |text: String| Err(Stop::usage(anyhow!(text)));
+    let reason = said(args.reason.as_deref())?;
+    let liftable = |reason: &&crate::model::Reason| reason.decision == Decision::Hold && gate::can_lift(&reason.gate);
+    let holds: Vec<(&str, &str)> =
+        report.reasons.iter().filter(liftable).map(|one| (one.gate.as_str(), one.message.as_str())).collect();
+    let mut gates = approval::held(holds);
+    let names = gates.iter().map(|held| held.gate.clone()).collect::<Vec<_>>().join(", ");
+    if gates.is_empty() {
+        let what = match report.decision {
+            Decision::Allow | Decision::Warn => "nothing is held in this report",
+            Decision::Undecided => "the report is undecided, and no approval lifts a doubt",
+            Decision::Hold => "what is held in this report cannot be approved",
+        };
+        return wrong(format!("{what} ({})", report.digest));
+    }
+    if let Some(odd) = args.gates.iter().find(|name| !gates.iter().any(|held| held.gate == **name)) {
+        return wrong(format!("the gate {odd} does not hold in this report, so it cannot be approved; there are {names}"));
+    }
+    if !args.gates.is_empty() {
+        gates.retain(|held| args.gates.contains(&held.gate));
+    }
+    if report.digest_key.as_deref() == Some("this-run") {
+        return wrong(
+            "the change has hidden values, and no later run can tell whether they are the same: \
+             set ROLLGATE_KEY to 32 random characters or more wherever rollgate runs, and plan again"
+                .to_owned(),
+        );
+    }
+    let length = duration(&args.expires, "--expires")?;
+    if let Some(longest) = policy.approvals.longest.as_deref()
+        && policy::duration(longest).is_ok_and(|longest| length > longest)
+    {
+        return wrong(format!("--expires {}: the policy allows {longest} at most", args.expires));
+    }
+    let expires = i64::try_from(length.as_secs()).ok().and_then(|seconds| now.checked_add(seconds.seconds()).ok());
+    let expires = expires.filter(|_| !length.is_zero());
+    let expires = expires.ok_or_else(|| Stop::usage(anyhow!("--expires {}: no such time", args.expires)))?;
+    let approval = Approval {
+        id: String::new(),
+        digest: report.digest.clone(),
+        key: report.digest_key.clone(),
+        clusters: report.clusters.clone(),
+        release: ReleaseId::of(report.host.namespace.as_deref(), report.host.release.as_deref()),
+        gates,
+        machines: gate::machines(report.rollouts.iter().map(|rollout| rollout.machines)),
+        reason,
+        by,
+        time: now,
+        expires,
+        once: args.once,
+        uses: Vec::new(),
+        revoked: None,
+    };
+    match gate::by_policy(policy, &approval) {
+        Some((_, why)) => wrong(format!("this approval would not count: {why}")),
+        None => Ok(approval.named()),
+    }
+}
+
+/// Takes an approval back, wherever it is.
+fn revoke(places: &mut Places<'_>, id: &str, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let reason = said(places.args.reason.as_deref())?;
+    let revoked = Revoked { time: now, by: pin::author(places.env), reason };
+    let from = places.asked()?;
+    for place in &from {
+        if places.read(place)?.approvals().iter().any(|one| one.id == id) {
+            places.update(place, |ledger| ledger.revoke(id, &revoked))?;
+            return print(outside, &format!("revoked {id} in {}\n", places.name(place)));
+        }
+    }
+    let names: Vec<String> = from.iter().map(|place| places.name(place)).collect();
+    Err(Stop::usage(anyhow!("there is no approval {id} in {}; rollgate approve --list shows what there is", names.join(" and "))))
+}
+
+/// Shows what was approved, and what became of it.
+fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let mut found = Vec::new();
+    for place in places.asked()? {
+        // A place that cannot be read is shown, and the others are too.
+        let ledger = places.read(&place).map_err(|stop| format!("{:#}", stop.error));
+        found.push(Found::of(&place.to_string(), &places.name(&place), place.config_map().is_none(), ledger));
+    }
+    let exit = if found.iter().any(|found| found.unread.is_some()) { Exit::Undecided } else { Exit::Allow };
+    if places.args.output == Some(ListFormat::Json) {
+        let told: Vec<Value> = found.iter().map(|found| told(found, now)).collect();
+        print(outside, &escape::json(&json!({ "places": told })))?;
+        return Ok(exit);
+    }
+    let mut text = String::new();
+    for found in &found {
+        text.push_str(&format!("{}\n", found.name));
+        match (&found.unread, found.approvals.is_empty()) {
+            (Some(why), _) => text.push_str(&format!("  cannot be read: {why}\n")),
+            (None, true) => text.push_str("  nothing is approved\n"),
+            (None, false) => found.approvals.iter().for_each(|one| text.push_str(&row(one, now))),
+        }
+        found.malformed.iter().for_each(|one| text.push_str(&format!("  {}: {}\n", one.at, one.why)));
+    }
+    print(outside, &text)?;
+    Ok(exit)
+}
+
+/// One approval in two lines.
+fn row(one: &Approval, now: Timestamp) -> String {
+    let once = if one.once { ", for one install" } else { "" };
+    let state = one.ended(now).unwrap_or_else(|| format!("counts until {}{once}", one.expires));
+    let by = one.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+    let release = one.release.as_ref().map_or_else(String::new, |release| format!("  {release}"));
+    let gates: Vec<&str> = one.gates.iter().map(|held| held.gate.as_str()).collect();
+    let short = one.digest.get(..19).unwrap_or(&one.digest);
+    format!("  {}  {state}\n    {}{by} at {}  {short}{release}  {}\n", one.id, one.reason, one.time, gates.join(", "))
+}
+
+/// A place as JSON.
+fn told(found: &Found, now: Timestamp) -> Value {
+    let mut value = json!(found);
+    for (one, told) in found.approvals.iter().zip(value["approvals"].as_array_mut().into_iter().flatten()) {
+        told["ended"] = json!(one.ended(now));
+    }
+    value
+}
+
+/// The places of the policy, and the way to them.
+struct Places<'a> {
+    args: &'a ApproveArgs,
+    env: &'a BTreeMap<String, String>,
+    policy: &'a Policy,
+    folder: &'a Path,
+    deadline: Duration,
+    cluster: Option<cluster::Cluster>,
+    /// Namespace of the release, as a report names it.
+    home: Option<String>,
+}
+
+impl Places<'_> {
+    /// The places that were asked for.
+    fn asked(&self) -> Result<Vec<ApprovalPlace>, Stop> {
+        match self.args.to {
+            Some(_) => Ok(vec![self.wanted()?]),
+            None => Ok(self.policy.approvals.from.clone()),
+        }
+    }
+
+    /// The place that was told, else the first one.
+    fn wanted(&self) -> Result<ApprovalPlace, Stop> {
+        let from = &self.policy.approvals.from;
+        let is = |place: &ApprovalPlace, told: &str| match place {
+            ApprovalPlace::Object(text) => text == told,
+            ApprovalPlace::File(file) => file.file == told,
+        };
+        let place = match self.args.to.as_deref() {
+            Some(told) => from.iter().find(|place| is(place, told)),
+            None => from.first(),
+        };
+        let names = || from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        place.cloned().ok_or_else(|| Stop::usage(anyhow!("--to: no such place in the policy; there are {}", names())))
+    }
+
+    /// How a person calls a place.
+    fn name(&self, place: &ApprovalPlace) -> String {
+        match place {
+            ApprovalPlace::File(file) => self.folder.join(&file.file).display().to_string(),
+            ApprovalPlace::Object(_) => {
+                let namespace = self.namespace().unwrap_or_default();
+                format!("ConfigMap {namespace}/{}", place.config_map().unwrap_or_default())
+            }
+        }
+    }
+
+    fn namespace(&self) -> Option<String> {
+        let told = self.args.namespace.clone().or_else(|| self.home.clone());
+        told.or_else(|| Some(self.cluster.as_ref()?.namespace().to_owned()))
+    }
+
+    fn read(&mut self, place: &ApprovalPlace) -> Result<Ledger, Stop> {
+        match self.store(place)? {
+            Store::File(file) => file.read().map_err(Stop::undecided),
+            Store::Object(object) => self.within(object.read())?.map_err(Stop::undecided),
+        }
+    }
+
+    fn update(
+        &mut self,
+        place: &ApprovalPlace,
+        change: impl Fn(&mut Ledger) -> Result<(), LedgerError>,
+    ) -> Result<(), Stop> {
+        match self.store(place)? {
+            Store::File(file) => file.update(change).map_err(Stop::undecided),
+            Store::Object(object) => self.within(object.update(change))?.map_err(Stop::undecided),
+        }
+    }
+
+    /// Waits for an answer of the cluster no longer than was told.
+    fn within<T>(&self, asked: impl Future<Output = T>) -> Result<T, Stop> {
+        let bounded = run::runtime()?.block_on(async { tokio::time::timeout(self.deadline, asked).await });
+        bounded.map_err(|_| Stop::undecided(anyhow!("the cluster did not answer in {}", self.args.deadline)))
+    }
+
+    fn store(&mut self, place: &ApprovalPlace) -> Result<Store, Stop> {
+        let name = match place {
+            ApprovalPlace::File(file) => return Ok(Store::File(approval::File::new(self.folder.join(&file.file)))),
+            ApprovalPlace::Object(_) => place.config_map().unwrap_or_default(),
+        };
+        if self.cluster.is_none() {
+            let told = Told {
+                kind: None,
+                release: None,
+                namespace: self.args.namespace.clone().or_else(|| self.home.clone()),
+                context: self.args.kube_context.clone(),
+                method: None,
+                force: false,
+            };
+            let parents = parent::chain(Path::new("/proc"), std::process::id());
+            let detected = host::detect(&Signs { stdin: None, env: self.env, parents: &parents, told: &told });
+            let connected = run::runtime()?.block_on(cluster::connect(&detected, self.env, self.deadline));
+            let connected = connected
+                .map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))?;
+            self.cluster = Some(connected);
+        }
+        let (Some(cluster), Some(namespace)) = (&self.cluster, self.namespace()) else {
+            return Err(Stop::usage(anyhow!("no namespace is known for the approvals; give --namespace")));
+        };
+        Ok(Store::Object(approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name)))
+    }
+}
+
+/// A place that can be read and written.
+enum Store {
+    File(approval::File),
+    Object(approval::Object),
+}
+
+/// The report with the change.
+fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> Result<Report, Stop> {
+    let last = say::report_path(env);
+    let files = match (&args.report, last) {
+        (Some(file), _) => vec![file.clone()],
+        (None, Some(last)) => newest(&last),
+        (None, None) => Vec::new(),
+    };
+    let wanted = args.change.strip_prefix("sha256:").unwrap_or(&args.change);
+    let is_last = args.change == "last";
+    if !is_last && (wanted.len() < 12 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        return Err(Stop::usage(anyhow!("{:?} is neither `last` nor a digest such as sha256:4f1c...", args.change)));
+    }
+    let mut other = None;
+    for file in &files {
+        let report = read(file)?;
+        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase())) {
+            return Ok(report);
+        }
+        other.get_or_insert(report.digest);
+    }
+    Err(Stop::usage(match (&args.report, other) {
+        (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
+        (_, Some(_)) => anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change),
+        (_, None) => anyhow!("there is no report of a held change here; plan it again here, or give --report FILE"),
+    }))
+}
+
+/// The reports on this machine, the newest first.
+fn newest(last: &Path) -> Vec<PathBuf> {
+    let held = std::fs::read_dir(held_folder(last)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let age = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let mut files: Vec<PathBuf> = held.chain([last.to_owned()]).filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| std::cmp::Reverse(age(path)));
+    files
+}
+
+fn read(file: &Path) -> Result<Report, Stop> {
+    let bytes = std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
+    serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is not a report of this version", file.display()))
+        .map_err(Stop::usage)
+}
+
+/// Reports that are kept to be approved.
+const KEPT: usize = 20;
+
+fn held_folder(last: &Path) -> PathBuf {
+    say::folder_of(last).join("held")
+}
+
+/// Keeps a held report where `approve` finds it by its digest, and says in it how to approve it, where an approval alone would let
+/// it through and the policy names a place for one.
+pub(super) fn offer(report: &mut Report, policy: &Policy, command: &Command<'_>, env: &BTreeMap<String, String>) {
+    let approvable = |one: &crate::model::Reason| one.decision < Decision::Undecided || gate::can_lift(&one.gate);
+    let undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
+    if policy.approvals.is_nowhere() || undecided || !report.reasons.iter().all(approvable) {
+        return;
+    }
+    let digest = report.digest.clone();
+    let Some(first) = report.reasons.iter_mut().find(|one| one.decision == Decision::Hold) else { return };
+    let approve = command.line(&digest, report.host.namespace.as_deref());
+    first.next = Some(match first.next.take() {
+        Some(next) => format!("{approve}; or: {next}"),
+        None => approve,
+    });
+    if let Some(last) = say::report_path(env) {
+        // It is a service: whoever has no such folder gives --report.
+        drop(keep(&held_folder(&last), &digest, report));
+    }
+}
+
+fn keep(folder: &Path, digest: &str, report: &Report) -> std::io::Result<()> {
+    let short = digest.strip_prefix("sha256:").and_then(|hash| hash.get(..16)).unwrap_or("other");
+    say::write_report(&folder.join(format!("{short}.json")), &serde_json::to_vec_pretty(report)?)?;
+    let mut files: Vec<_> = std::fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    files.iter().rev().skip(KEPT).try_for_each(|(_, path)| std::fs::remove_file(path))
+}
+
+/// What the command that approves a report says beside its digest.
+pub(super) struct Command<'a> {
+    /// The policy file; none where it is found from the working directory.
+    pub(super) policy: Option<&'a str>,
+    /// The context that was told.
+    pub(super) context: Option<&'a str>,
+}
+
+impl Command<'_> {
+    fn line(&self, digest: &str, namespace: Option<&str>) -> String {
+        let mut line = format!("rollgate approve {digest}");
+        for (option, value) in [("--policy", self.policy), ("-n", namespace), ("--kube-context", self.context)] {
+            if let Some(value) = value {
+                line.push_str(&format!(" {option} {}", quoted(value)));
+            }
+        }
+        line.push_str(" --reason TEXT");
+        line
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Why, as it was told.
+fn said(reason: Option<&str>) -> Result<String, Stop> {
+    match reason.map(str::trim) {
+        None | Some("") => Err(Stop::usage(anyhow!("--reason is empty; whoever reads the report wants to know why"))),
+        Some(reason) => Ok(reason.to_owned()),
+    }
+}
+
+fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
+    policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
+}
+
+fn print(outside: &mut Outside<'_>, text: &str) -> Result<Exit, Stop> {
+    let written = outside.out.write_all(escape::lines(text).as_bytes()).and_then(|()| outside.out.flush());
+    written.context("cannot write to standard output").map_err(Stop::internal)?;
+    Ok(Exit::Allow)
+}
