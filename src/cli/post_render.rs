@@ -159,7 +159,7 @@ fn use_up(
             }
         };
         let next = Some("rollgate approve --list".to_owned());
-        return Ok(Some(Reason { gate: "approval".to_owned(), decision: Decision::Hold, message: text, next }));
+        return Ok(Some(Reason::new("approval", Decision::Hold, text).with_next(next)));
     }
     Ok(None)
 }

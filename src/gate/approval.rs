@@ -9,13 +9,12 @@ use serde_json::Value;
 
 use super::Judged;
 use crate::approval::{Approval, ClusterId, Found, ReleaseId};
-use crate::compare::Pair;
 use crate::compare::redact;
-use crate::kinds::contract::{self, CLUSTER, CLUSTER_NAME, CORE};
+use crate::kinds::contract;
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::policy::{self, ApprovalPlace, Policy};
-use crate::report::{ApprovalReport, Standing, plural};
+use crate::report::{self, ApprovalReport, Standing, plural};
 
 /// Gates that no approval lifts: what they say is not about what the change does.
 const NEVER: [&str; 7] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval"];
@@ -251,7 +250,7 @@ pub fn clusters(judged: &Judged<'_>) -> Vec<ClusterId> {
     let of_rollouts = judged.classified.rollouts.iter();
     let of_rollouts = of_rollouts.map(|rollout| (rollout.owner.namespace.clone(), rollout.cluster.clone()));
     let of_pairs = judged.pairs.iter().filter(|pair| pair.effect > Effect::None);
-    let of_pairs = of_pairs.filter_map(|pair| Some((pair.key.namespace.clone(), cluster_of(pair)?)));
+    let of_pairs = of_pairs.filter_map(|pair| Some((pair.key.namespace.clone(), report::cluster(pair)?)));
     let names: BTreeSet<(Option<String>, String)> =
         of_rollouts.chain(of_pairs).filter(|(_, name)| !name.is_empty()).collect();
     let uid = |key: &Key| {
@@ -265,18 +264,6 @@ pub fn clusters(judged: &Judged<'_>) -> Vec<ClusterId> {
             ClusterId { namespace, name, uid }
         })
         .collect()
-}
-
-/// The cluster that an object says it belongs to.
-fn cluster_of(pair: &Pair) -> Option<String> {
-    if pair.key.group == CORE && pair.key.kind == CLUSTER {
-        return Some(pair.key.name.clone());
-    }
-    let sides = [pair.live.as_ref(), pair.predicted.as_ref()];
-    sides.into_iter().flatten().find_map(|object| {
-        let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(CLUSTER_NAME));
-        label.or_else(|| object.pointer("/spec/clusterName"))?.as_str().map(str::to_owned)
-    })
 }
 
 #[cfg(test)]

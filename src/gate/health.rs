@@ -96,13 +96,9 @@ impl Fleet {
     }
 }
 
-fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option<Reason> {
-    (answer != Decision::Allow).then(|| Reason {
-        gate: format!("health.{gate}"),
-        decision: answer,
-        message,
-        next: Some(next),
-    })
+fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {
+    (answer != Decision::Allow)
+        .then(|| Reason::new(format!("health.{gate}"), answer, message).with_next(describe(owner)).of(owner))
 }
 
 /// A remediation that runs already.
@@ -112,7 +108,7 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value) -> Option<R
         "remediation",
         decision(judged.policy.gates.health.remediation),
         format!("{}: a Machine is being remediated; a rollout now would compete with it", rollout.owner),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 
@@ -124,7 +120,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Rea
         "machines",
         decision(judged.policy.gates.health.machines),
         format!("{}: {ailing} of {} not ok: {first}", rollout.owner, plural(*count as u64, "Machine")),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 
@@ -155,7 +151,7 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason>
             plural(voters as u64, "etcd member"),
             after.saturating_sub(bad)
         ),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 

@@ -1,5 +1,6 @@
 //! What a run says: one model, one file a format. Nothing here decides anything.
 
+mod about;
 mod build;
 mod dry_run;
 pub mod escape;
@@ -9,7 +10,8 @@ mod model;
 pub mod sentence;
 
 pub use crate::model::{Finding, Reason};
-pub use build::{Digest, Marks, Parts, build, digest, hash};
+pub use about::complete;
+pub use build::{Digest, Marks, Parts, build, cluster, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
