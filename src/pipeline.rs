@@ -279,8 +279,7 @@ impl Case<'_> {
         let mut held = gate::ask(&judged);
         let clusters = approval::clusters(&judged);
         let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
-        let asked =
-            Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
+        let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
         let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
         reasons.extend(held);

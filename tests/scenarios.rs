@@ -5,7 +5,7 @@
 //! comes out. `ROLLGATE_BLESS=1` writes both: read them before you commit them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -42,11 +42,14 @@ fn program(state: &Path) -> Command {
     command
 }
 
-fn run(folder: &Path) -> Result<(), String> {
-    let scenario = scenario(folder);
-    let temporary = tempfile::tempdir().expect("a temporary folder");
-    let report = temporary.path().join("report.json");
-    let mut command = program(temporary.path());
+/// Runs a scenario in its folder, with what it leaves behind there too.
+fn reported(folder: &Path) -> Output {
+    called(&scenario(folder), folder, folder)
+}
+
+/// Runs a scenario; what it leaves behind goes to `state`, the report to `report.json` there.
+fn called(scenario: &Scenario, folder: &Path, state: &Path) -> Output {
+    let mut command = program(state);
     command.current_dir(folder).arg(&scenario.command);
     for (option, file) in [("--live", "live.yaml"), ("--base", "base.yaml"), ("--policy", "policy.yaml")] {
         if folder.join(file).exists() {
@@ -60,12 +63,23 @@ fn run(folder: &Path) -> Result<(), String> {
     if !scenario.options.iter().any(|option| option.starts_with("--now")) {
         command.args(["--now", NOW]);
     }
-    command.arg("-o").arg(format!("json={}", report.display())).args(&scenario.options).envs(&scenario.env);
+    command
+        .arg("-o")
+        .arg(format!("json={}", state.join("report.json").display()))
+        .args(&scenario.options)
+        .envs(&scenario.env);
     if scenario.command == "plan" {
         command.arg("rendered.yaml");
     }
     let stdin = std::fs::File::open(folder.join("rendered.yaml")).expect("every scenario has a rendered.yaml");
-    let output = command.stdin(stdin).output().expect("the program runs");
+    command.stdin(stdin).output().expect("the program runs")
+}
+
+fn run(folder: &Path) -> Result<(), String> {
+    let scenario = scenario(folder);
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let report = temporary.path().join("report.json");
+    let output = called(&scenario, folder, temporary.path());
     let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.code() != Some(scenario.exit) {
         return Err(format!("exit {:?}, expected {}\n{stderr}", output.status.code(), scenario.exit));
@@ -230,6 +244,10 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
                     let file = entry.expect("an entry").path();
                     std::fs::copy(&file, place.path().join(file.file_name().expect("a name")))
                         .expect("a file is copied");
+                }
+                if words.first().is_some_and(|word| word == "approve") {
+                    // It approves what was just held.
+                    reported(place.path());
                 }
                 let mut command = program(place.path());
                 if place.path().join("policy.yaml").exists() {

@@ -75,7 +75,9 @@ pub enum LedgerError {
         count: usize,
     },
     /// The file is written in a way that cannot be added to.
-    #[error("{file}: an approval cannot be added to it as it is written; write `approvals:` with one entry a `-` below it")]
+    #[error(
+        "{file}: an approval cannot be added to it as it is written; write `approvals:` with one entry a `-` below it"
+    )]
     Unwritable {
         /// The file.
         file: String,
@@ -142,7 +144,8 @@ impl Ledger {
     pub fn take(&mut self, judged: &Approval, used: &Use) -> Result<(), LedgerError> {
         let id = &judged.id;
         let approval = self.find(id)?;
-        let same = Approval { uses: judged.uses.clone(), revoked: judged.revoked.clone(), ..approval.clone() } == *judged;
+        let same =
+            Approval { uses: judged.uses.clone(), revoked: judged.revoked.clone(), ..approval.clone() } == *judged;
         let ended = approval.ended(used.time);
         if let Some(why) = ended.or_else(|| (!same).then(|| "it is not the one that was judged".to_owned())) {
             return Err(LedgerError::Ended { id: id.clone(), why });

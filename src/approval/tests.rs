@@ -10,9 +10,11 @@ fn time(text: &str) -> Timestamp {
 }
 
 fn given(id: &str, once: bool) -> Approval {
-    serde_json::from_value(json!({"id": id, "digest": "sha256:00", "gates": [{"gate": "rollout", "says": ["cp: rolls"]}],
+    serde_json::from_value(
+        json!({"id": id, "digest": "sha256:00", "gates": [{"gate": "rollout", "says": ["cp: rolls"]}],
         "clusters": [{"namespace": "demo", "name": "c", "uid": "u1"}], "machines": 3, "reason": "CHG1: \"upgrade\"",
-        "by": "anna", "time": "2026-11-21T10:00:00Z", "expires": "2026-11-22T10:00:00Z", "once": once}))
+        "by": "anna", "time": "2026-11-21T10:00:00Z", "expires": "2026-11-22T10:00:00Z", "once": once}),
+    )
     .expect("an approval")
 }
 
@@ -71,7 +73,9 @@ fn comments_order_and_spelling_stay_whatever_the_file_looks_like() {
         }
         let ledger = Ledger::parse("a.yaml", taken.as_bytes()).expect("approvals");
         let last = ledger.approvals().iter().find(|one| one.id == "n1").expect("the new one");
-        assert!(last.ended(time("2026-11-21T12:00:00Z")).expect("used").contains("used up at 2026-11-21T11:00:00Z by ci"));
+        assert!(
+            last.ended(time("2026-11-21T12:00:00Z")).expect("used").contains("used up at 2026-11-21T11:00:00Z by ci")
+        );
     }
 }
 
@@ -89,15 +93,20 @@ fn a_key_that_stands_twice_is_an_error_and_what_is_no_approval_is_named() {
     let error = Ledger::parse("a.yaml", twice.as_bytes()).expect_err("twice").to_string();
     assert!(error.starts_with("a.yaml:4:1: the key \"approvals\" stands here again"), "{error}");
     let odd = format!("{HEAD}approved: []\n");
-    assert!(Ledger::parse("a.yaml", odd.as_bytes()).expect_err("odd").to_string().contains("approved: there is no such field"));
+    assert!(
+        Ledger::parse("a.yaml", odd.as_bytes())
+            .expect_err("odd")
+            .to_string()
+            .contains("approved: there is no such field")
+    );
 
     let text = after("", |ledger| ledger.give(given("a1", false), false)).expect("written");
     let text = format!("{text}  - id: b2\n    reason: x\n  - just words\n");
     let ledger = Ledger::parse("a.yaml", text.as_bytes()).expect("approvals");
     assert_eq!(ledger.approvals().len(), 1);
     let said: Vec<String> = ledger.malformed().iter().map(|one| format!("{}: {}", one.at, one.why)).collect();
-    assert!(said[0].starts_with("a.yaml:15: ") && said[0].contains("digest"), "{said:?}");
-    assert!(said[1].starts_with("a.yaml:17: "), "{said:?}");
+    assert!(said[0].starts_with("a.yaml:14: ") && said[0].contains("digest"), "{said:?}");
+    assert!(said[1].starts_with("a.yaml:16: "), "{said:?}");
     // They stay where they are when one is added.
     let more = after(&text, |ledger| ledger.give(given("c3", false), false)).expect("written");
     assert!(more.starts_with(&text), "{more}");

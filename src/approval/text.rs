@@ -9,7 +9,8 @@ use crate::yaml::{self, NodeId, NodeKind, Patch, Segment, Span, Tree, write_valu
 const API_VERSION: &str = "rollgate.dev/v1alpha1";
 const KIND: &str = "Approvals";
 const LIST: &str = "approvals";
-const HEADER: &str = "# What people have approved. `rollgate approve` adds to it; whoever may change this file may approve.\n";
+const HEADER: &str =
+    "# What people have approved. `rollgate approve` adds to it; whoever may change this file may approve.\n";
 
 /// The entries of a file with their lines.
 pub(super) fn items(file: &str, bytes: &[u8]) -> Result<Vec<(usize, Value)>, LedgerError> {
@@ -22,7 +23,9 @@ pub(super) fn items(file: &str, bytes: &[u8]) -> Result<Vec<(usize, Value)>, Led
     if !says("apiVersion", API_VERSION) || !says("kind", KIND) {
         return Err(fail(1, 1, format!("expected apiVersion {API_VERSION} and kind {KIND}")));
     }
-    if let Some(odd) = value.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| !KEYS.contains(&key.as_str())) {
+    if let Some(odd) =
+        value.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| !KEYS.contains(&key.as_str()))
+    {
         return Err(fail(1, 1, format!("{odd}: there is no such field here; there are {}", KEYS.join(", "))));
     }
     let entries = match value.get_mut(LIST).map(Value::take) {
@@ -76,10 +79,9 @@ fn became(tree: &Tree<'_>, text: &str, entry: NodeId, was: &Approval, is: &Appro
         (entries.next()?, entries.next()?)
     };
     let is_flow = tree.node(entry).kind == NodeKind::Map { flow: true };
-    for (field, differs, value) in [
-        ("uses", was.uses != is.uses, json!(is.uses)),
-        ("revoked", was.revoked != is.revoked, json!(is.revoked)),
-    ] {
+    for (field, differs, value) in
+        [("uses", was.uses != is.uses, json!(is.uses)), ("revoked", was.revoked != is.revoked, json!(is.revoked))]
+    {
         if !differs {
             continue;
         }
@@ -167,7 +169,8 @@ fn block(approval: &Approval, indent: &str) -> String {
     let Value::Object(fields) = json!(approval) else { return String::new() };
     let mut text = String::new();
     // As people read it: what was said yes to, then by whom and until when.
-    let order = ["id", "reason", "by", "time", "expires", "once", "digest", "key", "release", "clusters", "machines", "gates"];
+    let order =
+        ["id", "reason", "by", "time", "expires", "once", "digest", "key", "release", "clusters", "machines", "gates"];
     for field in order {
         let Some(value) = fields.get(field) else { continue };
         text.push_str(indent);

@@ -120,8 +120,12 @@ fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
         held.says.iter().for_each(|says| line(&held.gate, says));
     }
     print(outside, &text)?;
-    let stays: Vec<&str> =
-        report.reasons.iter().filter(|reason| !is_approved(reason, &approval)).map(|reason| reason.gate.as_str()).collect();
+    let stays: Vec<&str> = report
+        .reasons
+        .iter()
+        .filter(|reason| !is_approved(reason, &approval))
+        .map(|reason| reason.gate.as_str())
+        .collect();
     if !stays.is_empty() {
         drop(writeln!(outside.err, "rollgate: it still holds: {}", stays.join(", ")));
     }
@@ -157,7 +161,9 @@ fn approval_of(
         return wrong(format!("{what} ({})", report.digest));
     }
     if let Some(odd) = args.gates.iter().find(|name| !gates.iter().any(|held| held.gate == **name)) {
-        return wrong(format!("the gate {odd} does not hold in this report, so it cannot be approved; there are {names}"));
+        return wrong(format!(
+            "the gate {odd} does not hold in this report, so it cannot be approved; there are {names}"
+        ));
     }
     if !args.gates.is_empty() {
         gates.retain(|held| args.gates.contains(&held.gate));
@@ -212,7 +218,10 @@ fn revoke(places: &mut Places<'_>, id: &str, now: Timestamp, outside: &mut Outsi
         }
     }
     let names: Vec<String> = from.iter().map(|place| places.name(place)).collect();
-    Err(Stop::usage(anyhow!("there is no approval {id} in {}; rollgate approve --list shows what there is", names.join(" and "))))
+    Err(Stop::usage(anyhow!(
+        "there is no approval {id} in {}; rollgate approve --list shows what there is",
+        names.join(" and ")
+    )))
 }
 
 /// Shows what was approved, and what became of it.
@@ -389,14 +398,17 @@ fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> Result<Repor
     let mut other = None;
     for file in &files {
         let report = read(file)?;
-        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase())) {
+        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()))
+        {
             return Ok(report);
         }
         other.get_or_insert(report.digest);
     }
     Err(Stop::usage(match (&args.report, other) {
         (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
-        (_, Some(_)) => anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change),
+        (_, Some(_)) => {
+            anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change)
+        }
         (_, None) => anyhow!("there is no report of a held change here; plan it again here, or give --report FILE"),
     }))
 }
@@ -411,7 +423,8 @@ fn newest(last: &Path) -> Vec<PathBuf> {
 }
 
 fn read(file: &Path) -> Result<Report, Stop> {
-    let bytes = std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
+    let bytes =
+        std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
     serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is not a report of this version", file.display()))
         .map_err(Stop::usage)
@@ -480,7 +493,11 @@ impl Command<'_> {
 /// A word as a shell reads it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Why, as it was told.

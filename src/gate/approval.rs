@@ -152,7 +152,8 @@ fn standing(judged: &Judged<'_>, approval: &Approval, asked: &Asked<'_>) -> Opti
         return Some((Standing::OtherCluster, why));
     }
     if approval.key.as_deref() != asked.key && asked.key.is_some() && approval.key.is_some() {
-        let why = "the hidden values of the change were marked with another key; give the same ROLLGATE_KEY to every run";
+        let why =
+            "the hidden values of the change were marked with another key; give the same ROLLGATE_KEY to every run";
         return Some((Standing::OtherKey, why.to_owned()));
     }
     if approval.digest != asked.digest {
@@ -239,7 +240,8 @@ fn of(found: &Found, approval: &Approval, standing: Standing, message: String) -
 
 /// A sentence without what is another one each time: the clock, and marks of hidden values, which the digest covers.
 fn comparable(message: &str) -> String {
-    static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
+    static TIME: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
     let text = redact::remarked(message, |_| "<redacted>".to_owned());
     TIME.as_ref().map_or_else(|| text.clone(), |time| time.replace_all(&text, "<time>").into_owned())
 }
@@ -273,7 +275,10 @@ mod tests {
     #[test]
     fn the_clock_and_the_marks_of_a_sentence_are_no_other_sentence() {
         let one = comparable("2026-11-21T12:00:00Z is outside; <redacted:00000000000000000000000000000000> waits");
-        assert_eq!(one, comparable("2026-12-01T02:03:04.5Z is outside; <redacted:11111111111111111111111111111111> waits"));
+        assert_eq!(
+            one,
+            comparable("2026-12-01T02:03:04.5Z is outside; <redacted:11111111111111111111111111111111> waits")
+        );
         assert_ne!(comparable("1 of 3 Machines not ok: a"), comparable("2 of 3 Machines not ok: a"));
     }
 

@@ -2,7 +2,8 @@
 
 use super::read::Fault;
 use super::{
-    ApprovalPlace, Approvals, Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+    ApprovalPlace, Approvals, Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType,
+    Window, duration, origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -382,7 +383,10 @@ fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
         let at = at.key("from").index(number);
         let pins = match place {
             ApprovalPlace::Object(text) if !place.config_map().is_some_and(is_name) => {
-                return fault(&at, format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"));
+                return fault(
+                    &at,
+                    format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"),
+                );
             }
             ApprovalPlace::Object(text) => policy.pins.store.as_ref() == Some(text),
             ApprovalPlace::File(file) if file.file.is_empty() => return fault(&at.key("file"), "the file has no name"),

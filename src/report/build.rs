@@ -7,7 +7,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    ApprovalReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason, Report,
+    ApprovalReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason,
+    Report,
 };
 use crate::approval::ClusterId;
 use crate::compare::redact::{self, MarkKey};
@@ -161,7 +162,12 @@ pub struct Marks<'a> {
 /// What is hidden counts by its mark. A snapshot shows a mark of the mark, so that is what counts in every run: with one key a read and
 /// its replay give one digest, another hidden value gives another one, and without the key nobody can try a guess.
 #[must_use]
-pub fn digest(pairs: &[Pair], rollouts: &[Rollout], pending: &dyn Fn(&Key) -> Option<Value>, marks: Marks<'_>) -> Digest {
+pub fn digest(
+    pairs: &[Pair],
+    rollouts: &[Rollout],
+    pending: &dyn Fn(&Key) -> Option<Value>,
+    marks: Marks<'_>,
+) -> Digest {
     let mut lines: Vec<String> = Vec::new();
     let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {

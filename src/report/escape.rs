@@ -120,7 +120,8 @@ pub fn report(report: &mut Report) {
     }
     for approval in &mut report.approvals {
         [&mut approval.place, &mut approval.message].into_iter().for_each(in_place);
-        let texts = [&mut approval.id, &mut approval.reason, &mut approval.by, &mut approval.time, &mut approval.expires];
+        let texts =
+            [&mut approval.id, &mut approval.reason, &mut approval.by, &mut approval.time, &mut approval.expires];
         texts.into_iter().for_each(maybe);
         approval.lifts.iter_mut().for_each(in_place);
     }

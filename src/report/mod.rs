@@ -15,8 +15,8 @@ pub use build::{Digest, Marks, Parts, build, cluster, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{
-    ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport, ObjectReport,
-    PlaceReport, PolicyReport, Report, SourceState, Standing,
+    ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
+    ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
 };
 
 /// A count with its noun: `1 Machine`, `3 Machines`.

@@ -102,10 +102,7 @@ impl<K: Kept> ClusterStore<K> {
     ///
     /// # Errors
     /// When the API server refuses, others keep writing, or `change` refuses. Then nothing is written.
-    pub async fn update<T>(
-        &self,
-        change: impl Fn(&mut K) -> Result<T, K::Fault>,
-    ) -> Result<T, ClusterError<K::Fault>> {
+    pub async fn update<T>(&self, change: impl Fn(&mut K) -> Result<T, K::Fault>) -> Result<T, ClusterError<K::Fault>> {
         for attempt in 0..ATTEMPTS {
             tokio::time::sleep(pause(attempt)).await;
             let (object, before) = self.current().await?;

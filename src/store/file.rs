@@ -81,10 +81,7 @@ impl<K: Kept> FileStore<K> {
     ///
     /// # Errors
     /// When another run holds the file, the file cannot be read or written, or `change` refuses. Then the file is as it was.
-    pub fn update<T>(
-        &self,
-        change: impl FnOnce(&mut K) -> Result<T, K::Fault>,
-    ) -> Result<T, FileError<K::Fault>> {
+    pub fn update<T>(&self, change: impl FnOnce(&mut K) -> Result<T, K::Fault>) -> Result<T, FileError<K::Fault>> {
         let (target, _lock) = self.lock()?;
         let (before, bytes) = self.read_at(&target)?;
         let mut after = before.clone();

@@ -132,8 +132,7 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
             }
         }
     }
-    let uncover =
-        Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived), made: RefCell::default() };
+    let uncover = Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived), made: RefCell::default() };
     for objects in [&mut world.live, &mut world.base.objects] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         for object in &mut revealed {

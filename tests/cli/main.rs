@@ -1,5 +1,6 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
+mod approvals;
 mod canary;
 mod corpus;
 mod display;

@@ -150,7 +150,10 @@ async fn a_pin_of_another_value_survives_the_race() {
     let server = server.lock().expect("no panic");
     assert_eq!(server.requests, ["GET", "PUT", "GET", "PUT", "GET", "PUT"]);
     assert_eq!(
-        from_object::<Book>(server.object.as_ref().expect("an object"), StoreKind::ConfigMap).expect("pins").pins().len(),
+        from_object::<Book>(server.object.as_ref().expect("an object"), StoreKind::ConfigMap)
+            .expect("pins")
+            .pins()
+            .len(),
         2
     );
 }
