@@ -288,6 +288,7 @@ impl Case<'_> {
             counts: (prediction.compared, prediction.not_compared + rendered.nameless),
         });
         report.server_dry_run = answers;
+        report::complete(&mut report, &rendered.objects, &question.files);
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);

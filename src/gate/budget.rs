@@ -29,12 +29,9 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         return Vec::new();
     }
     let more = if unknown > 0 { format!(", and {unknown} of unknown size") } else { String::new() };
-    vec![Reason {
-        gate: "maxMachines".to_owned(),
-        decision: Decision::Hold,
-        message: format!("{} would be replaced or removed{more}; the policy allows {limit}", plural(known, "Machine")),
-        next: Some("split the change, or raise gates.maxMachines in the policy".to_owned()),
-    }]
+    let message = format!("{} would be replaced or removed{more}; the policy allows {limit}", plural(known, "Machine"));
+    let next = "split the change, or raise gates.maxMachines in the policy".to_owned();
+    vec![Reason::new("maxMachines", Decision::Hold, message).with_next(next).with_machines(Some(known))]
 }
 
 /// Machines that a smaller `replicas` of an owner without a weight takes away.

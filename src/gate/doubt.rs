@@ -11,10 +11,10 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 }
 
 fn reason(unread: &Unread) -> Reason {
-    Reason {
-        gate: "read".to_owned(),
-        decision: Decision::Undecided,
-        message: format!("{}: {}", unread.what, unread.why),
-        next: Some(unread.remedy.clone()).filter(|remedy| !remedy.is_empty()),
+    let next = Some(unread.remedy.clone()).filter(|remedy| !remedy.is_empty());
+    let reason = Reason::new("read", Decision::Undecided, format!("{}: {}", unread.what, unread.why)).with_next(next);
+    match unread.keys.as_slice() {
+        [only] => reason.of(only),
+        _ => reason,
     }
 }

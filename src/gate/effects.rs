@@ -65,16 +65,14 @@ fn effects_of(pair: &Pair) -> Vec<Effect> {
 fn symbol(pair: &Pair) -> Option<Reason> {
     let change = pair.changes.iter().find(|change| change.symbol.is_some() && change.effect >= Effect::Rollout)?;
     let name = change.symbol.as_deref().unwrap_or_default();
-    Some(Reason {
-        gate: "late".to_owned(),
-        decision: Decision::Undecided,
-        message: format!(
-            "{}: {} waits for the late value {name}, which is not known here; whether Machines are replaced depends on it",
-            pair.key,
-            sentence::place(change)
-        ),
-        next: Some("give the value by a file pin or a source, or run with --live cluster".to_owned()),
-    })
+    let message = format!(
+        "{}: {} waits for the late value {name}, which is not known here; whether Machines are replaced depends on it",
+        pair.key,
+        sentence::place(change)
+    );
+    let next = "give the value by a file pin or a source, or run with --live cluster".to_owned();
+    let reason = Reason::new("late", Decision::Undecided, message).with_next(next);
+    Some(about(reason, pair, change.effect, Some(change)))
 }
 
 /// What the policy answers to an effect; the unknown meets the stricter of the rollout and delete gates,
@@ -100,42 +98,42 @@ fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decisi
         .filter(|change| change.effect == effect && change.symbol.is_none() && change.waits.is_none())
         .collect();
     let machines = rollouts.get(&(&pair.key, effect)).copied().flatten();
-    let next = weighty
-        .first()
-        .map(|change| change.rule.as_str())
-        .or(Some(pair.rule.as_str()))
-        .filter(|rule| !rule.is_empty())
-        .map(|rule| format!("rollgate explain {rule}"));
-    Reason {
-        gate: effect.word().to_owned(),
-        decision,
-        message: sentence::of_object(pair, effect, &weighty, machines),
-        next,
-    }
+    let message = sentence::of_object(pair, effect, &weighty, machines);
+    explained(about(Reason::new(effect.word(), decision, message), pair, effect, weighty.first().copied()))
+}
+
+/// A reason with what it is about: an object, and the change of it that weighs most, where one does.
+fn about(reason: Reason, pair: &Pair, effect: Effect, change: Option<&Change>) -> Reason {
+    let mut reason = reason.of(&pair.key);
+    reason.about.effect = Some(effect);
+    reason.about.path = change.map(|change| change.path.to_string());
+    let rule = change.map_or(&pair.rule, |change| &change.rule);
+    reason.about.rule = Some(rule.clone()).filter(|rule| !rule.is_empty());
+    reason
+}
+
+/// The same with the command that explains its rule.
+fn explained(mut reason: Reason) -> Reason {
+    reason.next = reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
+    reason
 }
 
 /// What happens to Machines once a pause or another block ends: nobody is asked again when it does. The worst is named.
 fn held_back(pair: &Pair, gates: &Gates) -> Option<Reason> {
-    let changes = pair.changes.iter().filter_map(|change| {
-        let answer = later(gates, &pair.key, change.waits?, fewer(change));
-        Some((answer, change.rule.as_str(), change.because.as_str(), Some(change)))
-    });
-    let whole =
-        pair.waits.map(|effect| (later(gates, &pair.key, effect, 0), pair.rule.as_str(), pair.because.as_str(), None));
-    let worst = changes.chain(whole).reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
-    let (decision, rule, because, change) = worst.filter(|(answer, ..)| *answer != Decision::Allow)?;
-    let because = because.trim_end_matches('.');
+    let changes = pair.changes.iter().filter_map(|change| Some((change.waits?, Some(change))));
+    let answered = changes
+        .chain(pair.waits.map(|effect| (effect, None)))
+        .map(|(effect, change)| (later(gates, &pair.key, effect, change.map_or(0, fewer)), change));
+    let worst = answered.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
+    let (decision, change) = worst.filter(|(answer, ..)| *answer != Decision::Allow)?;
+    let because = change.map_or(&pair.because, |change| &change.because).trim_end_matches('.');
     let object = pair.key.to_string();
-    Some(Reason {
-        gate: "paused".to_owned(),
-        decision,
-        message: match change {
-            Some(change) => format!("{object}: {}: {because}", sentence::of_change(change)),
-            None if because.starts_with(&object) => because.to_owned(),
-            None => format!("{object}: {because}"),
-        },
-        next: Some(format!("rollgate explain {rule}")).filter(|_| !rule.is_empty()),
-    })
+    let message = match change {
+        Some(change) => format!("{object}: {}: {because}", sentence::of_change(change)),
+        None if because.starts_with(&object) => because.to_owned(),
+        None => format!("{object}: {because}"),
+    };
+    Some(explained(about(Reason::new("paused", decision, message), pair, Effect::Latent, change)))
 }
 
 /// How many Machines fewer a change asks for, where it is one of a number.
@@ -164,10 +162,6 @@ fn infrastructure(pair: &Pair, gates: &Gates) -> Option<Reason> {
     let touching: Vec<&Change> =
         pair.changes.iter().filter(|change| change.touches == Some(Touches::Infrastructure)).collect();
     let first = touching.first().filter(|_| answer != Decision::Allow)?;
-    Some(Reason {
-        gate: "infrastructure".to_owned(),
-        decision: answer,
-        message: format!("{}: {} moves infrastructure at once", pair.key, sentence::of_change(first)),
-        next: Some(format!("rollgate explain {}", first.rule)).filter(|_| !first.rule.is_empty()),
-    })
+    let message = format!("{}: {} moves infrastructure at once", pair.key, sentence::of_change(first));
+    Some(explained(about(Reason::new("infrastructure", answer, message), pair, first.effect, Some(first))))
 }

@@ -117,13 +117,9 @@ impl Fleet {
     }
 }
 
-fn reason(gate: &str, answer: Decision, message: String, next: String) -> Option<Reason> {
-    (answer != Decision::Allow).then(|| Reason {
-        gate: format!("health.{gate}"),
-        decision: answer,
-        message,
-        next: Some(next),
-    })
+fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {
+    (answer != Decision::Allow)
+        .then(|| Reason::new(format!("health.{gate}"), answer, message).with_next(describe(owner)).of(owner))
 }
 
 /// A remediation that runs already, of the owner's own Machines or by somebody who replaces them.
@@ -142,7 +138,7 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value, fleet: &Fle
         "remediation",
         decision(judged.policy.gates.health.remediation),
         format!("{}: {what}; a rollout now would compete with it", rollout.owner),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 
@@ -155,7 +151,7 @@ fn vip(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
             "{}: which of its Machines has the virtual IP stands in the workload cluster, where nobody looked",
             rollout.owner
         ),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
     .filter(|_| rollout.owner.group == CONTROL_PLANE)
 }
@@ -171,7 +167,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
         "machines",
         decision(judged.policy.gates.health.machines),
         format!("{}: {what}", rollout.owner),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 
@@ -209,7 +205,7 @@ fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason>
             plural(voters as u64, "etcd member"),
             after.saturating_sub(bad)
         ),
-        describe(&rollout.owner),
+        &rollout.owner,
     )
 }
 

@@ -34,12 +34,8 @@ fn bootstrap(judged: &Judged<'_>, rollout: &Rollout, told: &mut BTreeSet<Key>) -
     if answer == Decision::Allow || is_initialized(&owner)? || !told.insert(key.clone()) {
         return None;
     }
-    Some(Reason {
-        gate: "health.bootstrap".to_owned(),
-        decision: answer,
-        message: format!("{key}: the control plane is still being made; a rollout now would take Machines from it"),
-        next: Some(describe(&key)),
-    })
+    let message = format!("{key}: the control plane is still being made; a rollout now would take Machines from it");
+    Some(Reason::new("health.bootstrap", answer, message).with_next(describe(&key)).of(&key))
 }
 
 /// The control plane of the cluster that an owner of Machines belongs to, as it is live.
@@ -77,12 +73,8 @@ fn under_way(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
     let answer = decision(judged.policy.gates.health.in_progress);
     let owner = live_owner(judged, &rollout.owner).filter(|_| answer != Decision::Allow)?;
     let what = unseen(&owner).or_else(|| half_done(&owner))?;
-    Some(Reason {
-        gate: "health.inProgress".to_owned(),
-        decision: answer,
-        message: format!("{}: {what}; another rollout on top of it starts before it is over", rollout.owner),
-        next: Some(describe(&rollout.owner)),
-    })
+    let message = format!("{}: {what}; another rollout on top of it starts before it is over", rollout.owner);
+    Some(Reason::new("health.inProgress", answer, message).with_next(describe(&rollout.owner)).of(&rollout.owner))
 }
 
 /// The last change was not looked at yet.

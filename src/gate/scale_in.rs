@@ -34,12 +34,9 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
                 CONTROL_PLANE => "a smaller control plane is another quorum".to_owned(),
                 _ => format!("more than {limit} at once"),
             };
-            Reason {
-                gate: "scaleIn".to_owned(),
-                decision: answer,
-                message: format!("{}: deletes {count}{left}: {why}", rollout.owner),
-                next: Some("set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned()),
-            }
+            let message = format!("{}: deletes {count}{left}: {why}", rollout.owner);
+            let next = "set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned();
+            Reason::new("scaleIn", answer, message).with_next(next).of(&rollout.owner).with_machines(rollout.machines)
         })
         .collect()
 }

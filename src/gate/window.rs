@@ -35,12 +35,8 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     } else {
         format!("a maintenance window of the policy cannot be read: {}", faults.join("; "))
     };
-    vec![Reason {
-        gate: "windows".to_owned(),
-        decision: Decision::Hold,
-        message,
-        next: Some("wait for the window, or change gates.windows in the policy".to_owned()),
-    }]
+    let next = "wait for the window, or change gates.windows in the policy".to_owned();
+    vec![Reason::new("windows", Decision::Hold, message).with_next(next)]
 }
 
 /// Whether the newest start of the window lies less than its length before `now`.

@@ -71,7 +71,7 @@ impl Run<'_> {
         pair.effect = Effect::Rejected;
         pair.rule = rule.into();
         pair.because.clone_from(&because);
-        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
+        self.out.findings.push(Finding::new("write-refused", pair.key.clone(), because));
     }
 }
 

@@ -280,7 +280,7 @@ fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &m
                 "{places}: {} has no such field in this version; the API server drops it without a word",
                 pair.key.kind
             );
-            out.findings.push(Finding { id: "silent-no-op".to_owned(), object: pair.key.clone(), message });
+            out.findings.push(Finding::new("silent-no-op", pair.key.clone(), message).at(&admission.dropped[0]));
         }
     }
     refused.map(|answer| whole(pair, &answer))
@@ -324,7 +324,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     for (change, answer) in pair.changes.iter().zip(&answers) {
         if let Some(id) = &answer.finding {
             let message = format!("{}: {}", change.path, answer.because);
-            out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
+            out.findings.push(Finding::new(id.as_str(), pair.key.clone(), message).at(&change.path));
         }
     }
     let of_topology =

@@ -89,7 +89,7 @@ fn class_in_use(key: &Key, users: &[String]) -> Deletion {
         users.join(", ")
     );
     let message = because.clone();
-    let finding = Finding { id: "removed-in-use".to_owned(), object: key.clone(), message };
+    let finding = Finding::new("removed-in-use", key.clone(), message);
     Deletion { findings: vec![finding], ..plain(Effect::Rejected, RuleId::of("delete/class-in-use"), &because) }
 }
 
@@ -205,11 +205,8 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
             Role::Class => format!("{from} still refers to it: its clusters can no longer be reconciled"),
             _ => format!("{from} still refers to it"),
         };
-        let finding = Finding {
-            id: "removed-in-use".to_owned(),
-            object: key.clone(),
-            message: format!("{key} is removed, although {because}"),
-        };
+        let message = format!("{key} is removed, although {because}");
+        let finding = Finding::new("removed-in-use", key.clone(), message);
         let mut out = plain(Effect::Unknown, RuleId::of("delete/in-use"), &because);
         out.findings.push(finding);
         return out;

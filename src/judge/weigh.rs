@@ -20,7 +20,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
     }
     let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {
-        out.findings.push(Finding { id: id.to_owned(), object: key.clone(), message });
+        out.findings.push(Finding::new(id, key.clone(), message));
     };
     let pending = count(&mut assessment.pending());
     if pending > 0 {
