@@ -191,7 +191,7 @@ fn approval_of(
         clusters: report.clusters.clone(),
         release: ReleaseId::of(report.host.namespace.as_deref(), report.host.release.as_deref()),
         gates,
-        machines: gate::machines(report.rollouts.iter().map(|rollout| rollout.machines)),
+        machines: gate::machines(&report.rollouts),
         reason,
         by,
         time: now,

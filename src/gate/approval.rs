@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::Judged;
 use crate::approval::{Approval, ClusterId, Found, ReleaseId};
 use crate::compare::redact;
+use crate::impact::counted;
 use crate::kinds::contract;
-use crate::model::{Decision, Effect, Reason};
+use crate::model::{Decision, Effect, Reason, Rollout};
 use crate::object::Key;
 use crate::policy::{self, ApprovalPlace, Policy};
 use crate::report::{self, ApprovalReport, Standing, plural};
@@ -185,7 +186,7 @@ pub fn by_policy(policy: &Policy, approval: &Approval) -> Option<(Standing, Stri
 /// More Machines than were counted when it was given.
 fn more(judged: &Judged<'_>, approval: &Approval) -> Option<(Standing, String)> {
     let approved = approval.machines?;
-    let now = machines(judged.classified.rollouts.iter().map(|rollout| rollout.machines));
+    let now = machines(&judged.classified.rollouts);
     let why = match now {
         Some(now) if now <= approved => return None,
         Some(now) => format!("it is for {}, and now it would be {now}", plural(approved, "Machine")),
@@ -194,10 +195,10 @@ fn more(judged: &Judged<'_>, approval: &Approval) -> Option<(Standing, String)> 
     Some((Standing::MoreMachines, why))
 }
 
-/// Machines of several owners; `None` where one is not known.
+/// Machines of several owners, each counted once; `None` where the number of one owner's is not known.
 #[must_use]
-pub fn machines(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
-    counts.into_iter().try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
+pub fn machines(rollouts: &[Rollout]) -> Option<u64> {
+    counted(rollouts).try_fold(0_u64, |sum, rollout| Some(sum.saturating_add(rollout.machines?)))
 }
 
 /// Whether an approval that does not count is of interest: one of the same change, or one that is still good and is for the same

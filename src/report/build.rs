@@ -168,17 +168,22 @@ pub fn digest(
     pending: &dyn Fn(&Key) -> Option<Value>,
     marks: Marks<'_>,
 ) -> Digest {
+    let later = |effect: Option<Effect>| effect.map_or("", Effect::word);
     let mut lines: Vec<String> = Vec::new();
     let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {
             lines.push(format!("{}\tdelete", pair.key));
         }
+        if pair.changes.iter().all(|change| change.effect < pair.effect) {
+            lines.push(format!("{}\t{}\t{}\t{}", pair.key, pair.effect, later(pair.waits), pair.rule));
+        }
         for change in pair.changes.iter().filter(|change| change.effect > Effect::None) {
             // The order of keys says nothing, and hosts and charts print it as they like.
             let side = |value: &Option<Value>| value.as_ref().map(canonical).unwrap_or_default();
             let (before, after) = (side(&change.before), side(&change.after));
-            lines.push(format!("{}\t{}\t{}\t{before}\t{after}", pair.key, change.effect, change.path));
+            let (effect, later) = (change.effect, later(change.waits));
+            lines.push(format!("{}\t{effect}\t{later}\t{}\t{before}\t{after}", pair.key, change.path));
             changed.entry(&pair.key).or_default().push(change.path.to_string());
         }
     }
