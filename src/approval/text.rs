@@ -89,10 +89,11 @@ fn became(tree: &Tree<'_>, text: &str, entry: NodeId, was: &Approval, is: &Appro
         write_value(&value, true, &mut written);
         match tree.get(entry, field) {
             Some(node) => patches.push(Patch { span: tree.span(node), bytes: written.into_bytes() }),
-            None if is_flow => fresh.push_str(&format!("{field}: {written}, ")),
+            None if is_flow => fresh.extend([field, ": ", &written, ", "]),
             None => {
                 let line = text[..first].rfind('\n').map_or(0, |at| at + 1);
-                fresh.push_str(&format!("{field}: {written}\n{}", " ".repeat(text[line..first].chars().count())));
+                let indent = " ".repeat(text[line..first].chars().count());
+                fresh.extend([field, ": ", &written, "\n", &indent]);
             }
         }
     }

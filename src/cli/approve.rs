@@ -111,7 +111,7 @@ fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
     let name = places.name(&place);
     let once = if approval.once { ", for one install" } else { "" };
     let mut text = format!("approved {} in {name}, until {}{once}\n", approval.id, approval.expires);
-    let mut line = |label: &str, value: &str| text.push_str(&format!("  {label:<9} {value}\n"));
+    let mut line = |label: &str, value: &str| text.extend([format!("  {label:<9} {value}\n")]);
     line("change", &approval.digest);
     approval.release.iter().for_each(|release| line("release", &release.to_string()));
     approval.clusters.iter().for_each(|cluster| line("cluster", &cluster.to_string()));
@@ -240,13 +240,13 @@ fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
     }
     let mut text = String::new();
     for found in &found {
-        text.push_str(&format!("{}\n", found.name));
+        text.extend([format!("{}\n", found.name)]);
         match (&found.unread, found.approvals.is_empty()) {
-            (Some(why), _) => text.push_str(&format!("  cannot be read: {why}\n")),
+            (Some(why), _) => text.extend([format!("  cannot be read: {why}\n")]),
             (None, true) => text.push_str("  nothing is approved\n"),
             (None, false) => found.approvals.iter().for_each(|one| text.push_str(&row(one, now))),
         }
-        found.malformed.iter().for_each(|one| text.push_str(&format!("  {}: {}\n", one.at, one.why)));
+        found.malformed.iter().for_each(|one| text.extend([format!("  {}: {}\n", one.at, one.why)]));
     }
     print(outside, &text)?;
     Ok(exit)
@@ -482,7 +482,7 @@ impl Command<'_> {
         let mut line = format!("rollgate approve {digest}");
         for (option, value) in [("--policy", self.policy), ("-n", namespace), ("--kube-context", self.context)] {
             if let Some(value) = value {
-                line.push_str(&format!(" {option} {}", quoted(value)));
+                line.extend([format!(" {option} {}", quoted(value))]);
             }
         }
         line.push_str(" --reason TEXT");

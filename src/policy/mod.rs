@@ -19,7 +19,7 @@ pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource,
-    HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource, Revision,
-    Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
+    HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource,
+    Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

@@ -243,6 +243,11 @@ impl Release<'_> {
         program
     }
 
+    /// Where rollgate leaves its reports.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.own_folder().join("state")
+    }
+
     fn own_folder(&self) -> PathBuf {
         self.space.dir.join(self.helm.name())
     }
@@ -259,7 +264,7 @@ impl Release<'_> {
             .env("HELM_CONFIG_HOME", own.join("config"))
             .env("HELM_DATA_HOME", own.join("data"))
             .env("HELM_PLUGINS", own.join("plugins"))
-            .env("XDG_STATE_HOME", own.join("state"))
+            .env("XDG_STATE_HOME", self.state())
             .current_dir(&self.space.dir);
     }
 

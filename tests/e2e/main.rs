@@ -3,6 +3,7 @@
 //! Each test has a namespace of its own; the bench is started once. Without a bench they say so and pass, except in CI.
 
 mod api;
+mod approvals;
 mod bench;
 mod cases;
 mod doubts;
