@@ -280,7 +280,7 @@ fn what_no_longer_counts_says_why() {
 #[test]
 fn a_gate_that_did_not_hold_when_it_was_given_still_holds() {
     let program = program();
-    let open = format!("{POLICY}gates: {{windows: [{{cron: \"0 12 * * *\", for: 1h}}]}}\n");
+    let open = format!("{POLICY}gates: {{rollout: hold, windows: [{{cron: \"0 12 * * *\", for: 1h}}]}}\n");
     program.file("rollgate.yaml", &open);
     plan(&program);
     approved(&program, &["last"]);
