@@ -19,6 +19,7 @@ use crate::model::Decision;
 use crate::pin;
 use crate::policy::{self, ApprovalPlace, Policy, StoreKind};
 use crate::report::{Report, escape};
+use crate::store::{ClusterError, FileError};
 use crate::world::cluster;
 
 /// Options of `approve`.
@@ -337,8 +338,14 @@ impl Places<'_> {
         change: impl Fn(&mut Ledger) -> Result<(), LedgerError>,
     ) -> Result<(), Stop> {
         match self.store(place)? {
-            Store::File(file) => file.update(change).map_err(Stop::undecided),
-            Store::Object(object) => self.within(object.update(change))?.map_err(Stop::undecided),
+            Store::File(file) => file.update(change).map_err(|error| match error {
+                FileError::Kept(why) => refused(why),
+                other => Stop::undecided(other),
+            }),
+            Store::Object(object) => self.within(object.update(change))?.map_err(|error| match error {
+                ClusterError::Kept(why) => refused(why),
+                other => Stop::undecided(other),
+            }),
         }
     }
 
@@ -373,6 +380,14 @@ impl Places<'_> {
             return Err(Stop::usage(anyhow!("no namespace is known for the approvals; give --namespace")));
         };
         Ok(Store::Object(approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name)))
+    }
+}
+
+/// What cannot be done with approvals is the user's mistake; what cannot be read is a doubt.
+fn refused(why: LedgerError) -> Stop {
+    match why {
+        LedgerError::Unreadable { .. } => Stop::undecided(why),
+        _ => Stop::usage(why),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::compare::redact;
 use crate::impact::counted;
 use crate::kinds::contract;
 use crate::model::{Decision, Effect, Reason, Rollout};
-use crate::object::Key;
+use crate::object::{Inventory, Key};
 use crate::policy::{self, ApprovalPlace, Policy};
 use crate::report::{self, ApprovalReport, Standing, plural};
 
@@ -21,8 +21,8 @@ use crate::report::{self, ApprovalReport, Standing, plural};
 const NEVER: [&str; 7] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval"];
 
 /// Gates whose sentence is about the change alone, which the digest names.
-const OF_THE_CHANGE: [&str; 9] =
-    ["in-place", "scale", "latent", "rollout", "rejected", "delete", "unknown", "infrastructure", "expected"];
+const OF_THE_CHANGE: [&str; 8] =
+    ["in-place", "scale", "latent", "rollout", "rejected", "delete", "unknown", "infrastructure"];
 
 /// What an approval is compared with.
 pub struct Asked<'a> {
@@ -55,6 +55,23 @@ pub struct Approved {
 #[must_use]
 pub fn can_lift(gate: &str) -> bool {
     !NEVER.contains(&gate)
+}
+
+/// A hold where the stream itself writes an object in which approvals are kept: whoever writes a chart would approve it.
+#[must_use]
+pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
+    let names: Vec<&str> = policy.approvals.from.iter().filter_map(ApprovalPlace::config_map).collect();
+    let is_kept = |key: &Key| {
+        let here = key.namespace.is_none() || home.is_none() || key.namespace.as_deref() == home;
+        here && key.group.is_empty() && key.kind == contract::CONFIG_MAP && names.contains(&key.name.as_str())
+    };
+    let keys = rendered.objects().iter().map(|object| &object.key).filter(|key| is_kept(key));
+    keys.map(|key| {
+        let message = format!("{key}: the policy says that approvals are kept there, and the stream writes it");
+        let next = "take it out of the chart; rollgate approve writes it".to_owned();
+        Reason::new("approval", Decision::Hold, message).with_next(next).of(key)
+    })
+    .collect()
 }
 
 /// Turns holds that were approved into warnings. Where nothing is held, nothing is said of approvals, and none is used.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::model::Reason;
@@ -24,18 +25,20 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     for rollout in &judged.classified.rollouts {
         rollouts.entry((&rollout.owner, rollout.effect)).or_insert(rollout.machines);
     }
+    let expected = Expected::of(judged);
     let mut found: Vec<(Effect, Reason)> = Vec::new();
     for pair in judged.pairs {
         found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
-        for effect in effects_of(pair) {
+        for effect in effects_of(pair, &expected) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
-                found.push((effect, reason(&rollouts, pair, effect, answer)));
+                found.push((effect, reason(&rollouts, pair, effect, answer, &expected)));
             }
         }
         found.extend(held_back(pair, gates).map(|reason| (Effect::Latent, reason)));
         found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
     }
+    found.extend(expected.remarks.into_iter().map(|remark| (Effect::None, remark)));
     found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
     found.into_iter().map(|(_, reason)| reason).collect()
 }
@@ -49,9 +52,10 @@ fn in_force<'a>(judged: &Judged<'a>) -> Cow<'a, Gates> {
     Cow::Owned(Gates { rollout: Some(Answer::Warn), ..gates.clone() })
 }
 
-/// The distinct effects of an object and of its changes, worst first, `none` left out.
-fn effects_of(pair: &Pair) -> Vec<Effect> {
+/// The distinct effects of an object and of its changes, worst first, `none` and what is expected left out.
+fn effects_of(pair: &Pair, expected: &Expected) -> Vec<Effect> {
     let known = pair.changes.iter().filter(|change| change.symbol.is_none() && change.waits.is_none());
+    let known = known.filter(|change| !expected.has(pair, change));
     let known = known.map(|change| change.effect);
     let is_whole = pair.waits.is_none() && pair.changes.iter().all(|change| change.effect < pair.effect);
     let whole = is_whole.then_some(pair.effect);
@@ -91,11 +95,12 @@ fn answer(gates: &Gates, effect: Effect) -> Decision {
     decision(answer)
 }
 
-fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
+fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decision, expected: &Expected) -> Reason {
     let weighty: Vec<&Change> = pair
         .changes
         .iter()
         .filter(|change| change.effect == effect && change.symbol.is_none() && change.waits.is_none())
+        .filter(|change| !expected.has(pair, change))
         .collect();
     let machines = rollouts.get(&(&pair.key, effect)).copied().flatten();
     let message = sentence::of_object(pair, effect, &weighty, machines);

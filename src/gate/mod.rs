@@ -5,6 +5,7 @@ pub mod approval;
 mod budget;
 mod doubt;
 mod effects;
+mod expect;
 mod health;
 mod hosts;
 mod progress;

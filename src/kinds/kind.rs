@@ -150,6 +150,8 @@ pub struct Kind {
     pub bootstraps: bool,
     /// The kind of host that its Machines run on, as group and name, where hosts are objects.
     pub hosts: Option<(&'static str, &'static str)>,
+    /// Where the image of new Machines stands in it, where it is a template with one.
+    pub images: &'static [&'static str],
 }
 
 impl std::fmt::Debug for Kind {
@@ -176,6 +178,7 @@ impl Kind {
             refers: false,
             bootstraps: false,
             hosts: None,
+            images: &[],
         }
     }
 

@@ -1,10 +1,11 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
+mod approvals;
+
 use super::Answer;
 use super::read::Fault;
 use super::{
-    ApprovalPlace, Approvals, Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType,
-    Window, duration, origins,
+    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -26,7 +27,8 @@ pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
     resolve(&root.key("resolve"), &policy.resolve)?;
     pins(&root.key("pins"), &policy.pins)?;
     gates(&root.key("gates"), &policy.gates)?;
-    approvals(&root.key("approvals"), policy)?;
+    approvals::approvals(&root.key("approvals"), policy)?;
+    approvals::expect_changes(&root.key("expect"), policy)?;
     rules(&root.key("rules"), policy)?;
     display(&root, policy)
 }
@@ -375,38 +377,6 @@ fn is_name(name: &str) -> bool {
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let allowed = |c: char| edge(c) || matches!(c, '-' | '.');
     name.len() <= 253 && name.chars().all(allowed) && name.starts_with(edge) && name.ends_with(edge)
-}
-
-/// Places that can be read, each once, and none that keeps pins too.
-fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
-    let Approvals { from, by, longest } = &policy.approvals;
-    for (number, place) in from.iter().enumerate() {
-        let at = at.key("from").index(number);
-        let pins = match place {
-            ApprovalPlace::Object(text) if !place.config_map().is_some_and(is_name) => {
-                return fault(
-                    &at,
-                    format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"),
-                );
-            }
-            ApprovalPlace::Object(text) => policy.pins.store.as_ref() == Some(text),
-            ApprovalPlace::File(file) if file.file.is_empty() => return fault(&at.key("file"), "the file has no name"),
-            ApprovalPlace::File(file) => policy.pins.file.as_ref() == Some(&file.file),
-        };
-        if pins {
-            return fault(&at, "the pins are there; approvals have a place of their own, with rights of its own");
-        }
-        if from[..number].iter().any(|earlier| earlier.to_string() == place.to_string()) {
-            return fault(&at, format!("{place} stands twice"));
-        }
-    }
-    if let Some(number) = by.iter().position(|name| name.trim().is_empty()) {
-        return fault(&at.key("by").index(number), "the name is empty");
-    }
-    match longest.as_deref().map(duration) {
-        Some(Err(error)) => fault(&at.key("longest"), error.to_string()),
-        _ => Ok(()),
-    }
 }
 
 fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {

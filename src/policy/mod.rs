@@ -18,8 +18,8 @@ pub use origins::origins;
 pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource,
-    HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource,
-    Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
+    Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, Gates, HealthGates,
+    HeatSource, HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy,
+    ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

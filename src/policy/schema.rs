@@ -1,11 +1,13 @@
 //! The shape of the policy file. Every field has a safe default, so an empty policy holds what it should.
 
+mod approvals;
 mod gates;
 mod sources;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
 pub use self::gates::{Answer, Gates, HealthGates, Later, Window};
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
 use super::Resolve;
@@ -33,6 +35,9 @@ pub struct Policy {
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
+    /// Wanted changes: they pass the gate of their effect with what must move with them, and nothing else in the same render does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Expectation>,
     /// What is said of what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
@@ -76,6 +81,7 @@ impl Default for Policy {
             pins: Pins::default(),
             gates: Gates::default(),
             approvals: Approvals::default(),
+            expect: Vec::new(),
             unseen: Unseen::default(),
             rules: Vec::new(),
             ignore: Vec::new(),
@@ -252,81 +258,6 @@ impl Pins {
             "configmap" => Some((StoreKind::ConfigMap, name)),
             "secret" => Some((StoreKind::Secret, name)),
             _ => None,
-        }
-    }
-}
-
-/// Where a person's yes to one change counts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Approvals {
-    /// The places: `configmap/NAME` in the namespace of the release, or a file beside the policy. New ones go to the first.
-    pub from: Vec<ApprovalPlace>,
-    /// Whose approvals count; everybody's who may write to such a place where nothing is said. The names are those that the
-    /// program was told when they were given: the right to write is what proves them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub by: Vec<String>,
-    /// The longest time that one may be good for, such as `72h`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub longest: Option<String>,
-}
-
-impl Approvals {
-    /// Whether none counts.
-    #[must_use]
-    pub fn is_nowhere(&self) -> bool {
-        self.from.is_empty()
-    }
-}
-
-/// A place where approvals count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ApprovalPlace {
-    /// `configmap/NAME`, in the namespace of the release.
-    Object(String),
-    /// A file.
-    File(ApprovalFile),
-}
-
-/// A file in which approvals count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ApprovalFile {
-    /// Its path, beside the policy unless it is absolute.
-    pub file: String,
-    /// Of which revision it counts, where two are compared.
-    #[serde(default)]
-    pub of: Revision,
-}
-
-/// A side of a comparison of two revisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Revision {
-    /// The branch that the change goes to: who writes the change cannot approve it there.
-    #[default]
-    Base,
-    /// The change itself: whoever may add to it may approve it.
-    Change,
-}
-
-impl ApprovalPlace {
-    /// Name of the ConfigMap, where it is one.
-    #[must_use]
-    pub fn config_map(&self) -> Option<&str> {
-        match self {
-            Self::Object(text) => text.strip_prefix("configmap/"),
-            Self::File(_) => None,
-        }
-    }
-}
-
-impl std::fmt::Display for ApprovalPlace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Object(text) => f.write_str(text),
-            Self::File(file) => write!(f, "file {}", file.file),
         }
     }
 }

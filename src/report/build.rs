@@ -207,10 +207,16 @@ pub fn digest(
     Digest { hash: hash(text.as_bytes()), key: has_marks.get().then(|| marks.name.to_owned()) }
 }
 
+/// Whether a path is another one, or leads to it.
+#[must_use]
+pub fn leads_to(from: &str, to: &str) -> bool {
+    to.strip_prefix(from).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
 /// Whether one of two paths leads to the other.
-fn is_along(one: &str, other: &str) -> bool {
-    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+#[must_use]
+pub fn is_along(one: &str, other: &str) -> bool {
+    leads_to(one, other) || leads_to(other, one)
 }
 
 /// `sha256:` and the hash in hexadecimal.

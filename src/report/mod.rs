@@ -11,7 +11,7 @@ pub mod sentence;
 
 pub use crate::model::{Finding, Reason};
 pub use about::complete;
-pub use build::{Digest, Marks, Parts, build, cluster, digest, hash};
+pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;
 pub use model::{

@@ -251,7 +251,7 @@ fn what_no_longer_counts_says_why() {
         (state.as_str(), why.as_str()),
         ("revoked", "it was revoked at 2026-11-21T12:00:00Z by anna: the window moved")
     );
-    assert_eq!(approve(&program, &["--revoke", &id, "--reason", "again"]).code, Some(4));
+    assert_eq!(approve(&program, &["--revoke", &id, "--reason", "again"]).code, Some(2));
     assert_eq!(approve(&program, &["--revoke", "nobody", "--reason", "x"]).code, Some(2));
 
     for (broken, state, why) in [
@@ -473,4 +473,23 @@ fn every_command_of_the_page_runs() {
         ran_any = true;
     }
     assert!(ran_any);
+}
+
+#[test]
+fn a_stream_that_writes_approvals_itself_is_held() {
+    let program = program();
+    program.file("rollgate.yaml", &POLICY.replace("{file: approvals.yaml}", "configmap/rollgate-approvals"));
+    let map = |name: &str, namespace: &str| {
+        let text = format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{namespace}}}\n");
+        program.file("new.yaml", &format!("{}{text}", stream()));
+        let (code, report) = plan(&program);
+        (code, report["reasons"][0]["message"].as_str().unwrap_or_default().to_owned())
+    };
+    for namespace in ["", ", namespace: ns"] {
+        let (code, message) = map("rollgate-approvals", namespace);
+        assert_eq!(code, Some(3));
+        assert!(message.contains("approvals are kept there"), "{message}");
+    }
+    assert_eq!(map("rollgate-approvals", ", namespace: other").0, Some(0));
+    assert_eq!(map("other", "").0, Some(0));
 }

@@ -246,3 +246,35 @@ fn a_shallow_clone_is_told_what_to_fetch_and_then_it_works() {
     let ran = plan(&clone, &args);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
+
+#[test]
+fn an_approval_in_the_change_counts_only_where_the_policy_of_the_base_says_so() {
+    for of in ["base", "change"] {
+        let program = repository();
+        let policy = format!(
+            "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {{from: [{{file: approvals.yaml, of: {of}}}]}}\n"
+        );
+        let commit = |branch: &str, file: &str, text: &str| {
+            git(&program, &["checkout", "--quiet", branch]);
+            program.file(file, text);
+            git(&program, &["add", file]);
+            git(&program, &["commit", "--quiet", "--message", file]);
+            git(&program, &["checkout", "--quiet", "change"]);
+        };
+        commit("main", "rollgate.yaml", &policy);
+        let judged = || plan(&program, &["--base-ref", "main", "--render", RENDER]).code;
+        assert_eq!(judged(), Some(3));
+        program.file("told.yaml", &policy);
+        let given = program.run(&["approve", "last", "--reason", "x", "--policy", "told.yaml"], b"");
+        assert_eq!(given.code, Some(0), "{}", given.stderr);
+        let text = std::fs::read_to_string(program.home().join("approvals.yaml")).expect("a file");
+        // What is not committed counts nowhere.
+        assert_eq!(judged(), Some(3));
+        commit("change", "approvals.yaml", &text);
+        assert_eq!(judged(), Some(if of == "change" { 0 } else { 3 }));
+        git(&program, &["rm", "--quiet", "approvals.yaml"]);
+        git(&program, &["commit", "--quiet", "--message", "none"]);
+        commit("main", "approvals.yaml", &text);
+        assert_eq!(judged(), Some(if of == "base" { 0 } else { 3 }));
+    }
+}

@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::bench::{Space, api_only};
 use crate::helm::{Helm, Release, Run, rollgate};
 
-const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\n";
+const POLICY: &str =
+    "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\n";
 
 /// `rollgate approve ...` as a person runs it, who has the reports of `release`.
 fn approve(space: &Space, release: &Release<'_>, policy: &Path, args: &[&str]) -> Run {
@@ -70,9 +71,10 @@ fn of_fifty_uses_at_once_on_a_real_api_server_one_passes() {
     let Some(bench) = api_only() else { return };
     let space = Space::new(bench, "approvals-at-once");
     let store = Object::new(bench.api.client(), StoreKind::ConfigMap, space.namespace.as_str(), "rollgate-approvals");
-    let approval: Approval = serde_json::from_value(json!({"id": "a1", "digest": "sha256:00", "gates": [], "once": true,
+    let approval: Approval =
+        serde_json::from_value(json!({"id": "a1", "digest": "sha256:00", "gates": [], "once": true,
         "reason": "x", "time": "2026-11-21T10:00:00Z", "expires": "2026-11-22T10:00:00Z"}))
-    .expect("an approval");
+        .expect("an approval");
     let answers: Vec<Result<(), String>> = bench.api.run(async {
         store.update(|ledger: &mut Ledger| ledger.give(approval.clone(), true)).await.expect("written");
         let takers = (0..50).map(|number| {

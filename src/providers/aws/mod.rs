@@ -42,6 +42,11 @@ static KINDS: &[Kind] = &[
     Kind {
         fixed: Some(&MACHINE_TEMPLATE),
         gates: &[(IGNITION, "")],
+        images: &[
+            "spec.template.spec.ami",
+            "spec.template.spec.imageLookupBaseOS",
+            "spec.template.spec.imageLookupFormat",
+        ],
         ..known(INFRASTRUCTURE, "AWSMachineTemplate", Role::Template)
     },
     known(INFRASTRUCTURE, "AWSManagedCluster", Role::InfraCluster),

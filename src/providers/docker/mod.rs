@@ -27,8 +27,16 @@ static KINDS: &[Kind] = &[
     known("DevCluster", Role::InfraCluster),
     known("DockerMachine", Role::InfraMachine),
     known("DevMachine", Role::InfraMachine),
-    Kind { fixed: Some(&fixed::OWN_WAY), ..known("DockerMachineTemplate", Role::Template) },
-    Kind { fixed: Some(&fixed::OWN_WAY), ..known("DevMachineTemplate", Role::Template) },
+    Kind {
+        fixed: Some(&fixed::OWN_WAY),
+        images: &["spec.template.spec.customImage"],
+        ..known("DockerMachineTemplate", Role::Template)
+    },
+    Kind {
+        fixed: Some(&fixed::OWN_WAY),
+        images: &["spec.template.spec.backend.docker.customImage"],
+        ..known("DevMachineTemplate", Role::Template)
+    },
 ];
 
 /// The provider.

@@ -37,7 +37,7 @@ static KINDS: &[Kind] = &[
     known("Metal3Cluster", Role::InfraCluster),
     known("Metal3ClusterTemplate", Role::Template),
     known("Metal3Machine", Role::InfraMachine),
-    known(MACHINE_TEMPLATE, Role::Template),
+    Kind { images: &["spec.template.spec.image"], ..known(MACHINE_TEMPLATE, Role::Template) },
     known("Metal3Data", Role::Other),
     known("Metal3DataClaim", Role::Other),
     known(DATA_TEMPLATE, Role::Template),

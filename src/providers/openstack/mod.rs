@@ -23,7 +23,10 @@ static KINDS: &[Kind] = &[
     known("OpenStackCluster", Role::InfraCluster),
     known("OpenStackClusterTemplate", Role::Template),
     known("OpenStackMachine", Role::InfraMachine),
-    known("OpenStackMachineTemplate", Role::Template),
+    Kind {
+        images: &["spec.template.spec.image", "spec.template.spec.imageUUID"],
+        ..known("OpenStackMachineTemplate", Role::Template)
+    },
 ];
 
 /// The provider.

@@ -36,7 +36,11 @@ static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other),
     Kind { fixed: Some(&FAILURE_DOMAIN), ..known(INFRASTRUCTURE, "VSphereFailureDomain", Role::Other) },
     Kind { fixed: Some(&MACHINE), ..known(INFRASTRUCTURE, "VSphereMachine", Role::InfraMachine) },
-    Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereMachineTemplate", Role::Template) },
+    Kind {
+        fixed: Some(&CONTENT),
+        images: &["spec.template.spec.template"],
+        ..known(INFRASTRUCTURE, "VSphereMachineTemplate", Role::Template)
+    },
     known(INFRASTRUCTURE, "VSphereVM", Role::Other),
     Kind { gates: &[(NETWORKS, "")], ..known(SUPERVISOR, "VSphereCluster", Role::InfraCluster) },
     known(SUPERVISOR, "VSphereClusterTemplate", Role::Template),
@@ -48,6 +52,7 @@ static KINDS: &[Kind] = &[
     Kind {
         fixed: Some(&SUPERVISOR_CONTENT),
         gates: &[(NETWORKS, "")],
+        images: &["spec.template.spec.imageName"],
         ..known(SUPERVISOR, "VSphereMachineTemplate", Role::Template)
     },
 ];

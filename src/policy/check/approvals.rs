@@ -1,0 +1,74 @@
+//! What a policy may not say of approvals and of wanted changes.
+
+use super::super::read::Fault;
+use super::super::{ApprovalPlace, Approvals, Policy, Selector, duration};
+use super::{fault, is_name};
+use crate::object::Path;
+use crate::rules::Pattern;
+
+/// What could never be met is no expectation.
+pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    for (number, expectation) in policy.expect.iter().enumerate() {
+        let at = at.index(number);
+        if let Some(Err(why)) = expectation.clusters.as_deref().map(Selector::parse) {
+            return fault(&at.key("clusters"), why);
+        }
+        if expectation.kind.is_empty() {
+            return fault(&at.key("kind"), "the kind is empty");
+        }
+        match Path::parse(&expectation.path) {
+            Ok(path) if path.is_root() => return fault(&at.key("path"), "the path is empty"),
+            Ok(path) if path.to_string() != expectation.path || expectation.path.contains('*') => {
+                return fault(&at.key("path"), format!("name one field, as a report does: {path}"));
+            }
+            Ok(_) => {}
+            Err(error) => return fault(&at.key("path"), error.to_string()),
+        }
+        if expectation.to.is_object() || expectation.to.is_array() || expectation.to.is_null() {
+            return fault(&at.key("to"), "an expected value is a text, a number, true or false");
+        }
+        for (place, text) in expectation.with.iter().enumerate() {
+            let at = at.key("with").index(place);
+            match Pattern::parse(text) {
+                Err(error) => return fault(&at, error),
+                Ok(_) if text.is_empty() || text.trim_end_matches(['.', '*']).is_empty() => {
+                    return fault(&at, "name the places; that would be everything");
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Places that can be read, each once, and none that keeps pins too.
+pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    let Approvals { from, by, longest } = &policy.approvals;
+    for (number, place) in from.iter().enumerate() {
+        let at = at.key("from").index(number);
+        let pins = match place {
+            ApprovalPlace::Object(text) if !place.config_map().is_some_and(is_name) => {
+                return fault(
+                    &at,
+                    format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"),
+                );
+            }
+            ApprovalPlace::Object(text) => policy.pins.store.as_ref() == Some(text),
+            ApprovalPlace::File(file) if file.file.is_empty() => return fault(&at.key("file"), "the file has no name"),
+            ApprovalPlace::File(file) => policy.pins.file.as_ref() == Some(&file.file),
+        };
+        if pins {
+            return fault(&at, "the pins are there; approvals have a place of their own, with rights of its own");
+        }
+        if from[..number].iter().any(|earlier| earlier.to_string() == place.to_string()) {
+            return fault(&at, format!("{place} stands twice"));
+        }
+    }
+    if let Some(number) = by.iter().position(|name| name.trim().is_empty()) {
+        return fault(&at.key("by").index(number), "the name is empty");
+    }
+    match longest.as_deref().map(duration) {
+        Some(Err(error)) => fault(&at.key("longest"), error.to_string()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! Where a person's yes counts, and which changes are wanted without one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A change that is wanted, in as many clusters as it names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Expectation {
+    /// The clusters, by the labels of their live Cluster: `env=lab`, `metadata.name in (edge-1, edge-2)`; all where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<String>,
+    /// Kind of the objects that change, such as `RKE2ControlPlane`.
+    pub kind: String,
+    /// The field, as it is rendered, such as `spec.version`.
+    pub path: String,
+    /// What it becomes.
+    pub to: serde_json::Value,
+    /// Other places that may move with it, in the object itself and in templates of a new name that it refers to: paths of the packs,
+    /// as `spec.template.spec.files[*].content`. Such a template and the image in it need not be named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<String>,
+    /// Most Machines that all of it may take in one run; no limit where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_machines: Option<u64>,
+    /// When it ends.
+    #[schemars(with = "String")]
+    pub until: jiff::Timestamp,
+}
+
+/// Where a person's yes to one change counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Approvals {
+    /// The places: `configmap/NAME` in the namespace of the release, or a file beside the policy. New ones go to the first.
+    pub from: Vec<ApprovalPlace>,
+    /// Whose approvals count; everybody's who may write to such a place where nothing is said. The names are those that the
+    /// program was told when they were given: the right to write is what proves them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// The longest time that one may be good for, such as `72h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<String>,
+}
+
+impl Approvals {
+    /// Whether none counts.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.from.is_empty()
+    }
+}
+
+/// A place where approvals count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ApprovalPlace {
+    /// `configmap/NAME`, in the namespace of the release.
+    Object(String),
+    /// A file.
+    File(ApprovalFile),
+}
+
+/// A file in which approvals count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalFile {
+    /// Its path, beside the policy unless it is absolute.
+    pub file: String,
+    /// Of which revision it counts, where two are compared.
+    #[serde(default)]
+    pub of: Revision,
+}
+
+/// A side of a comparison of two revisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Revision {
+    /// The branch that the change goes to: who writes the change cannot approve it there.
+    #[default]
+    Base,
+    /// The change itself: whoever may add to it may approve it.
+    Change,
+}
+
+impl ApprovalPlace {
+    /// Name of the ConfigMap, where it is one.
+    #[must_use]
+    pub fn config_map(&self) -> Option<&str> {
+        match self {
+            Self::Object(text) => text.strip_prefix("configmap/"),
+            Self::File(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for ApprovalPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Object(text) => f.write_str(text),
+            Self::File(file) => write!(f, "file {}", file.file),
+        }
+    }
+}
