@@ -20,6 +20,6 @@ pub use read::{PolicyError, parse};
 pub use schema::{
     Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, Gates, HealthGates,
     HeatSource, HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy,
-    ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
+    Profile, ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

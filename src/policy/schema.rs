@@ -2,6 +2,7 @@
 
 mod approvals;
 mod gates;
+mod profile;
 mod sources;
 
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
 pub use self::gates::{Answer, Gates, HealthGates, Later, Window};
+pub use self::profile::Profile;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
 use super::Resolve;
 
@@ -29,6 +31,9 @@ pub struct Policy {
     /// Where pins are kept.
     #[serde(default)]
     pub pins: Pins,
+    /// What the gates do of which `gates` says nothing, and whether they hold at all.
+    #[serde(default, skip_serializing_if = "Profile::is_default")]
+    pub profile: Profile,
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
@@ -79,6 +84,7 @@ impl Default for Policy {
             late_values: Vec::new(),
             resolve: Resolve::default(),
             pins: Pins::default(),
+            profile: Profile::default(),
             gates: Gates::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
