@@ -14,7 +14,7 @@ use crate::impact::counted;
 use crate::kinds::contract;
 use crate::model::{Decision, Effect, Reason, Rollout};
 use crate::object::{Inventory, Key};
-use crate::policy::{self, ApprovalPlace, Policy};
+use crate::policy::{self, ApprovalPlace, Policy, Profile};
 use crate::report::{self, ApprovalReport, Standing, plural};
 
 /// Gates that no approval lifts: what they say is not about what the change does.
@@ -69,7 +69,8 @@ pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec
     keys.map(|key| {
         let message = format!("{key}: the policy says that approvals are kept there, and the stream writes it");
         let next = "take it out of the chart; rollgate approve writes it".to_owned();
-        Reason::new("approval", Decision::Hold, message).with_next(next).of(key)
+        let decision = if policy.profile == Profile::Observe { Decision::Warn } else { Decision::Hold };
+        Reason::new("approval", decision, message).with_next(next).of(key)
     })
     .collect()
 }

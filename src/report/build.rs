@@ -169,22 +169,24 @@ pub fn digest(
     marks: Marks<'_>,
 ) -> Digest {
     let later = |effect: Option<Effect>| effect.map_or("", Effect::word);
+    // As JSON, so that no name can look like two parts of a line.
+    let line = |parts: &[&str]| Value::from(parts).to_string();
     let mut lines: Vec<String> = Vec::new();
     let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {
-            lines.push(format!("{}\tdelete", pair.key));
+            lines.push(line(&[&pair.key.to_string(), "delete"]));
         }
         if pair.changes.iter().all(|change| change.effect < pair.effect) {
-            lines.push(format!("{}\t{}\t{}\t{}", pair.key, pair.effect, later(pair.waits), pair.rule));
+            lines.push(line(&[&pair.key.to_string(), pair.effect.word(), later(pair.waits), &pair.rule]));
         }
         for change in pair.changes.iter().filter(|change| change.effect > Effect::None) {
             // The order of keys says nothing, and hosts and charts print it as they like.
             let side = |value: &Option<Value>| value.as_ref().map(canonical).unwrap_or_default();
             let (before, after) = (side(&change.before), side(&change.after));
-            let (effect, later) = (change.effect, later(change.waits));
-            lines.push(format!("{}\t{effect}\t{later}\t{}\t{before}\t{after}", pair.key, change.path));
-            changed.entry(&pair.key).or_default().push(change.path.to_string());
+            let (key, path) = (pair.key.to_string(), change.path.to_string());
+            lines.push(line(&[&key, change.effect.word(), later(change.waits), &path, &before, &after]));
+            changed.entry(&pair.key).or_default().push(path);
         }
     }
     for rollout in rollouts {
@@ -193,7 +195,8 @@ pub fn digest(
         let causes: BTreeSet<&String> = rollout.causes.iter().filter(waits).collect();
         if !causes.is_empty() {
             let stands = pending(&rollout.owner).map(|value| canonical(&value)).unwrap_or_default();
-            lines.push(format!("{}\t{}\twaits {causes:?}\t{stands}", rollout.owner, rollout.effect));
+            let (owner, causes) = (rollout.owner.to_string(), format!("{causes:?}"));
+            lines.push(line(&[&owner, rollout.effect.word(), "waits", &causes, &stands]));
         }
     }
     lines.sort_unstable();
