@@ -330,7 +330,8 @@ impl Case<'_> {
             spec.as_object_mut().map(|spec| spec.remove("replicas"));
             Some(redactor.value(owner, &Path::root().key("spec"), None, &spec))
         };
-        let marks = report::Marks { key, name, recorded: &self.world.marks };
+        let is_own = |mark: &str| redactor.has_made(mark);
+        let marks = report::Marks { key, name, recorded: &self.world.marks, is_own: &is_own };
         report::digest(pairs, &classified.rollouts, &pending, marks)
     }
 }

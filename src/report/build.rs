@@ -146,7 +146,7 @@ pub struct Digest {
 }
 
 /// What a digest is made with beside the change.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Marks<'a> {
     /// The key of this run's marks.
     pub key: &'a MarkKey,
@@ -154,6 +154,14 @@ pub struct Marks<'a> {
     pub name: &'a str,
     /// Marks that a snapshot has in the place of what it hides: marks of marks already.
     pub recorded: &'a HashSet<String>,
+    /// Whether a mark was made in this run. Another one was rendered, and is no hidden value.
+    pub is_own: &'a dyn Fn(&str) -> bool,
+}
+
+impl std::fmt::Debug for Marks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Marks").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render: where, before, after and
@@ -205,7 +213,11 @@ pub fn digest(
     let has_marks = Cell::new(false);
     let text = redact::remarked(&text, |mark| {
         has_marks.set(true);
-        if marks.recorded.contains(mark) { mark.to_owned() } else { derived.mark(mark) }
+        match (marks.recorded.contains(mark), (marks.is_own)(mark)) {
+            (true, _) => mark.to_owned(),
+            (false, true) => derived.mark(mark),
+            (false, false) => format!("rendered {}", derived.mark(mark)),
+        }
     });
     Digest { hash: hash(text.as_bytes()), key: has_marks.get().then(|| marks.name.to_owned()) }
 }

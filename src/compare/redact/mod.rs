@@ -60,6 +60,8 @@ pub struct Redactor {
     budget: AtomicUsize,
     /// Whether what is encoded as a whole is hidden inside of its encoding.
     inside: bool,
+    /// The marks that were made: what else looks like one was rendered so.
+    own: Mutex<HashSet<String>>,
     /// Each mark that was made, with what it stands for, where that is wanted.
     made: Option<Mutex<HashMap<String, Value>>>,
 }
@@ -89,6 +91,7 @@ impl Redactor {
             parts: Learned::default(),
             budget: AtomicUsize::new(MOST_UNPACKED),
             inside: false,
+            own: Mutex::default(),
             made: None,
         }
     }
@@ -322,8 +325,15 @@ impl Redactor {
     #[must_use]
     pub fn mark(&self, secret: &str) -> String {
         let mark = self.key.mark(secret);
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.clone());
         self.keep(&mark, || Value::String(secret.to_owned()));
         mark
+    }
+
+    /// Whether a mark was made here; another one stood in a text that was to be hidden.
+    #[must_use]
+    pub fn has_made(&self, mark: &str) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(mark)
     }
 
     /// Keeps what a mark stands for, where that is wanted.
