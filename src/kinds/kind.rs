@@ -185,7 +185,7 @@ impl Kind {
     /// Whether Machines feel the removal of its objects only through what refers to them.
     #[must_use]
     pub const fn is_felt_by_reference(&self) -> bool {
-        self.by_reference || matches!(self.role, Role::Template | Role::Data | Role::Config)
+        self.by_reference || matches!(self.role, Role::Template | Role::Data | Role::Config | Role::Class)
     }
 
     /// Whether its objects in this group refer to others whose change or absence they feel.

@@ -93,6 +93,16 @@ impl Task {
     }
 }
 
+/// What stops the topology controller for a whole Cluster.
+struct Stop {
+    /// That it is over, as a clause.
+    over: String,
+    /// What ends it.
+    places: Places,
+    /// Whether nobody can tell what waited before: what it is made of was not there.
+    hides: bool,
+}
+
 /// What a write to a Cluster or its class lets go in a Cluster.
 #[must_use]
 pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
@@ -111,14 +121,16 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let mut out = Vec::new();
     for task in now.iter().filter(|task| task.held.is_none()) {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
-        let Some(known) = was.iter().find(is_same) else { continue };
-        let (why, places) = match (&stopped, &known.held) {
-            (Some((why, places)), _) => (why.clone(), places.clone()),
-            (None, Some((why, path))) => (why.clone(), vec![(key.clone(), Some(path.clone()))]),
-            (None, None) if known.is_dormant && is_written => {
+        let known = was.iter().find(is_same);
+        let (why, places) = match (&stopped, known) {
+            (Some(stop), known) if known.is_some() || stop.hides => (stop.over.clone(), stop.places.clone()),
+            (None, Some(Task { held: Some((why, path)), .. })) => {
+                (why.clone(), vec![(key.clone(), Some(path.clone()))])
+            }
+            (None, Some(known)) if known.is_dormant && is_written => {
                 ("any write to the Cluster makes its controller look".to_owned(), vec![(key.clone(), None)])
             }
-            (None, None) => continue,
+            _ => continue,
         };
         let hold = hold(stage, key, (&old, &new), groups.group(task.word, &task.name), task.what.act());
         let hold = hold.filter(|_| matches!(task.effect, Effect::Rollout | Effect::Scale | Effect::Delete));
@@ -156,22 +168,22 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
     }
 }
 
-/// What stops the topology controller for a whole Cluster: a clause that tells that it is over, and the places that end it.
-fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Places)> {
+/// What stops the topology controller for a whole Cluster on one side.
+fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
     if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
         let places =
             vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some((format!("{key} is no longer paused"), places));
+        return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
     }
     let class_key = class_of(key, cluster)?;
     let Some(class) = side.get(&class_key) else {
-        return side.is_missing(&class_key).then(|| (format!("{class_key} is there"), vec![(class_key, None)]));
+        return side.is_missing(&class_key).then(|| arrived(class_key));
     };
     let is_behind = number(&class, "/metadata/generation").zip(number(&class, "/status/observedGeneration"));
     if pause::is_annotated(&class) && is_behind.is_some_and(|(generation, seen)| generation != seen) {
         let places = vec![(class_key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some((format!("{class_key} is no longer paused"), places));
+        return Some(Stop { over: format!("{class_key} is no longer paused"), places, hides: false });
     }
     let has =
         |name: &str| list(cluster, "/spec/topology/variables").any(|variable| text(variable, "/name") == Some(name));
@@ -183,11 +195,16 @@ fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Places)> 
     if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
         let places =
             vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
-        return Some((format!("the required variable {name} is set"), places));
+        return Some(Stop { over: format!("the required variable {name} is set"), places, hides: true });
     }
     let gone =
         parts(cluster, &class).into_iter().map(|part| part.key(&class_key)).find(|template| side.is_missing(template));
-    gone.map(|template| (format!("{template} is there"), vec![(template, None)]))
+    gone.map(arrived)
+}
+
+/// The stop that ends with the arrival of an object.
+fn arrived(missing: Key) -> Stop {
+    Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
 }
 
 /// Everything in a Cluster that is not as the topology wants it.
