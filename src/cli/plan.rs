@@ -72,8 +72,8 @@ fn judge(
     judgement.report.warnings.extend(seen.warnings);
     report::escape::report(&mut judgement.report);
     for output in &setup.outputs {
-        let paint = run::paint(colour, outside.out_is_terminal);
-        output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
+        let page = run::page(colour, outside.out_is_terminal, args.common.summary, outside);
+        output.write(&judgement.report, page, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))
 }

@@ -3,6 +3,7 @@
 mod build;
 mod dry_run;
 pub mod escape;
+pub mod fold;
 pub mod human;
 mod ignore;
 mod model;
