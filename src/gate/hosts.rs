@@ -63,14 +63,13 @@ impl Crowd<'_> {
         };
         let free = hosts.iter().filter(fits).count() as u64;
         let place = first.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
-        (free < *needed).then(|| Reason {
-            gate: "health.hosts".to_owned(),
-            decision: answer,
-            message: format!(
+        (free < *needed).then(|| {
+            let message = format!(
                 "{first}: {} free, {needed} needed before the first old Machine goes; the rollout would stand still",
                 plural(free, "host")
-            ),
-            next: Some(format!("kubectl get baremetalhosts{place}")),
+            );
+            let next = format!("kubectl get baremetalhosts{place}");
+            Reason::new("health.hosts", answer, message).with_next(next).of(first)
         })
     }
 }

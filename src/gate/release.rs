@@ -16,13 +16,9 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         _ => return Vec::new(),
     };
     let (name, namespace) = (&release.name, &release.namespace);
-    vec![Reason {
-        gate: "release".to_owned(),
-        decision: Decision::Hold,
-        message: format!(
-            "release {namespace}/{name}: revision {} is {word}; somebody else is at work, or was interrupted",
-            release.newest
-        ),
-        next: Some(format!("helm history {name} -n {namespace}")),
-    }]
+    let message = format!(
+        "release {namespace}/{name}: revision {} is {word}; somebody else is at work, or was interrupted",
+        release.newest
+    );
+    vec![Reason::new("release", Decision::Hold, message).with_next(format!("helm history {name} -n {namespace}"))]
 }

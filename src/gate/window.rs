@@ -9,6 +9,11 @@ use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::policy::Window;
 
+/// Whether the policy names windows and one of them is open.
+pub(super) fn is_any_open(judged: &Judged<'_>) -> bool {
+    judged.policy.gates.windows.iter().any(|window| is_open(window, judged.world.now) == Ok(true))
+}
+
 /// A hold when Machines would go and no window is open.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let windows = &judged.policy.gates.windows;
@@ -30,12 +35,8 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     } else {
         format!("a maintenance window of the policy cannot be read: {}", faults.join("; "))
     };
-    vec![Reason {
-        gate: "windows".to_owned(),
-        decision: Decision::Hold,
-        message,
-        next: Some("wait for the window, or change gates.windows in the policy".to_owned()),
-    }]
+    let next = "wait for the window, or change gates.windows in the policy".to_owned();
+    vec![Reason::new("windows", Decision::Hold, message).with_next(next)]
 }
 
 /// Whether the newest start of the window lies less than its length before `now`.

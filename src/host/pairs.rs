@@ -71,7 +71,7 @@ impl Run<'_> {
         pair.effect = Effect::Rejected;
         pair.rule = rule.into();
         pair.because.clone_from(&because);
-        self.out.findings.push(Finding { id: "write-refused".to_owned(), object: pair.key.clone(), message: because });
+        self.out.findings.push(Finding::new("write-refused", pair.key.clone(), because));
     }
 }
 
@@ -97,6 +97,7 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
         renamed_from: None,
         changes: Vec::new(),
         effect: Effect::None,
+        waits: None,
         basis: None,
         rule: String::new(),
         because: String::new(),

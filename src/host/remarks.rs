@@ -18,14 +18,11 @@ impl Run<'_> {
     pub(super) fn note_adoption(&mut self, outcome: &Outcome, key: &Key, rendered: &Value) {
         let Outcome::Holds { predicted, adopted: true, .. } = outcome else { return };
         if !changes(predicted, &merge::overlay(predicted, rendered)).is_empty() {
-            self.out.findings.push(Finding {
-                id: "adopted-unchanged".to_owned(),
-                object: key.clone(),
-                message: format!(
-                    "{key} is adopted by the release and nothing is written to it, although it differs from what the \
-                     chart renders"
-                ),
-            });
+            let message = format!(
+                "{key} is adopted by the release and nothing is written to it, although it differs from what the chart \
+                 renders"
+            );
+            self.out.findings.push(Finding::new("adopted-unchanged", key.clone(), message));
         }
     }
 
@@ -158,11 +155,8 @@ impl Run<'_> {
         let mut pair = deleted(live, value);
         pair.rule = RuleId::of("host/recreates").into();
         pair.because = "the host deletes the live object and makes it anew".to_owned();
-        self.out.findings.push(Finding {
-            id: "recreated".to_owned(),
-            object: live.key.clone(),
-            message: format!("{} is deleted and made anew, whether it changes or not", live.key),
-        });
+        let message = format!("{} is deleted and made anew, whether it changes or not", live.key);
+        self.out.findings.push(Finding::new("recreated", live.key.clone(), message));
         self.out.pairs.push(pair);
     }
 

@@ -149,11 +149,8 @@ impl<'a> Run<'a> {
         pair.effect = Effect::Delete;
         pair.rule = rule.into();
         pair.because.clone_from(&because);
-        self.out.findings.push(Finding {
-            id: "removal-takes-others".to_owned(),
-            object: gone.key.clone(),
-            message: format!("{}: {because}", gone.key),
-        });
+        let message = format!("{}: {because}", gone.key);
+        self.out.findings.push(Finding::new("removal-takes-others", gone.key.clone(), message));
         self.out.pairs.push(pair);
     }
 

@@ -139,11 +139,8 @@ fn join(out: &mut Prediction, world: &World, locator: &Locator<'_>, place: usize
     let changes = changes(&without_identity(&before), &without_identity(after));
     if changes.is_empty() {
         let key = out.pairs[place].key.clone();
-        out.findings.push(Finding {
-            id: "renamed-equal-content".to_owned(),
-            message: format!("{key} has a new name and the same content as {}; the move to it still counts", old.name),
-            object: key,
-        });
+        let message = format!("{key} has a new name and the same content as {}; the move to it still counts", old.name);
+        out.findings.push(Finding::new("renamed-equal-content", key, message));
     }
     let pair = &mut out.pairs[place];
     pair.live = Some(before);
@@ -185,11 +182,8 @@ fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
             let meaning = "no Machine can be made from it any more";
             ("template-in-use-removed", format!("{key} is deleted while {first} still refers to it: {meaning}"))
         };
-        out.findings.push(Finding {
-            id: id.to_owned(),
-            message: format!("{message}; helm.sh/resource-policy: keep on the live template would leave it in place"),
-            object: key,
-        });
+        let message = format!("{message}; helm.sh/resource-policy: keep on the live template would leave it in place");
+        out.findings.push(Finding::new(id, key, message));
     }
     missed
 }

@@ -30,6 +30,7 @@ use crate::object::{Key, Path};
 use crate::parallel;
 use crate::providers::kind;
 use crate::rules::Rules;
+use crate::world::LiveKind;
 
 /// What is to be written into one pair.
 #[derive(Default)]
@@ -38,6 +39,8 @@ pub(crate) struct Outcome {
     pub(crate) answers: Vec<Answer>,
     /// What the write does as a whole, where no change says it.
     pub(crate) effect: Effect,
+    /// What it does as a whole as soon as a pause or another block ends that keeps it back.
+    pub(crate) waits: Option<Effect>,
     /// The rule that decided that.
     pub(crate) rule: String,
     /// One sentence about it.
@@ -66,6 +69,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
         // An effect that is there already is a fact of the host, such as a refusal: it stays unless this is worse.
         if pair.effect <= outcome.effect {
             pair.effect = outcome.effect;
+            pair.waits = outcome.waits;
             pair.rule = outcome.rule;
             pair.because = outcome.because;
         }
@@ -84,8 +88,8 @@ impl Outcome {
                 *answer = other;
             }
         }
-        if other.effect > self.effect {
-            (self.effect, self.rule, self.because) = (other.effect, other.rule, other.because);
+        if (other.effect, other.waits) > (self.effect, self.waits) {
+            (self.effect, self.waits, self.rule, self.because) = (other.effect, other.waits, other.rule, other.because);
         }
     }
 }
@@ -207,7 +211,7 @@ impl Whole {
 /// An object goes.
 fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
     let old = in_superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
-    let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
+    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
     let answers = pair.changes.iter().map(|_| Answer {
         effect,
         touches: None,
@@ -215,9 +219,9 @@ fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
         because: because.clone(),
         source: String::new(),
         finding: None,
-        waits: false,
+        waits,
     });
-    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.into(), because, basis: None };
+    let outcome = Outcome { answers: answers.collect(), effect, waits, rule: rule.into(), because, basis: None };
     out.rollouts.extend(rollouts);
     out.findings.extend(findings);
     outcome
@@ -231,29 +235,39 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
     let new = in_superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
     if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
         out.rollouts.extend(taken.rollout);
-        let answer = Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because);
+        let answer = Answer {
+            waits: taken.waits,
+            ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)
+        };
         return whole(pair, &answer);
     }
-    let because = if replicas::makes_machines(&pair.key, &new) {
-        let count = fields::wanted(&new, None);
-        out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
-        format!("it is new and makes {count} Machines; none that exists is touched")
-    } else if kind(&pair.key).role == Role::HealthCheck {
-        out.warnings.push(format!("{} is new: Machines that fail it are replaced as soon as it is seen", pair.key));
-        "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned()
-    } else {
-        "it is new; no Machine that exists is touched".to_owned()
+    // What nobody looked for may be there, and is not called new.
+    let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
+    let (rule, is_new) = match is_seen {
+        true => (RuleId::of("create/new"), "is new and"),
+        false => (RuleId::of("create/unread"), "was not looked for in the cluster; where it is new, it"),
     };
+    let (says, because) = if replicas::makes_machines(&pair.key, &new) {
+        let count = fields::wanted(&new, None);
+        (Some(format!("makes {count} Machines")), format!("makes {count} Machines; none that exists is touched"))
+    } else if kind(&pair.key).role == Role::HealthCheck {
+        let says = "lets Machines that fail it be replaced as soon as it is seen";
+        (Some(says.to_owned()), format!("{says}; healthy ones are not touched"))
+    } else {
+        (None, "touches no Machine that exists".to_owned())
+    };
+    let because = format!("it {is_new} {because}");
+    out.warnings.extend(says.map(|says| format!("{} {is_new} {says}", pair.key)));
     let answers = pair.changes.iter().map(|_| Answer {
         effect: Effect::None,
         touches: None,
-        rule: RuleId::of("create/new").into(),
+        rule: rule.into(),
         because: because.clone(),
         source: String::new(),
         finding: None,
-        waits: false,
+        waits: None,
     });
-    Outcome { answers: answers.collect(), rule: RuleId::of("create/new").into(), because, ..Outcome::default() }
+    Outcome { answers: answers.collect(), rule: rule.into(), because, ..Outcome::default() }
 }
 
 /// A new object that the API server refuses; one whose fields it only drops is noted.
@@ -274,7 +288,7 @@ fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &m
                 "{places}: {} has no such field in this version; the API server drops it without a word",
                 pair.key.kind
             );
-            out.findings.push(Finding { id: "silent-no-op".to_owned(), object: pair.key.clone(), message });
+            out.findings.push(Finding::new("silent-no-op", pair.key.clone(), message).at(&admission.dropped[0]));
         }
     }
     refused.map(|answer| whole(pair, &answer))
@@ -285,6 +299,7 @@ fn whole(pair: &Pair, answer: &Answer) -> Outcome {
     Outcome {
         answers: pair.changes.iter().map(|_| answer.clone()).collect(),
         effect: answer.effect,
+        waits: answer.waits,
         rule: answer.rule.clone(),
         because: answer.because.clone(),
         basis: None,
@@ -317,7 +332,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     for (change, answer) in pair.changes.iter().zip(&answers) {
         if let Some(id) = &answer.finding {
             let message = format!("{}: {}", change.path, answer.because);
-            out.findings.push(Finding { id: id.clone(), object: pair.key.clone(), message });
+            out.findings.push(Finding::new(id.as_str(), pair.key.clone(), message).at(&change.path));
         }
     }
     let of_topology =

@@ -34,7 +34,7 @@ pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
                     "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",
                     pair.key, reference.path
                 );
-                out.push(Finding { id: "dangling-reference".to_owned(), object: pair.key.clone(), message });
+                out.push(Finding::new("dangling-reference", pair.key.clone(), message).at(&reference.path));
             }
         }
     }

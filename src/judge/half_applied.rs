@@ -45,5 +45,5 @@ pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
         parts.push(format!("nothing is deleted, so {kept} objects that should go stay"));
     }
     let message = parts.join("; ");
-    Some(Finding { id: "half-applied".to_owned(), object: first.key.clone(), message })
+    Some(Finding::new("half-applied", first.key.clone(), message))
 }

@@ -37,7 +37,7 @@ pub(crate) fn renamed(
         because,
         source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
-        waits: false,
+        waits: None,
     };
     if begins_with(change, "metadata") {
         let because = "labels and annotations of a template object reach no Machine".to_owned();
@@ -61,13 +61,12 @@ pub(crate) fn renamed(
 #[must_use]
 pub(crate) fn same_content(pair: &Pair, from: &str, effect: Effect) -> Option<Finding> {
     let changed = pair.changes.iter().any(|change| begins_with(change, "spec"));
-    (!changed && effect == Effect::Rollout).then(|| Finding {
-        id: "renamed-equal-content".to_owned(),
-        object: pair.key.clone(),
-        message: format!(
+    (!changed && effect == Effect::Rollout).then(|| {
+        let message = format!(
             "{} takes the place of {from} with the same content: Machines are replaced and get nothing new; keep the old name to avoid it",
             pair.key
-        ),
+        );
+        Finding::new("renamed-equal-content", pair.key.clone(), message)
     })
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::stream::Marked;
 use crate::model::Finding;
-use crate::object::{Inventory, Object};
+use crate::object::{Inventory, Location, Object};
 use crate::policy::Policy;
 
 /// Digits of the shortest piece of a hash that is looked at; charts cut hashes to eight and more.
@@ -129,7 +129,9 @@ impl<'a> Places<'a> {
              it does not change when the value does; let the chart know the value (rollgate values)",
             String::from_utf8_lossy(hash)
         );
-        Some(Finding { id: "late-value-in-checksum".to_owned(), object: object.key.clone(), message })
+        let mut finding = Finding::new("late-value-in-checksum", object.key.clone(), message);
+        finding.about.location = Some(Location { line, column: 1, ..Location::default() });
+        Some(finding)
     }
 }
 

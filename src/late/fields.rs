@@ -61,7 +61,7 @@ pub fn keep(stream: &[u8], policy: &Policy, world: &World) -> Kept {
 }
 
 fn finding(key: &Key, message: String) -> Finding {
-    Finding { id: "pinned-field".to_owned(), object: key.clone(), message }
+    Finding::new("pinned-field", key.clone(), message)
 }
 
 /// The documents of a stream that are objects; what cannot be read is said elsewhere.
@@ -123,7 +123,7 @@ fn set_back(document: &Document<'_>, pins: &[FieldPin], world: &World, findings:
             PinMode::Follow => (there, "is followed (pin: follow) and is something else than it was"),
         };
         let Some(old) = old.filter(|old| *old != new) else { continue };
-        findings.push(finding(&document.key, format!("{}: {path} {said}", document.key)));
+        findings.push(finding(&document.key, format!("{}: {path} {said}", document.key)).at(path));
         if pin.pin != PinMode::Follow {
             edits.push(Edit { node, new: New::Value(old.clone()) });
         }

@@ -13,7 +13,7 @@ use super::targets::{Target, Targets};
 use super::{checksums, held, signs, token};
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
-use crate::object::{Inventory, Key};
+use crate::object::{Inventory, Key, Location};
 use crate::pin::Pin;
 use crate::policy::{LateValue, Policy};
 use crate::report::{LateState, LateValueReport, PlaceReport};
@@ -285,7 +285,9 @@ fn told<'s>(
     for error in &found.unreadable {
         let message =
             format!("line {}: a document that may hold placeholders cannot be read: {}", error.line, error.message);
-        resolution.reasons.push(reason(LATE, Decision::Undecided, message, None));
+        let mut reason = reason(LATE, Decision::Undecided, message, None);
+        reason.about.location = Some(Location { line: error.line, column: 1, ..Location::default() });
+        resolution.reasons.push(reason);
     }
     resolution
 }
@@ -294,7 +296,7 @@ fn told<'s>(
 fn in_hashed_template(key: Key) -> Finding {
     let message = "its name is a hash that the chart made before the late value was filled in, so another value keeps the name \
          and is refused or reaches new Machines only; let the chart know the value (rollgate values)";
-    Finding { id: "late-value-in-hashed-template".to_owned(), object: key, message: message.to_owned() }
+    Finding::new("late-value-in-hashed-template", key, message)
 }
 
 /// What to do where a place takes no value.
@@ -316,7 +318,11 @@ fn left_over(policy: &Policy, left: &Left) -> Reason {
         "a placeholder of late value {} is left in document {} ({}), line {}, column {}: {place}",
         value.name, left.document, left.object, left.line, left.column
     );
-    reason("placeholder", Decision::Hold, message, Some(next))
+    let mut reason = reason("placeholder", Decision::Hold, message, Some(next));
+    reason.object.clone_from(&left.key);
+    reason.about.path = Some(left.path.clone());
+    reason.about.location = Some(Location { line: left.line, column: left.column, ..Location::default() });
+    reason
 }
 
 /// Whether a text holds any placeholder of the policy as a whole token.

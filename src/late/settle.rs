@@ -572,7 +572,7 @@ pub(super) const LATE: &str = "late-value";
 const PIN: &str = "pin";
 
 pub(super) fn reason(gate: &str, decision: Decision, message: String, next: Option<String>) -> Reason {
-    Reason { gate: gate.to_owned(), decision, message, next }
+    Reason::new(gate, decision, message).with_next(next)
 }
 
 fn day(pin: &Pin) -> jiff::civil::Date {

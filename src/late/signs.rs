@@ -24,11 +24,16 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    fn add(&mut self, id: &str, object: Key, message: String, hold: Option<String>) {
+    fn add(&mut self, id: &str, (object, path): (Key, Option<&Path>), message: String, hold: Option<String>) {
+        let mut finding = Finding::new(id, object, message);
+        finding.about.path = path.map(ToString::to_string);
         if let Some(next) = hold {
-            self.reasons.push(reason(LATE, Decision::Hold, message.clone(), Some(next)));
+            let mut reason = reason(LATE, Decision::Hold, finding.message.clone(), Some(next)).of(&finding.object);
+            reason.about.path.clone_from(&finding.about.path);
+            finding.gate = Some(reason.gate.clone());
+            self.reasons.push(reason);
         }
-        self.findings.push(Finding { id: id.to_owned(), object, message });
+        self.findings.push(finding);
     }
 }
 
@@ -65,7 +70,7 @@ pub(super) fn signs(
             "correct placeholders of {} in the policy, or write optional: true there if this chart need not use it",
             late.name
         );
-        signs.add("late-value-unseen", first.key.clone(), message, is_first.then_some(next));
+        signs.add("late-value-unseen", (first.key.clone(), None), message, is_first.then_some(next));
     }
     for (key, likely) in likely_in(policy, &compared, values) {
         let more = match likely.places {
@@ -80,7 +85,7 @@ pub(super) fn signs(
             "add {:?} to placeholders of {} in the policy, or to its except list if it is meant",
             likely.text, likely.late
         );
-        signs.add("likely-placeholder", key, message, is_first.then_some(next));
+        signs.add("likely-placeholder", (key, Some(&likely.path)), message, is_first.then_some(next));
     }
     signs
 }

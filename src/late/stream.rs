@@ -38,6 +38,10 @@ pub(super) struct Left {
     pub(super) document: usize,
     /// How a person calls the object.
     pub(super) object: String,
+    /// Its key, where it says all of it.
+    pub(super) key: Option<Key>,
+    /// The field, or the one whose key it is.
+    pub(super) path: String,
     /// Why it could not be filled in.
     pub(super) why: Why,
     /// Line of the stream, from 1.
@@ -199,7 +203,7 @@ impl Scope<'_> {
     fn left(&self, tree: &Tree<'_>, hits: &[Hit], barred: &[Option<Why>]) -> Vec<Left> {
         let known: BTreeSet<usize> =
             self.targets.iter().filter(|target| target.with.is_some()).map(|target| target.value).collect();
-        let mut list = Vec::new();
+        let (mut list, mut ways) = (Vec::new(), None);
         for (hit, barred) in hits.iter().zip(barred) {
             let values: BTreeSet<usize> = hit.values().filter(|value| known.contains(value)).collect();
             if values.is_empty() {
@@ -207,10 +211,13 @@ impl Scope<'_> {
             }
             let why = barred.clone().unwrap_or_else(|| why(hit));
             let position = tree.position(tree.span(hit.node).start);
+            let path = written(&ways.get_or_insert_with(|| Ways::of(tree)).to_hit(hit)).to_string();
             list.extend(values.into_iter().map(|value| Left {
                 value,
                 document: self.marked.number,
                 object: object(tree),
+                key: key(tree),
+                path: path.clone(),
                 why: why.clone(),
                 line: position.line,
                 column: position.column,
@@ -239,7 +246,10 @@ impl Scope<'_> {
                 places.extend(spot.places.iter().map(|place| {
                     let encoding: Vec<&str> = place.layers.iter().map(|layer| layer.word()).collect();
                     let encoding = Some(encoding.join("+")).filter(|text| !text.is_empty());
-                    (place.value, PlaceReport { object: object.clone(), path: path.clone(), line, encoding })
+                    (
+                        place.value,
+                        PlaceReport { object: object.clone(), path: path.clone(), file: None, line, encoding },
+                    )
                 }));
             }
         }

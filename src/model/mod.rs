@@ -16,4 +16,4 @@ pub use hold::{Act, Hold, Places, Why, hold_of};
 pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;
-pub use said::{Finding, Reason, Rollout};
+pub use said::{About, Finding, Reason, Rollout};

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Decision, Effect};
-use crate::object::Key;
+use crate::object::{Key, Location};
 
 /// Why a run decided as it did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reason {
     /// The gate that answers.
@@ -19,6 +19,66 @@ pub struct Reason {
     /// The next command, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The object that it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Key>,
+    /// What else it is about.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// What a reason or a finding is about, so that nobody has to take sentences apart. What it does not say of itself is filled in
+/// from its object when the report is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct About {
+    /// The field of the object that weighs most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The rule that decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What it does to Machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    /// How many Machines are replaced, destroyed or lost by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<u64>,
+    /// Their names, where Machines could be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine_names: Vec<String>,
+    /// Where it stands in what was rendered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+}
+
+impl Reason {
+    /// An answer of a gate that is about no object yet.
+    #[must_use]
+    pub fn new(gate: impl Into<String>, decision: Decision, message: impl Into<String>) -> Self {
+        Self { gate: gate.into(), decision, message: message.into(), ..Self::default() }
+    }
+
+    /// The same with the next command.
+    #[must_use]
+    pub fn with_next(mut self, next: impl Into<Option<String>>) -> Self {
+        self.next = next.into();
+        self
+    }
+
+    /// The same about an object.
+    #[must_use]
+    pub fn of(mut self, object: &Key) -> Self {
+        self.object = Some(object.clone());
+        self
+    }
+
+    /// The same about so many Machines.
+    #[must_use]
+    pub const fn with_machines(mut self, machines: Option<u64>) -> Self {
+        self.about.machines = machines;
+        self
+    }
 }
 
 /// Something that deserves a line of its own.
@@ -31,6 +91,27 @@ pub struct Finding {
     pub object: Key,
     /// One sentence.
     pub message: String,
+    /// The gate that answers because of it, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// What else it is about.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+impl Finding {
+    /// Something about an object.
+    #[must_use]
+    pub fn new(id: impl Into<String>, object: Key, message: impl Into<String>) -> Self {
+        Self { id: id.into(), object, message: message.into(), gate: None, about: About::default() }
+    }
+
+    /// The same about a field of it.
+    #[must_use]
+    pub fn at(mut self, path: impl ToString) -> Self {
+        self.about.path = Some(path.to_string());
+        self
+    }
 }
 
 /// What happens to the Machines of one owner.

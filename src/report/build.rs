@@ -7,6 +7,8 @@ use super::{
 };
 use crate::compare::{Action, Change, Pair};
 use crate::host::canonical;
+use crate::kinds::contract::{CLUSTER, CORE};
+use crate::kinds::fields;
 use crate::model::Classified;
 use crate::model::Effect;
 use crate::verdict;
@@ -82,6 +84,7 @@ fn object(pair: &Pair) -> ObjectReport {
         kind: pair.key.kind.clone(),
         namespace: pair.key.namespace.clone(),
         name: pair.key.name.clone(),
+        cluster: cluster(pair),
         renamed_from: pair.renamed_from.clone(),
         action: pair.action,
         effect: pair.effect,
@@ -91,6 +94,15 @@ fn object(pair: &Pair) -> ObjectReport {
         location: pair.at.clone(),
         changes: pair.changes.iter().map(change).collect(),
     }
+}
+
+/// The cluster that an object says it belongs to; a Cluster is its own.
+fn cluster(pair: &Pair) -> Option<String> {
+    if pair.key.group == CORE && pair.key.kind == CLUSTER {
+        return Some(pair.key.name.clone());
+    }
+    let tree = pair.predicted.as_ref().or(pair.live.as_ref())?;
+    fields::cluster_name(tree).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 fn change(change: &Change) -> ChangeReport {

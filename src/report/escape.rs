@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
 use super::{DryRunReport, LateValueReport, Report};
-use crate::model::Within;
+use crate::model::{About, Within};
 use crate::object::{Key, Location};
 
 /// Whether a character can change how what stands around it looks.
@@ -103,10 +103,14 @@ pub fn report(report: &mut Report) {
         in_place(&mut reason.gate);
         in_place(&mut reason.message);
         maybe(&mut reason.next);
+        reason.object.iter_mut().for_each(key);
+        about(&mut reason.about);
     }
     for finding in &mut report.findings {
         key(&mut finding.object);
         [&mut finding.id, &mut finding.message].into_iter().for_each(in_place);
+        maybe(&mut finding.gate);
+        about(&mut finding.about);
     }
     report.warnings.iter_mut().for_each(in_place);
     for object in &mut report.objects {
@@ -114,6 +118,7 @@ pub fn report(report: &mut Report) {
             .into_iter()
             .for_each(in_place);
         maybe(&mut object.namespace);
+        maybe(&mut object.cluster);
         maybe(&mut object.renamed_from);
         in_place(&mut object.rule);
         object.location.iter_mut().for_each(location);
@@ -147,6 +152,13 @@ pub fn report(report: &mut Report) {
     }
 }
 
+fn about(about: &mut About) {
+    maybe(&mut about.path);
+    maybe(&mut about.rule);
+    about.machine_names.iter_mut().for_each(in_place);
+    about.location.iter_mut().for_each(location);
+}
+
 fn location(location: &mut Location) {
     maybe(&mut location.file);
     maybe(&mut location.template);
@@ -158,6 +170,7 @@ fn late_value(late: &mut LateValueReport) {
     maybe(&mut late.source);
     for place in &mut late.filled {
         [&mut place.object, &mut place.path].into_iter().for_each(in_place);
+        maybe(&mut place.file);
         maybe(&mut place.encoding);
     }
     for attempt in &mut late.attempts {

@@ -1,5 +1,6 @@
 //! What a run says: one model, one file a format. Nothing here decides anything.
 
+mod about;
 mod build;
 mod dry_run;
 pub mod escape;
@@ -10,6 +11,7 @@ mod model;
 pub mod sentence;
 
 pub use crate::model::{Finding, Reason};
+pub use about::complete;
 pub use build::{Parts, build, digest, hash};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use ignore::ignore;

@@ -80,6 +80,9 @@ pub struct ObjectReport {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
+    /// The cluster that it says it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// Name of the template that it takes the place of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
@@ -192,7 +195,10 @@ pub struct PlaceReport {
     pub object: String,
     /// The field.
     pub path: String,
-    /// Its line in the stream.
+    /// The file that was given; absent where the stream came through a pipe or a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its line in that file, or in the stream.
     pub line: usize,
     /// How it was packed there, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,8 +285,14 @@ pub struct LiveReport {
 impl Report {
     /// Hands every free text to `change`, so that one place can hide what must not be said.
     pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
-        self.reasons.iter_mut().for_each(|reason| change(&mut reason.message));
-        self.findings.iter_mut().for_each(|finding| change(&mut finding.message));
+        for reason in &mut self.reasons {
+            change(&mut reason.message);
+            reason.about.path.iter_mut().for_each(&mut change);
+        }
+        for finding in &mut self.findings {
+            change(&mut finding.message);
+            finding.about.path.iter_mut().for_each(&mut change);
+        }
         self.warnings.iter_mut().for_each(&mut change);
         for object in &mut self.objects {
             change(&mut object.because);
@@ -292,7 +304,22 @@ impl Report {
     }
 }
 
+/// The rule of an object that nobody looked for.
+const UNREAD: &str = "create/unread";
+
 impl ObjectReport {
+    /// Whether nobody looked for the object, so that nobody knows whether it is new.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.action == Action::Create && self.rule == UNREAD
+    }
+
+    /// Whether the object is new, on the word of somebody who looked, and not only its name is.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.action == Action::Create && self.renamed_from.is_none() && !self.is_unread()
+    }
+
     /// Whether the object is new or goes away without any effect, so that a person need not read about it.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

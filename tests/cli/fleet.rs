@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
+
 use super::{Program, Ran};
 
 /// A hash that a chart puts behind a name.
@@ -153,4 +155,71 @@ fn a_page_is_as_wide_as_it_is_told() {
         let found = words.map(|line| line.chars().count()).max().unwrap_or_default();
         assert!(found <= widest && found >= least, "{found} columns of {told}:\n{}", ran.stdout);
     }
+}
+
+/// A World in which these reads were refused, and nothing was found.
+fn refused(program: &Program, rights: &[(&str, &str, &str)]) -> Ran {
+    program.file("new.yaml", &fleet(1, "v1.31.5", same));
+    let saved = program.run(&["snapshot", "new.yaml", "--live", "none", "-o", "world.json"], b"");
+    assert_eq!(saved.code, Some(0), "{}", saved.stderr);
+    let file = program.home().join("world.json");
+    let mut world: Value = serde_json::from_slice(&std::fs::read(&file).expect("a World")).expect("JSON");
+    let unread = rights.iter().map(|(kind, group, plural)| {
+        json!({"what": kind,
+            "why": format!("forbidden: {plural} is forbidden: User \"system:serviceaccount:ci:bot\" cannot list resource"),
+            "remedy": format!("add to the role: - {{apiGroups: [\"{group}\"], resources: [\"{plural}\"], verbs: [\"get\", \"list\"]}}")})
+    });
+    world["world"]["unread"] = unread.collect();
+    world["world"]["source"] = json!({"kind": "cluster", "name": "prod"});
+    world["world"]["coverage"] = json!({"asked": {"kinds": {}, "absent": []}});
+    std::fs::write(&file, world.to_string()).expect("a World");
+    let ran = program.run(&["plan", "new.yaml", "--live", "world.json", "--policy", "none"], b"");
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    ran
+}
+
+const CLUSTERS: (&str, &str, &str) = ("Cluster", "cluster.x-k8s.io", "clusters");
+const MACHINES: (&str, &str, &str) = ("Machine", "cluster.x-k8s.io", "machines");
+const CONTROL_PLANES: (&str, &str, &str) =
+    ("KubeadmControlPlane", "controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes");
+
+#[test]
+fn many_missing_rights_are_one_reason_with_the_one_binding() {
+    let ran = refused(&Program::new(), &[CLUSTERS, MACHINES, CONTROL_PLANES]);
+    let reasons: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("undecided read")).collect();
+    let binding = "kubectl create clusterrolebinding rollgate-read --clusterrole=rollgate-read --serviceaccount=ci:bot";
+    let told = ran.stdout.lines().filter(|line| line.starts_with("  next: ") && line.ends_with(binding)).count();
+    assert_eq!(told, 3, "first, with the reason, and last:\n{}", ran.stdout);
+    let said = super::sentence(&ran.stdout, "Cluster, Machine, KubeadmControlPlane");
+    assert!(said.starts_with("undecided read  3 reads that are needed are forbidden"), "{reasons:?}\n{}", ran.stdout);
+}
+
+#[test]
+fn a_right_that_is_missing_alone_or_in_another_role_is_named_by_its_rule() {
+    let other = ("Application", "argoproj.io", "applications");
+    let ran = refused(&Program::new(), &[MACHINES, other]);
+    for rule in ["resources: [\"machines\"]", "resources: [\"applications\"]"] {
+        assert!(ran.stdout.contains("add to the role: - {apiGroups: ") && ran.stdout.contains(rule), "{}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("clusterrolebinding"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_nobody_looked_for_is_not_called_new() {
+    let program = Program::new();
+    let unseen = refused(&program, &[CLUSTERS, MACHINES]);
+    assert!(!unseen.stdout.contains("is new") && !unseen.stdout.contains("would be created"), "{}", unseen.stdout);
+    assert!(unseen.stdout.starts_with("rollgate: undecided  nothing is known to change"), "{}", unseen.stdout);
+    let none = program.run(&["plan", "new.yaml", "--live", "none", "--policy", "none"], b"");
+    let made = super::sentence(&none.stdout, "warn KubeadmControlPlane telco-000/telco-000-cp");
+    assert!(made.contains("where it is new, it makes 3 Machines"), "{}", none.stdout);
+    assert!(!none.stdout.contains(" is new and"), "{}", none.stdout);
+    assert!(none.stdout.starts_with("rollgate: allow  12 objects compared with nothing"), "{}", none.stdout);
+    // Somebody looked, and it was not there.
+    program.file("old.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n");
+    let seen = program.run(&["plan", "new.yaml", "--live", "old.yaml", "--policy", "none"], b"");
+    assert!(seen.stdout.starts_with("rollgate: allow  12 objects would be created"), "{}", seen.stdout);
+    let made = super::sentence(&seen.stdout, "KubeadmControlPlane telco-000/telco-000-cp is new");
+    assert!(made.contains("is new and makes 3 Machines"), "{}", seen.stdout);
+    assert!(super::sentence(&seen.stdout, "creates ").contains("3 MachineDeployments"), "{}", seen.stdout);
 }

@@ -80,3 +80,28 @@ fn what_is_wrong_in_one_of_several_files_is_said_with_its_name_and_line() {
         assert!(ran.stderr.contains(&format!("rollgate: {place}")), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_reason_names_what_it_is_about_and_nobody_parses_its_sentence() {
+    let program = program();
+    let report = report(&program, &["a.yaml", "b.yaml"], "");
+    let reason = &report["reasons"][1];
+    let object = json!({"group": "cluster.x-k8s.io", "kind": "MachineDeployment", "namespace": "ns", "name": "other"});
+    assert_eq!(reason["object"], object);
+    let told = ["path", "rule", "effect", "machines"].map(|field| &reason[field]);
+    assert_eq!(told, [&json!("spec.template.spec.version"), &json!("md/version"), &json!("rollout"), &json!(2)]);
+    assert_eq!((&reason["location"]["file"], &reason["location"]["line"]), (&json!("b.yaml"), &json!(14)));
+}
+
+#[test]
+fn a_finding_about_an_object_that_does_not_change_says_where_it_stands() {
+    let program = program();
+    program.file(
+        "policy.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues: [{name: vip, type: ip, placeholders: [55.55.55.55], from: [{env: VIP}]}]\n",
+    );
+    let report = report(&program, &["a.yaml", "b.yaml", "--policy", "policy.yaml"], "");
+    let finding = report["findings"].as_array().expect("findings").iter().find(|one| one["id"] == "late-value-unseen");
+    let place = &finding.expect("a value of which nothing stands in the stream")["location"];
+    assert_eq!((&place["file"], &place["line"]), (&json!("a.yaml"), &json!(3)));
+}

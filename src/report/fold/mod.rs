@@ -13,8 +13,7 @@ pub use objects::{ChangeGroup, Each, ObjectGroup, Remark, Sides};
 pub use rows::{Count, Row};
 pub use said::{ReasonGroup, SaidGroup};
 
-use super::Report;
-use crate::compare::Action;
+use super::{ObjectReport, Report};
 use crate::kinds::Role;
 use crate::model::Effect;
 use crate::object::Key;
@@ -34,6 +33,8 @@ pub struct Folded<'r> {
     pub objects: Vec<ObjectGroup<'r>>,
     /// How many objects of each kind are new.
     pub created: Vec<(&'r str, usize)>,
+    /// How many of each kind nobody looked for, so that nobody knows whether they are new.
+    pub unread: Vec<(&'r str, usize)>,
     /// The findings.
     pub findings: Vec<SaidGroup<'r>>,
     /// The warnings.
@@ -44,22 +45,28 @@ pub struct Folded<'r> {
 #[must_use]
 pub fn fold(report: &Report) -> Folded<'_> {
     let names = Names::of(report);
-    let mut created: Vec<(&str, usize)> = Vec::new();
-    for object in report.objects.iter().filter(|one| one.action == Action::Create && one.renamed_from.is_none()) {
-        match created.iter_mut().find(|(kind, _)| *kind == object.kind) {
-            Some((_, count)) => *count += 1,
-            None => created.push((&object.kind, 1)),
-        }
-    }
     Folded {
         rows: rows::rows(report, &names),
         reasons: said::reasons(report, &names),
         objects: objects::objects(report, &names),
-        created,
+        created: by_kind(report.objects.iter().filter(|object| object.is_new())),
+        unread: by_kind(report.objects.iter().filter(|object| object.is_unread())),
         findings: said::findings(report, &names),
         warnings: said::warnings(report, &names),
         clusters: names.clusters(),
     }
+}
+
+/// How many objects there are of each kind, in the order of the report.
+fn by_kind<'r>(objects: impl Iterator<Item = &'r ObjectReport>) -> Vec<(&'r str, usize)> {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for object in objects {
+        match kinds.iter_mut().find(|(kind, _)| *kind == object.kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((&object.kind, 1)),
+        }
+    }
+    kinds
 }
 
 /// What comes first: what is lost, then what nobody knows, then what is refused, then what is replaced.

@@ -65,7 +65,9 @@ impl<'r> Names<'r> {
         for object in &report.objects {
             let namespace = object.namespace.as_deref();
             let key = object.key();
-            if is_cluster(&key) {
+            if let Some(cluster) = object.cluster.as_deref() {
+                names.know(namespace, cluster);
+            } else if is_cluster(&key) {
                 names.know(namespace, &object.name);
             }
             if let Some(old) = object.renamed_from.as_deref() {
@@ -75,7 +77,10 @@ impl<'r> Names<'r> {
             names.called.insert(key.to_string(), key.clone());
             names.objects.insert(key, object);
         }
-        for key in report.rollouts.iter().map(|one| &one.owner).chain(report.findings.iter().map(|one| &one.object)) {
+        let owners = report.rollouts.iter().map(|one| &one.owner);
+        let found = report.findings.iter().map(|one| &one.object);
+        let reasons = report.reasons.iter().filter_map(|one| one.object.as_ref());
+        for key in owners.chain(found).chain(reasons) {
             names.called.entry(key.to_string()).or_insert_with(|| key.clone());
         }
         for object in &report.objects {
@@ -160,6 +165,9 @@ impl<'r> Names<'r> {
         }
         if is_cluster(key) {
             return named(&key.name);
+        }
+        if let Some(name) = self.object(key).and_then(|object| object.cluster.as_deref()) {
+            return named(name);
         }
         // An owner that has a new name itself could lead in a circle.
         if let Some(owner) = self.owner_of(key).filter(|owner| owner.renamed_from.is_none()) {

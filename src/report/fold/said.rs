@@ -217,7 +217,10 @@ fn uncounted(text: &str, machines: Option<u64>) -> (String, u64) {
 pub(super) fn findings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGroup<'r>> {
     let sentences = report.findings.iter().map(|finding| {
         let own = names.own(&finding.object);
-        let pattern = own.pattern(&format!(": {}", finding.message));
+        // Some begin with the object that they are about.
+        let start = format!("{}: ", finding.object);
+        let message = finding.message.strip_prefix(start.as_str()).unwrap_or(&finding.message);
+        let pattern = own.pattern(&format!(": {message}"));
         (finding.id.as_str(), finding.id.as_str(), Sentence::of(own, pattern))
     });
     grouped(sentences).into_iter().map(|group| group.into_said()).collect()

@@ -57,6 +57,9 @@ fn object(
     writeln!(out)?;
     if wide + columns(&behind(&places)) <= page.columns() {
         writeln!(out, "{}  {effect}{at}", paint.bold(&name))?;
+    } else if wide <= page.columns() && places.len() > PLACES {
+        // Of many places the first is no more than a help.
+        writeln!(out, "{}  {effect}", paint.bold(&name))?;
     } else {
         page.words(out, ("", 0), &name, 4, |text| paint.bold(text))?;
         page.words(out, (&format!("    {effect}"), 4 + columns(first.effect.word())), &behind(&places), 4, |text| {
@@ -105,9 +108,15 @@ fn write_change(
         several => behind(&several.iter().map(|location| line_of(location)).collect::<Vec<_>>()),
     };
     let of = group.crowd.as_ref().map_or_else(String::new, |crowd| format!(", only {}", crowd.label(&folded.clusters)));
-    let head = format!("  {place}  {}{touches}", paint.effect(change.effect));
-    let width = columns(&place) + columns(change.effect.word()) + columns(touches) + 4;
-    page.words(out, (&head, width), &format!("{line}{of}"), 4, |text| paint.faint(text))?;
+    let (effect, tail) = (paint.effect(change.effect), format!("{touches}{line}{of}"));
+    let wide = columns(&place) + columns(change.effect.word()) + 4;
+    if wide + columns(&tail) <= page.columns() {
+        writeln!(out, "  {place}  {effect}{}", paint.faint(&tail))?;
+    } else {
+        writeln!(out, "  {place}")?;
+        let taken = 4 + columns(change.effect.word());
+        page.words(out, (&format!("    {effect}"), taken), &tail, 4, |text| paint.faint(text))?;
+    }
     match &group.sides {
         Sides::Same { before, after } => both(before.as_ref(), after.as_ref(), page, out)?,
         Sides::Renamed { kind, example: (old, new) } => {

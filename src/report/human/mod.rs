@@ -6,14 +6,12 @@ mod page;
 mod table;
 mod wrap;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::fold::{self, Folded};
-use super::{LateState, LateValueReport, Report, dry_run, plural};
-use crate::compare::Action;
-use crate::impact::Rollout;
-use crate::kinds::contract::CLUSTER;
+use super::fold::{self, Folded, Place};
+use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural};
+use crate::impact::counted;
 use crate::model::{Decision, Effect};
 pub use page::{Page, Paint, WIDTH};
 
@@ -55,8 +53,9 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
     let word = report.decision.word();
     let head = format!("rollgate: {}  ", page.paint.decision(report.decision));
     let mut what = summary(report);
-    if folded.clusters.len() > 1 && !report.rollouts.is_empty() {
-        what = format!("{what}, in {}", plural(folded.clusters.len() as u64, "cluster"));
+    let clusters: BTreeSet<&Place<'_>> = folded.rows.iter().flat_map(|row| &row.owners.clusters).collect();
+    if clusters.len() > 1 {
+        what = format!("{what}, in {} clusters", clusters.len());
     }
     page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
     let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
@@ -69,23 +68,14 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
 /// What happens, in one line that counts Machines.
 #[must_use]
 pub fn summary(report: &Report) -> String {
-    let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
-    let clusters: HashSet<(&Option<String>, &String)> = deleted
-        .filter(|rollout| rollout.owner.kind == CLUSTER)
-        .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
-        .collect();
     let count = |effect: Effect| -> (u64, bool) {
-        // What a Cluster takes with it is in its own count.
-        let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != CLUSTER && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
-        };
-        let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
+        let those = counted(&report.rollouts).filter(|rollout| rollout.effect == effect);
         those.fold((0, true), |(sum, known), rollout| {
             (sum + rollout.machines.unwrap_or(0), known && rollout.machines.is_some())
         })
     };
     let mut parts = Vec::new();
-    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced")] {
+    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced"), (Effect::Scale, "deleted")] {
         if report.rollouts.iter().any(|rollout| rollout.effect == effect) {
             let (machines, known) = count(effect);
             let at_least = if known { "" } else { "at least " };
@@ -98,10 +88,15 @@ pub fn summary(report: &Report) -> String {
 /// What happens where no Machine goes, in one line that counts objects.
 fn objects_of(report: &Report) -> String {
     let all = report.objects.len() as u64;
-    let is_new = report.objects.iter().all(|object| object.action == Action::Create && object.renamed_from.is_none());
+    let is_idle = report.effect == Effect::None;
+    let each = |is: fn(&ObjectReport) -> bool| report.objects.iter().all(is);
     match all {
+        0 if report.decision == Decision::Undecided => "nothing is known to change, and not all is known".to_owned(),
         0 => "no compared object changes".to_owned(),
-        all if is_new && report.effect == Effect::None => format!("{} would be created", plural(all, "object")),
+        all if is_idle && each(ObjectReport::is_new) => format!("{} would be created", plural(all, "object")),
+        all if is_idle && each(ObjectReport::is_unread) => {
+            format!("{} compared with nothing: nobody looked whether they are there", plural(all, "object"))
+        }
         all => format!("{} changed, worst effect {}", plural(all, "object"), report.effect),
     }
 }
@@ -126,9 +121,11 @@ fn footer(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write)
     let paint = page.paint;
     writeln!(out)?;
     if !page.is_summary {
-        if !folded.created.is_empty() {
-            let kinds: Vec<String> = folded.created.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            page.words(out, ("creates ", 8), &kinds.join(", "), 4, str::to_owned)?;
+        for (head, kinds) in [("creates ", &folded.created), ("not looked for: ", &folded.unread)] {
+            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| plural(*count as u64, kind)).collect();
+            if !kinds.is_empty() {
+                page.words(out, (head, head.len()), &kinds.join(", "), 4, str::to_owned)?;
+            }
         }
         for finding in &folded.findings {
             let head = format!("{} ", paint.bold(finding.id));

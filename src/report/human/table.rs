@@ -102,6 +102,7 @@ fn cells(row: &Row<'_>) -> [String; 5] {
         Effect::Delete => format!("{machines} destroyed"),
         Effect::Scale => format!("{machines} deleted, {replicas} stay"),
         _ if fewer => format!("{machines} replaced by {replicas}"),
+        _ if row.replicas.is_none() => format!("{machines} replaced"),
         _ => format!("{machines} of {replicas} replaced"),
     };
     if owners.count > 1 {
@@ -109,6 +110,7 @@ fn cells(row: &Row<'_>) -> [String; 5] {
     }
     let lowest = match row.effect {
         Effect::Delete => "0".to_owned(),
+        _ if row.lowest.is_none() => "?".to_owned(),
         _ => format!("{} of {replicas}", number(row.lowest)),
     };
     [cluster, format!("{} {place}{names}", owners.kind), what, lowest, row.cause.clone()]
