@@ -1,6 +1,6 @@
 //! Reads a policy file and says where it is wrong: file, line, column, field.
 
-use super::{Policy, check};
+use super::{Policy, Profile, check};
 use crate::object::{Path, Segment};
 use crate::yaml;
 
@@ -33,7 +33,7 @@ pub(super) struct Fault {
 /// When the text is not YAML as Kubernetes reads it, holds an unknown field, a value of the wrong type, or one that can
 /// never work (a value without a source, a pattern that is no regular expression, two places for the pins).
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
-    let value = yaml::read_strict(bytes).map_err(|error| PolicyError {
+    let mut value = yaml::read_strict(bytes).map_err(|error| PolicyError {
         file: file.to_owned(),
         line: error.line,
         column: error.column,
@@ -52,6 +52,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
             "the policy is empty; it starts with apiVersion: rollgate.dev/v1alpha1 and kind: Policy".to_owned();
         return Err(at(Fault { path: Path::root(), message }));
     }
+    Profile::fill_in(&mut value);
     let mut policy: Policy = serde_path_to_error::deserialize(value).map_err(|error| {
         let path = steps(error.path());
         at(Fault { path, message: yaml::plain(&error.inner().to_string()) })
@@ -125,12 +126,27 @@ gates:
   infrastructure: warn
   maxMachines: 3
   windows: [{cron: "0 2 * * 6", for: 3h, timeZone: Europe/Paris}]
+  paused: rollout
   health: {etcd: hold, machines: hold, remediation: hold, vip: warn, hosts: hold}
+profile: default
 rules: []
 "#;
         let policy = parse("rollgate.yaml", text.as_bytes()).expect("a policy");
         assert_eq!(policy.late_values[0].from.len(), 2);
         assert_eq!(policy.gates.max_machines, Some(3));
+    }
+
+    #[test]
+    fn a_strict_profile_says_what_the_gates_leave_out_and_nothing_else() {
+        let gates = |lines: &str| {
+            let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nprofile: strict\n{lines}");
+            parse("rollgate.yaml", text.as_bytes()).expect("a policy").gates
+        };
+        for lines in ["", "gates:\n", "gates: {}\n"] {
+            assert_eq!(gates(lines).latent, crate::policy::Answer::Hold, "{lines:?}");
+        }
+        assert_eq!(gates("gates: {latent: allow}\n").latent, crate::policy::Answer::Allow);
+        assert_eq!(gates("gates: {latent: allow}\n").infrastructure, crate::policy::Answer::Hold);
     }
 
     #[test]

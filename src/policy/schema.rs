@@ -1,12 +1,14 @@
 //! The shape of the policy file. Every field has a safe default, so an empty policy holds what it should.
 
 mod gates;
+mod profile;
 mod sources;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::gates::{Answer, Gates, HealthGates, Later, Window};
+pub use self::profile::Profile;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
 use super::Resolve;
 
@@ -27,6 +29,9 @@ pub struct Policy {
     /// Where pins are kept.
     #[serde(default)]
     pub pins: Pins,
+    /// What the gates do of which `gates` says nothing, and whether they hold at all.
+    #[serde(default, skip_serializing_if = "Profile::is_default")]
+    pub profile: Profile,
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
@@ -71,6 +76,7 @@ impl Default for Policy {
             late_values: Vec::new(),
             resolve: Resolve::default(),
             pins: Pins::default(),
+            profile: Profile::default(),
             gates: Gates::default(),
             unseen: Unseen::default(),
             rules: Vec::new(),
