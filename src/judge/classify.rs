@@ -243,21 +243,28 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
     }
     // What nobody looked for may be there, and is not called new.
     let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
-    let (rule, is_new) = match is_seen {
-        true => (RuleId::of("create/new"), "is new and"),
-        false => (RuleId::of("create/unread"), "was not looked for in the cluster; where it is new, it"),
-    };
-    let (says, because) = if replicas::makes_machines(&pair.key, &new) {
+    let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
+    let unseen = "was not looked for in the cluster; where it is new,";
+    let (warning, because) = if replicas::makes_machines(&pair.key, &new) {
         let count = fields::wanted(&new, None);
-        (Some(format!("makes {count} Machines")), format!("makes {count} Machines; none that exists is touched"))
+        let warning = match is_seen {
+            true => format!("{} is new and makes {count} Machines", pair.key),
+            false => format!("{} {unseen} it makes {count} Machines", pair.key),
+        };
+        (Some(warning), format!("it is new and makes {count} Machines; none that exists is touched"))
     } else if kind(&pair.key).role == Role::HealthCheck {
-        let says = "lets Machines that fail it be replaced as soon as it is seen";
-        (Some(says.to_owned()), format!("{says}; healthy ones are not touched"))
+        let says = "Machines that fail it are replaced as soon as it is seen";
+        let warning = match is_seen {
+            true => format!("{} is new: {says}", pair.key),
+            false => format!("{} {unseen} {says}", pair.key),
+        };
+        (Some(warning), "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned())
     } else {
-        (None, "touches no Machine that exists".to_owned())
+        (None, "it is new; no Machine that exists is touched".to_owned())
     };
-    let because = format!("it {is_new} {because}");
-    out.warnings.extend(says.map(|says| format!("{} {is_new} {says}", pair.key)));
+    let because =
+        if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
+    out.warnings.extend(warning);
     let answers = pair.changes.iter().map(|_| Answer {
         effect: Effect::None,
         touches: None,
