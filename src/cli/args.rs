@@ -47,6 +47,8 @@ pub enum Command {
     Pin(super::pin::PinArgs),
     /// Say yes to exactly the change of one report, show what was approved, or take it back.
     Approve(super::approve::ApproveArgs),
+    /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
+    Why(super::why::WhyArgs),
     /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
     Explain(ExplainArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
