@@ -167,7 +167,8 @@ pub struct CommonArgs {
     /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
     #[arg(long)]
     pub force_conflicts: bool,
-    /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
+    /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json, markdown, sarif, junit,
+    /// gitlab, github, html.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,
     /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.

@@ -73,7 +73,7 @@ fn judge(
     report::escape::report(&mut judgement.report);
     for output in &setup.outputs {
         let paint = run::paint(colour, outside.out_is_terminal);
-        output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
+        output.write(&judgement.report, paint, &setup.env, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))
 }

@@ -67,7 +67,7 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mu
         }
     }
     for output in outputs {
-        output.write(report, paint, outside.err).map_err(Stop::internal)?;
+        output.write(report, paint, &setup.env, outside.err).map_err(Stop::internal)?;
     }
     if verdict::exit(report.decision) != Exit::Allow {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };

@@ -4,6 +4,7 @@ mod canary;
 mod corpus;
 mod display;
 mod emptied;
+mod formats;
 mod helm_setup;
 mod late_cluster;
 mod limits;
