@@ -11,6 +11,7 @@ use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
+use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late;
 use crate::model::{Classified, Decision, Effect};
@@ -297,7 +298,7 @@ impl Case<'_> {
 
 /// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.
 fn severity(report: &Report) -> (Decision, Effect, u64) {
-    let machines = report.rollouts.iter().filter_map(|rollout| rollout.machines).sum();
+    let machines = counted(&report.rollouts).filter_map(|rollout| rollout.machines).sum();
     (report.decision, report.effect, machines)
 }
 

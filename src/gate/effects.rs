@@ -1,14 +1,17 @@
 //! The answers per effect: what the policy says to a rollout, a deletion, a latent change and so on.
 //! One reason an object and effect; it names the field that weighs most.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Judged, decision};
+use serde_json::Value;
+
+use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::model::Reason;
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
-use crate::policy::Gates;
+use crate::policy::{Answer, Gates, Later};
 use crate::report::sentence;
 
 /// How many Machines an owner's rollout takes, by its effect.
@@ -16,7 +19,7 @@ type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;
 
 /// The reasons of every object, worst effect first.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
-    let gates = &judged.policy.gates;
+    let gates = &in_force(judged);
     let mut rollouts: Machines<'_> = HashMap::new();
     for rollout in &judged.classified.rollouts {
         rollouts.entry((&rollout.owner, rollout.effect)).or_insert(rollout.machines);
@@ -30,16 +33,28 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
                 found.push((effect, reason(&rollouts, pair, effect, answer)));
             }
         }
+        found.extend(held_back(pair, gates).map(|reason| (Effect::Latent, reason)));
         found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
     }
     found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
     found.into_iter().map(|(_, reason)| reason).collect()
 }
 
+/// The answers now: where the policy only says when rollouts may start, an open window lets them through.
+fn in_force<'a>(judged: &Judged<'a>) -> Cow<'a, Gates> {
+    let gates = &judged.policy.gates;
+    if gates.rollout.is_some() || !window::is_any_open(judged) {
+        return Cow::Borrowed(gates);
+    }
+    Cow::Owned(Gates { rollout: Some(Answer::Warn), ..gates.clone() })
+}
+
 /// The distinct effects of an object and of its changes, worst first, `none` left out.
 fn effects_of(pair: &Pair) -> Vec<Effect> {
-    let known = pair.changes.iter().filter(|change| change.symbol.is_none()).map(|change| change.effect);
-    let whole = pair.changes.iter().all(|change| change.effect < pair.effect).then_some(pair.effect);
+    let known = pair.changes.iter().filter(|change| change.symbol.is_none() && change.waits.is_none());
+    let known = known.map(|change| change.effect);
+    let is_whole = pair.waits.is_none() && pair.changes.iter().all(|change| change.effect < pair.effect);
+    let whole = is_whole.then_some(pair.effect);
     let mut effects: Vec<Effect> = known.chain(whole).filter(|effect| *effect != Effect::None).collect();
     effects.sort_unstable_by(|a, b| b.cmp(a));
     effects.dedup();
@@ -68,17 +83,20 @@ fn answer(gates: &Gates, effect: Effect) -> Decision {
         Effect::InPlace => gates.in_place,
         Effect::Scale => gates.scale,
         Effect::Latent => gates.latent,
-        Effect::Rollout => gates.rollout,
+        Effect::Rollout => gates.on_rollout(),
         Effect::Rejected => gates.rejected,
         Effect::Delete => gates.delete,
-        Effect::Unknown => gates.rollout.max(gates.delete),
+        Effect::Unknown => gates.on_rollout().max(gates.delete),
     };
     decision(answer)
 }
 
 fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decision) -> Reason {
-    let weighty: Vec<&Change> =
-        pair.changes.iter().filter(|change| change.effect == effect && change.symbol.is_none()).collect();
+    let weighty: Vec<&Change> = pair
+        .changes
+        .iter()
+        .filter(|change| change.effect == effect && change.symbol.is_none() && change.waits.is_none())
+        .collect();
     let machines = rollouts.get(&(&pair.key, effect)).copied().flatten();
     let message = sentence::of_object(pair, effect, &weighty, machines);
     explained(about(Reason::new(effect.word(), decision, message), pair, effect, weighty.first().copied()))
@@ -98,6 +116,44 @@ fn about(reason: Reason, pair: &Pair, effect: Effect, change: Option<&Change>) -
 fn explained(mut reason: Reason) -> Reason {
     reason.next = reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
     reason
+}
+
+/// What happens to Machines once a pause or another block ends: nobody is asked again when it does. The worst is named.
+fn held_back(pair: &Pair, gates: &Gates) -> Option<Reason> {
+    let changes = pair.changes.iter().filter_map(|change| Some((change.waits?, Some(change))));
+    let answered = changes
+        .chain(pair.waits.map(|effect| (effect, None)))
+        .map(|(effect, change)| (later(gates, &pair.key, effect, change.map_or(0, fewer)), change));
+    let worst = answered.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
+    let (decision, change) = worst.filter(|(answer, ..)| *answer != Decision::Allow)?;
+    let because = change.map_or(&pair.because, |change| &change.because).trim_end_matches('.');
+    let object = pair.key.to_string();
+    let message = match change {
+        Some(change) => format!("{object}: {}: {because}", sentence::of_change(change)),
+        None if because.starts_with(&object) => because.to_owned(),
+        None => format!("{object}: {because}"),
+    };
+    Some(explained(about(Reason::new("paused", decision, message), pair, Effect::Latent, change)))
+}
+
+/// How many Machines fewer a change asks for, where it is one of a number.
+fn fewer(change: &Change) -> u64 {
+    let number = |value: &Option<Value>| value.as_ref().and_then(Value::as_u64).unwrap_or(0);
+    number(&change.before).saturating_sub(number(&change.after))
+}
+
+/// What the policy answers to an effect that lands later, which takes so many Machines of an owner without replacing them.
+fn later(gates: &Gates, owner: &Key, effect: Effect, fewer: u64) -> Decision {
+    match gates.paused {
+        Later::Rollout if effect == Effect::Scale => {
+            let scale_in = scale_in::asks(gates, owner, fewer).then(|| decision(gates.scale_in));
+            answer(gates, effect).max(scale_in.unwrap_or_default())
+        }
+        Later::Rollout => answer(gates, effect),
+        Later::Allow => Decision::Allow,
+        Later::Warn => Decision::Warn,
+        Later::Hold => Decision::Hold,
+    }
 }
 
 /// A reason for changes that move infrastructure at once.

@@ -1,15 +1,14 @@
 //! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok, etcd's quorum.
 //! Asked only where Machines would be replaced and Machines could be read.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::{Judged, decision};
-use crate::compare::Pair;
 use crate::impact::Rollout;
-use crate::kinds::contract::{CONTROL_PLANE, OF_CONTROL_PLANE};
+use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, OF_CONTROL_PLANE};
+use crate::kinds::fields::{annotation, is_in, label, number, text};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::object::Key;
@@ -18,24 +17,29 @@ use crate::report::plural;
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
 
+/// Label of the Machines of a MachineDeployment.
+const OF_DEPLOYMENT: &str = "cluster.x-k8s.io/deployment-name";
+
 /// The reasons of every rollout, by owner. The Machines of a cluster are looked at once, however many of its owners roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
-    let owners: HashMap<&Key, &Pair> = judged.pairs.iter().map(|pair| (&pair.key, pair)).collect();
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
     let mut clusters: HashMap<(Option<&str>, &str), Fleet> = HashMap::new();
     let mut found = Vec::new();
     for rollout in rollouts {
-        let live = match owners.get(&rollout.owner) {
-            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
-            None => judged.view.get(&rollout.owner).object().and_then(|owner| owner.value().ok()),
-        };
+        let live = live_owner(judged, &rollout.owner);
         let key = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
         let fleet = clusters.entry(key).or_insert_with(|| Fleet::of(judged, rollout));
-        found.extend(live.and_then(|live| remediation(judged, rollout, &live)));
-        found.extend(machines(judged, rollout, fleet));
+        found.extend(live.as_ref().and_then(|live| remediation(judged, rollout, live, fleet)));
+        found.extend(machines(judged, rollout, live.as_ref(), fleet));
         found.extend(etcd(judged, rollout, fleet));
+        found.extend(vip(judged, rollout));
     }
     found
+}
+
+/// An owner of Machines as it is live.
+pub(super) fn live_owner(judged: &Judged<'_>, owner: &Key) -> Option<Value> {
+    judged.view.get(owner).object()?.value().ok().map(std::borrow::Cow::into_owned)
 }
 
 /// What the gates ask of the Machines of one cluster.
@@ -49,6 +53,10 @@ struct Fleet {
     says_etcd: bool,
     /// Machines of the control plane whose etcd member is not healthy.
     unhealthy_members: usize,
+    /// How many Machines each MachineDeployment has, by its name.
+    by_deployment: HashMap<String, usize>,
+    /// The first Machine that waits for its remediation, which a person or another controller does.
+    remediated: Option<String>,
 }
 
 /// Machines and their ailments.
@@ -74,20 +82,33 @@ impl Fleet {
     fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
         let mut fleet = Self::default();
         let objects = judged.view.machines_of_cluster(&rollout.cluster);
-        for object in objects.filter(|object| object.key.namespace == rollout.owner.namespace) {
+        for object in objects.filter(|object| is_in(object, rollout.owner.namespace.as_deref())) {
             let Ok(machine) = object.value() else { continue };
             let ailment = ailment(&machine);
             fleet.all.add(ailment.as_ref());
+            if let Some(deployment) = label(&machine, OF_DEPLOYMENT) {
+                *fleet.by_deployment.entry(deployment.to_owned()).or_default() += 1;
+            }
+            if condition(&machine, "OwnerRemediated") == Some("False") && fleet.remediated.is_none() {
+                fleet.remediated = Some(object.key.name.clone());
+            }
             if is_control_plane(&machine) {
                 let member = condition(&machine, "EtcdMemberHealthy");
-                if fleet.control_plane.count == 0 {
-                    fleet.says_etcd = member.is_some();
-                }
+                fleet.says_etcd |= member.is_some();
                 fleet.control_plane.add(ailment.as_ref());
                 fleet.unhealthy_members += usize::from(member != Some("True"));
             }
         }
         fleet
+    }
+
+    /// How many Machines an owner has of its own; `None` where that cannot be told.
+    fn own(&self, owner: &Key) -> Option<usize> {
+        match owner.kind.as_str() {
+            _ if owner.group == CONTROL_PLANE => Some(self.control_plane.count),
+            MACHINE_DEPLOYMENT => Some(self.by_deployment.get(&owner.name).copied().unwrap_or_default()),
+            _ => None,
+        }
     }
 
     /// The Machines that count for an owner: for a control plane only its own.
@@ -101,27 +122,60 @@ fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<
         .then(|| Reason::new(format!("health.{gate}"), answer, message).with_next(describe(owner)).of(owner))
 }
 
-/// A remediation that runs already.
-fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value) -> Option<Reason> {
-    live.pointer("/metadata/annotations")?.get(REMEDIATING)?;
+/// A remediation that runs already, of the owner's own Machines or by somebody who replaces them.
+fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value, fleet: &Fleet) -> Option<Reason> {
+    let running = annotation(live, REMEDIATING).map(|text| {
+        let told: Value = serde_json::from_str(text).unwrap_or_default();
+        let name = told.get("machine").and_then(Value::as_str).unwrap_or("a Machine");
+        match told.get("retryCount").and_then(Value::as_u64).filter(|count| *count > 0) {
+            Some(count) => format!("{name} is being remediated, tried {} already", plural(count, "time")),
+            None => format!("{name} is being remediated"),
+        }
+    });
+    let waiting = || fleet.remediated.as_ref().map(|name| format!("{name} waits for its remediation"));
+    let what = running.or_else(waiting)?;
     reason(
         "remediation",
         decision(judged.policy.gates.health.remediation),
-        format!("{}: a Machine is being remediated; a rollout now would compete with it", rollout.owner),
+        format!("{}: {what}; a rollout now would compete with it", rollout.owner),
         &rollout.owner,
     )
 }
 
+/// A control plane rolls, and nobody looked which of its Machines has the virtual IP.
+fn vip(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
+    reason(
+        "vip",
+        decision(judged.policy.gates.health.vip).min(Decision::Warn),
+        format!(
+            "{}: which of its Machines has the virtual IP stands in the workload cluster, where nobody looked",
+            rollout.owner
+        ),
+        &rollout.owner,
+    )
+    .filter(|_| rollout.owner.group == CONTROL_PLANE)
+}
+
 /// Machines of the owner's cluster that are not ok.
-fn machines(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason> {
+fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet: &Fleet) -> Option<Reason> {
     let Group { count, ailing, first } = fleet.for_owner(&rollout.owner);
-    let first = first.as_ref()?;
+    let what = match first {
+        Some(first) => format!("{ailing} of {} not ok: {first}", plural(*count as u64, "Machine")),
+        None => missing(live?, fleet.own(&rollout.owner).filter(|_| *count > 0)?)?,
+    };
     reason(
         "machines",
         decision(judged.policy.gates.health.machines),
-        format!("{}: {ailing} of {} not ok: {first}", rollout.owner, plural(*count as u64, "Machine")),
+        format!("{}: {what}", rollout.owner),
         &rollout.owner,
     )
+}
+
+/// Machines that should be there and are not.
+fn missing(owner: &Value, there: usize) -> Option<String> {
+    let wanted = number(owner, "/spec/replicas")?;
+    let there = u64::try_from(there).ok().filter(|there| *there < wanted)?;
+    Some(format!("{there} of {} there", plural(wanted, "Machine")))
 }
 
 /// Stacked etcd: after one step of the rollout, the healthy voters must still be a majority. The member that is
@@ -159,10 +213,6 @@ fn is_control_plane(machine: &Value) -> bool {
     label(machine, OF_CONTROL_PLANE).is_some()
 }
 
-fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
-    object.pointer("/metadata/labels")?.get(name)?.as_str()
-}
-
 /// The status of a condition, in whichever list the API version keeps it.
 fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
     ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
@@ -182,16 +232,21 @@ fn ailment(machine: &Value) -> Option<String> {
     }
     // A Machine without any status was never looked at by a controller; that is said by the read, not here.
     machine.get("status").filter(|status| status.as_object().is_some_and(|status| !status.is_empty()))?;
+    if text(machine, "/status/phase") == Some("Failed") {
+        return Some(format!("{name} has failed"));
+    }
     if machine.pointer("/status/nodeRef").is_none() {
         return Some(format!("{name} has no node yet"));
     }
-    let unhealthy =
-        ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find(|name| condition(machine, name) == Some("False"));
-    unhealthy.map(|condition| format!("{name}: {condition} is False"))
+    // A node that nobody hears of is Unknown, and as good as lost.
+    ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
+        let status = condition(machine, kind).filter(|status| *status != "True")?;
+        Some(format!("{name}: {kind} is {status}"))
+    })
 }
 
 /// The command that shows the owner.
-fn describe(owner: &Key) -> String {
+pub(super) fn describe(owner: &Key) -> String {
     let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
     format!("kubectl describe {} {}{namespace}", owner.kind.to_lowercase(), owner.name)
 }

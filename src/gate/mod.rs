@@ -6,7 +6,9 @@ mod doubt;
 mod effects;
 mod health;
 mod hosts;
+mod progress;
 mod release;
+mod scale_in;
 mod window;
 
 use crate::compare::Pair;
@@ -35,12 +37,14 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 7] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 9] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
+    scale_in::reasons,
     budget::reasons,
     window::reasons,
+    progress::reasons,
     health::reasons,
     hosts::reasons,
 ];

@@ -9,6 +9,11 @@ use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::policy::Window;
 
+/// Whether the policy names windows and one of them is open.
+pub(super) fn is_any_open(judged: &Judged<'_>) -> bool {
+    judged.policy.gates.windows.iter().any(|window| is_open(window, judged.world.now) == Ok(true))
+}
+
 /// A hold when Machines would go and no window is open.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let windows = &judged.policy.gates.windows;

@@ -97,6 +97,7 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
         renamed_from: None,
         changes: Vec::new(),
         effect: Effect::None,
+        waits: None,
         basis: None,
         rule: String::new(),
         because: String::new(),

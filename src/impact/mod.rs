@@ -1,7 +1,9 @@
 //! How many Machines, in which order, with what room: the weight of a change, per owner.
 
+mod count;
 mod rollout;
 
+pub use count::counted;
 pub use rollout::{Weighed, of};
 pub(crate) use rollout::{fewer, gone};
 

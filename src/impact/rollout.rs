@@ -45,6 +45,14 @@ impl<'a> Weighed<'a> {
         self.units.iter().map(|unit| unit.count).sum()
     }
 
+    /// Whether Machines that were out of date already are so for something that this write changes: a rollout that hangs is asked
+    /// to start once more.
+    fn asks_anew(&self, unit: &Unit) -> bool {
+        unit.after
+            .iter()
+            .any(|cause| !unit.before.contains(cause) || cause.path.get(self.old) != cause.path.get(self.new))
+    }
+
     /// The Machines that are out of date after the write, those that were not before it first.
     fn outdated(&self) -> impl Iterator<Item = &'a Unit> {
         let due = self.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
@@ -78,7 +86,9 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
         return Some(gone(base, runs, names, vec!["spec.replicas".to_owned()]));
     }
-    let rolls = assessment.outdated().any(|unit| unit.before.is_empty() || assessment.is_released);
+    let rolls = assessment
+        .outdated()
+        .any(|unit| unit.before.is_empty() || assessment.is_released || assessment.asks_anew(unit));
     if rolls && !assessment.waits && !is_deleting(assessment.old) {
         return Some(replaced(base, assessment, wanted));
     }

@@ -38,6 +38,8 @@ pub(crate) struct Outcome {
     pub(crate) answers: Vec<Answer>,
     /// What the write does as a whole, where no change says it.
     pub(crate) effect: Effect,
+    /// What it does as a whole as soon as a pause or another block ends that keeps it back.
+    pub(crate) waits: Option<Effect>,
     /// The rule that decided that.
     pub(crate) rule: String,
     /// One sentence about it.
@@ -66,6 +68,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
         // An effect that is there already is a fact of the host, such as a refusal: it stays unless this is worse.
         if pair.effect <= outcome.effect {
             pair.effect = outcome.effect;
+            pair.waits = outcome.waits;
             pair.rule = outcome.rule;
             pair.because = outcome.because;
         }
@@ -84,8 +87,8 @@ impl Outcome {
                 *answer = other;
             }
         }
-        if other.effect > self.effect {
-            (self.effect, self.rule, self.because) = (other.effect, other.rule, other.because);
+        if (other.effect, other.waits) > (self.effect, self.waits) {
+            (self.effect, self.waits, self.rule, self.because) = (other.effect, other.waits, other.rule, other.because);
         }
     }
 }
@@ -207,7 +210,7 @@ impl Whole {
 /// An object goes.
 fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
     let old = in_superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
-    let Deletion { effect, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
+    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
     let answers = pair.changes.iter().map(|_| Answer {
         effect,
         touches: None,
@@ -215,9 +218,9 @@ fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
         because: because.clone(),
         source: String::new(),
         finding: None,
-        waits: false,
+        waits,
     });
-    let outcome = Outcome { answers: answers.collect(), effect, rule: rule.into(), because, basis: None };
+    let outcome = Outcome { answers: answers.collect(), effect, waits, rule: rule.into(), because, basis: None };
     out.rollouts.extend(rollouts);
     out.findings.extend(findings);
     outcome
@@ -231,7 +234,10 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
     let new = in_superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
     if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
         out.rollouts.extend(taken.rollout);
-        let answer = Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because);
+        let answer = Answer {
+            waits: taken.waits,
+            ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)
+        };
         return whole(pair, &answer);
     }
     let because = if replicas::makes_machines(&pair.key, &new) {
@@ -251,7 +257,7 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
         because: because.clone(),
         source: String::new(),
         finding: None,
-        waits: false,
+        waits: None,
     });
     Outcome { answers: answers.collect(), rule: RuleId::of("create/new").into(), because, ..Outcome::default() }
 }
@@ -285,6 +291,7 @@ fn whole(pair: &Pair, answer: &Answer) -> Outcome {
     Outcome {
         answers: pair.changes.iter().map(|_| answer.clone()).collect(),
         effect: answer.effect,
+        waits: answer.waits,
         rule: answer.rule.clone(),
         because: answer.because.clone(),
         basis: None,

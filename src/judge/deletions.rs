@@ -22,6 +22,8 @@ use crate::providers::machines;
 pub(crate) struct Deletion {
     /// What it does to Machines.
     pub(crate) effect: Effect,
+    /// What it does as soon as a pause ends that keeps it back.
+    pub(crate) waits: Option<Effect>,
     /// Rule that decided.
     pub(crate) rule: RuleId,
     /// One sentence.
@@ -53,7 +55,7 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
 /// A deletion that waits: the controllers that would delete the Machines do nothing for now.
 fn held(found: &Deletion, hold: &Hold) -> Deletion {
     let because = format!("{}; {}, so this is held back and happens when {}", found.because, hold.says, hold.over);
-    plain(Effect::Latent, RuleId::of("delete/held-back"), &because)
+    Deletion { waits: Some(found.effect), ..plain(Effect::Latent, RuleId::of("delete/held-back"), &because) }
 }
 
 /// The deletion of an object, where nothing holds the controllers back.
@@ -93,7 +95,7 @@ fn class_in_use(key: &Key, users: &[String]) -> Deletion {
 
 /// An answer without Machines.
 fn plain(effect: Effect, rule: RuleId, because: &str) -> Deletion {
-    Deletion { effect, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
+    Deletion { effect, waits: None, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
 }
 
 /// An owner goes, with its Machines.
@@ -117,7 +119,7 @@ fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
         return plain(Effect::None, rule, &because);
     }
     let effect = Effect::Delete;
-    Deletion { effect, rule, because, rollouts: vec![rollout], findings: Vec::new() }
+    Deletion { effect, waits: None, rule, because, rollouts: vec![rollout], findings: Vec::new() }
 }
 
 /// The entry of an owner whose Machines are destroyed.
@@ -178,7 +180,14 @@ fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
         rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
     }
     let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
-    Deletion { effect: Effect::Delete, rule: RuleId::of("delete/cluster"), because, rollouts, findings: Vec::new() }
+    Deletion {
+        effect: Effect::Delete,
+        waits: None,
+        rule: RuleId::of("delete/cluster"),
+        because,
+        rollouts,
+        findings: Vec::new(),
+    }
 }
 
 /// Something that others may refer to goes.

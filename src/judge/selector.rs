@@ -46,8 +46,8 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> 
     Some(match fate(stage, key, old, new)? {
         Fate::Kept => known(Effect::None, rules.kept),
         Fate::Unreadable => known(Effect::Unknown, rules.unreadable),
-        Fate::Lost(lost) if waits(stage, key, new) => known(Effect::Latent, rules.lost)
-            .saying(format!("{}; it is paused, so this happens when it is no longer paused", lost.because(key, new))),
+        Fate::Lost(lost) if waits(stage, key, new) => known(Effect::Rollout, rules.lost)
+            .held(format!("{}; it is paused, so this happens when it is no longer paused", lost.because(key, new))),
         Fate::Lost(lost) => known(Effect::Rollout, rules.lost).saying(lost.because(key, new)),
     })
 }

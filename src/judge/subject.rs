@@ -259,7 +259,7 @@ impl Subject<'_> {
         let falls = wanted(self.new, Some(self.old)) < wanted(self.old, None);
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
-        Some(Answer { effect: Effect::Latent, because, ..answer })
+        Some(answer.held(because))
     }
 
     /// What keeps the controllers of the object from an act after the write.
@@ -338,7 +338,7 @@ impl Subject<'_> {
             hold.says,
             hold.over
         );
-        Answer { effect: Effect::Latent, because, waits: true, ..answer }
+        answer.held(because)
     }
 
     /// Whether a field has the same value on both sides once defaults are filled in.

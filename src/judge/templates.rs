@@ -37,7 +37,7 @@ pub(crate) fn renamed(
         because,
         source: "cluster-api, docs/book/src/tasks/updating-machine-templates.md, v1.14".to_owned(),
         finding: None,
-        waits: false,
+        waits: None,
     };
     if begins_with(change, "metadata") {
         let because = "labels and annotations of a template object reach no Machine".to_owned();

@@ -20,8 +20,8 @@ pub(crate) struct Answer {
     pub(crate) source: String,
     /// A finding that it makes.
     pub(crate) finding: Option<String>,
-    /// Whether a pause or a strategy keeps a rollout back that is due by this.
-    pub(crate) waits: bool,
+    /// What it does as soon as a pause or another block ends that keeps it back; its effect is latent then.
+    pub(crate) waits: Option<Effect>,
 }
 
 impl Answer {
@@ -36,7 +36,7 @@ impl Answer {
             because: because.to_owned(),
             source: source.to_owned(),
             finding: None,
-            waits: false,
+            waits: None,
         }
     }
 
@@ -50,7 +50,7 @@ impl Answer {
             because: format!("no rule names this field of {kind}, so it may do anything to Machines"),
             source: String::new(),
             finding: None,
-            waits: false,
+            waits: None,
         }
     }
 
@@ -61,10 +61,22 @@ impl Answer {
         self
     }
 
+    /// The same answer, kept back for now by something that the sentence names.
+    #[must_use]
+    pub(crate) fn held(self, because: impl Into<String>) -> Self {
+        Self { waits: Some(self.effect), effect: Effect::Latent, because: because.into(), ..self }
+    }
+
+    /// What it does to Machines, now or later.
+    #[must_use]
+    pub(crate) fn weight(&self) -> (Effect, Option<Effect>) {
+        (self.effect, self.waits)
+    }
+
     /// Whether this answer weighs more than another one.
     #[must_use]
     pub(crate) fn outweighs(&self, other: &Self) -> bool {
-        (self.effect, self.touches) > (other.effect, other.touches)
+        (self.weight(), self.touches) > (other.weight(), other.touches)
     }
 
     /// Writes the answer into a change.
@@ -87,7 +99,7 @@ impl From<Hit> for Answer {
             because: hit.because,
             source: hit.source,
             finding: hit.finding,
-            waits: false,
+            waits: None,
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
             unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
         let tail = if assessment.is_released() {
             "and this write lets them go"
+        } else if out.rollouts.iter().any(|rollout| rollout.owner == *key) {
+            "and this write replaces them with the others"
         } else {
             "and this write does not change that"
         };

@@ -60,8 +60,8 @@ pub struct Change {
     pub effect: Effect,
     /// What it moves besides Machines.
     pub touches: Option<Touches>,
-    /// Whether a pause or a strategy keeps a rollout back that is due by this; its effect is latent then.
-    pub waits: bool,
+    /// What it does as soon as a pause or another block ends that keeps it back; its effect is latent then.
+    pub waits: Option<Effect>,
     /// Rule or mirror cause that decided, such as `kcp/version`; empty until it was judged.
     pub rule: String,
     /// One sentence for a person.
@@ -99,7 +99,7 @@ impl Change {
             symbol: None,
             effect: Effect::Unknown,
             touches: None,
-            waits: false,
+            waits: None,
             rule: String::new(),
             because: String::new(),
             source: String::new(),
@@ -127,6 +127,8 @@ pub struct Pair {
     pub changes: Vec<Change>,
     /// Effect of the object as a whole: the worst of its changes, or of its deletion.
     pub effect: Effect,
+    /// What happens to the object as a whole as soon as a pause or another block ends; its effect is latent then.
+    pub waits: Option<Effect>,
     /// Which comparison stood behind it; `None` where nothing was compared.
     pub basis: Option<Basis>,
     /// Rule that decided an effect of the object as a whole (a deletion, say); empty where only changes count.

@@ -1,5 +1,6 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
+use super::Answer;
 use super::read::Fault;
 use super::{
     Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
@@ -373,6 +374,11 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
 fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
     for (place, window) in gates.windows.iter().enumerate() {
         window_faults(&at.key("windows").index(place), window)?;
+    }
+    if gates.health.vip == Answer::Hold {
+        let why = "hold cannot be kept: which Machine has the virtual IP is known in the workload cluster alone, where this version \
+                   does not look; say warn or allow";
+        return fault(&at.key("health").key("vip"), why);
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub use origins::origins;
 pub use places::{Places, Resolve};
 pub use read::{PolicyError, parse};
 pub use schema::{
-    Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue,
+    Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later,
     NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource, Source, StoreKind, Unseen, UserRule,
     ValueType, Window, schema_json,
 };

@@ -1,6 +1,5 @@
 //! The report for people: the verdict first, then each reason with its next command, then the evidence.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -8,8 +7,7 @@ use serde_json::Value;
 
 use super::{ChangeReport, LateState, ObjectReport, Reason, Report, dry_run, plural, sentence};
 use crate::compare::Action;
-use crate::impact::Rollout;
-use crate::kinds::contract::CLUSTER;
+use crate::impact::{Rollout, counted};
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Location;
 
@@ -86,23 +84,14 @@ fn headline(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()
 /// What happens, in one line that counts Machines.
 #[must_use]
 pub fn summary(report: &Report) -> String {
-    let deleted = report.rollouts.iter().filter(|rollout| rollout.effect == Effect::Delete);
-    let clusters: HashSet<(&Option<String>, &String)> = deleted
-        .filter(|rollout| rollout.owner.kind == CLUSTER)
-        .map(|rollout| (&rollout.owner.namespace, &rollout.owner.name))
-        .collect();
     let count = |effect: Effect| -> (u64, bool) {
-        // What a Cluster takes with it is in its own count.
-        let taken = |rollout: &&Rollout| {
-            rollout.owner.kind != CLUSTER && clusters.contains(&(&rollout.owner.namespace, &rollout.cluster))
-        };
-        let those = report.rollouts.iter().filter(|rollout| rollout.effect == effect && !taken(rollout));
+        let those = counted(&report.rollouts).filter(|rollout| rollout.effect == effect);
         those.fold((0, true), |(sum, known), rollout| {
             (sum + rollout.machines.unwrap_or(0), known && rollout.machines.is_some())
         })
     };
     let mut parts = Vec::new();
-    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced")] {
+    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced"), (Effect::Scale, "deleted")] {
         if report.rollouts.iter().any(|rollout| rollout.effect == effect) {
             let (machines, known) = count(effect);
             let at_least = if known { "" } else { "at least " };

@@ -35,8 +35,7 @@ pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Opt
 
 /// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.
 fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
-    let because = changes.first().map_or(pair.because.as_str(), |change| change.because.as_str());
-    because.contains("held back")
+    changes.first().map_or(pair.waits, |change| change.waits).is_some()
 }
 
 /// What an effect means, as the end of a sentence.

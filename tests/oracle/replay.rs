@@ -263,6 +263,7 @@ impl Recording {
             renamed_from: None,
             changes: found,
             effect: Effect::None,
+            waits: None,
             basis: None,
             rule: String::new(),
             because: String::new(),
@@ -273,7 +274,7 @@ impl Recording {
         let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
-        let waits = pair.changes.iter().any(|change| change.waits);
+        let waits = pair.changes.iter().any(|change| change.waits.is_some());
         let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
         let ours = match pair.effect {
             // One refused field refuses the write, whatever is not known of another.

@@ -152,7 +152,7 @@ const OF_OWNER: [&str; 13] = [
 ];
 
 /// Typed fields of bootstrap data that are names or choices of an API.
-const HARMLESS_FIELDS: [&str; 54] = [
+const HARMLESS_FIELDS: [&str; 55] = [
     "apiVersion",
     "clusterDomain",
     "clusterName",
@@ -175,6 +175,7 @@ const HARMLESS_FIELDS: [&str; 54] = [
     "kind",
     "kubernetesVersion",
     "label",
+    "machine",
     "mountPath",
     "name",
     "namespace",

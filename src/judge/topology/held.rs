@@ -125,7 +125,7 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
 pub(super) fn back(answer: Answer, hold: &Hold) -> Answer {
     let said = answer.because.trim_end_matches('.');
     let because = format!("{said}; {}, so this is held back and lands when {}", hold.says, hold.over);
-    Answer { effect: Effect::Latent, because, waits: true, ..answer }
+    answer.held(because)
 }
 
 /// The groups that a place of a topology is about.

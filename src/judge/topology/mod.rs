@@ -168,7 +168,7 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     let cluster = stage.after(key).unwrap_or_default();
     if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && is_paused(&cluster, Some(&cluster)) {
         let because = format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
-        return Answer { effect: Effect::Latent, because, waits: true, ..answer };
+        return answer.held(because);
     }
     if answer.effect == Effect::Rejected {
         // What is refused here is a write of the topology controller, not of the host.

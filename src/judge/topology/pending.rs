@@ -80,6 +80,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         out.push(Lifted {
             owner: owner(stage, key, &old, task.word, &task.name),
             effect: task.effect,
+            waits: None,
             rule: RuleId::of("waiting/topology"),
             because: format!("{why}, and what waits in {key} comes along: {who}: {}", task.says),
             places,

@@ -31,6 +31,8 @@ use crate::providers::machines;
 pub(in crate::judge) struct Taken {
     /// What happens to Machines.
     pub(in crate::judge) effect: Effect,
+    /// What happens to them as soon as what holds it back ends.
+    pub(in crate::judge) waits: Option<Effect>,
     /// One sentence.
     pub(in crate::judge) because: String,
     /// The weight, where Machines are replaced or deleted.
@@ -82,7 +84,7 @@ fn taken(
     };
     if let Some(held) = held.filter(|_| effect != Effect::None) {
         let because = format!("{who} and {what}; {}, so this is held back and lands when {}", held.says, held.over);
-        return Taken { effect: Effect::Latent, because, rollout: None };
+        return Taken { effect: Effect::Latent, waits: Some(effect), because, rollout: None };
     }
     let (machines, names) = if old > 0 { (old.max(surplus), outdated) } else { (surplus, Vec::new()) };
     let rollout = (effect != Effect::None).then(|| Rollout {
@@ -97,7 +99,7 @@ fn taken(
         steps: vec![format!("takes over {} that nobody owns", counted(count)), what.clone()],
         causes: vec![format!("{key} is new")],
     });
-    Taken { effect, because: format!("{who} and {what}"), rollout }
+    Taken { effect, waits: None, because: format!("{who} and {what}"), rollout }
 }
 
 /// A number of Machines.

@@ -18,6 +18,7 @@ use crate::providers::kind;
 pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
     for lifted in lifted {
         let answer = Answer::known(stage.rules, lifted.effect, lifted.rule).saying(said(&lifted));
+        let answer = Answer { waits: lifted.waits, ..answer };
         let told: Vec<Told> =
             lifted.places.iter().map(|(key, path)| tell(stage, key, path.as_ref(), &answer, outcomes)).collect();
         match told.iter().max() {
@@ -97,7 +98,7 @@ fn is_refused(pair: &Pair, outcome: &Outcome) -> bool {
 /// Tells an answer at one change, after the rules of the user were asked.
 fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outcome: &mut Outcome) {
     let (Some(change), Some(known)) = (pair.changes.get(place), outcome.answers.get_mut(place)) else { return };
-    if known.effect > answer.effect || (known.effect == answer.effect && known.effect > Effect::None) {
+    if known.weight() > answer.weight() || (known.weight() == answer.weight() && known.effect > Effect::None) {
         return;
     }
     let (old, new) = (stage.before(&pair.key).unwrap_or_default(), stage.after(&pair.key).unwrap_or_default());
@@ -108,14 +109,14 @@ fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outc
 
 /// Raises the outcome of a whole object.
 fn raise(outcome: &mut Outcome, answer: &Answer) {
-    if answer.effect > outcome.effect {
-        outcome.effect = answer.effect;
+    if answer.weight() > (outcome.effect, outcome.waits) {
+        (outcome.effect, outcome.waits) = answer.weight();
         outcome.rule.clone_from(&answer.rule);
         outcome.because.clone_from(&answer.because);
         outcome
             .answers
             .iter_mut()
-            .filter(|known| known.effect < answer.effect)
+            .filter(|known| known.weight() < answer.weight())
             .for_each(|known| *known = answer.clone());
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
         out.push(Lifted {
             owner: key.clone(),
             effect,
+            waits: None,
             rule: RuleId::of("cluster/endpoint-lost"),
             because: format!(
                 "the write takes the address of the control plane away, {host}, which a controller had filled in; {why}"

@@ -51,6 +51,7 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
     places.extend(found.iter().map(|found| (key_of(cluster, found), Some(annotation_path(pause::ANNOTATION)))));
     Lifted {
         effect: Effect::Rollout,
+        waits: None,
         rule: RuleId::of("waiting/deletion"),
         because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
         places,

@@ -20,6 +20,8 @@ pub(in crate::judge) struct Lifted {
     pub(in crate::judge) owner: Key,
     /// What happens to them.
     pub(in crate::judge) effect: Effect,
+    /// What happens to them as soon as something else ends that holds it back.
+    pub(in crate::judge) waits: Option<Effect>,
     /// The rule that it is told under.
     pub(in crate::judge) rule: RuleId,
     /// One sentence.
@@ -50,6 +52,7 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
     Some(Lifted {
         owner: key.clone(),
         effect,
+        waits: None,
         rule: hold.why.rule(),
         because: format!("{}, and {words}", hold.over),
         places,

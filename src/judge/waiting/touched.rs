@@ -178,6 +178,7 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     Lifted {
         owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
         effect,
+        waits: None,
         rule: RuleId::of("waiting/adopted"),
         because: format!(
             "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"

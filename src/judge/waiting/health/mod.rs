@@ -75,6 +75,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
     Lifted {
         owner: first.owner.clone(),
         effect,
+        waits: held.map(|_| Effect::Rollout),
         rule: RuleId::of("waiting/unhealthy"),
         because: format!("{who} ({}){again}{tail}", each.join("; ")),
         places: places(stage, cluster, group),

@@ -1,0 +1,25 @@
+//! Counting Machines over a whole write: what goes with its Cluster is counted there, and not once more at its owner.
+
+use std::collections::HashSet;
+
+use crate::kinds::Role;
+use crate::model::{Effect, Rollout};
+use crate::providers::kind;
+
+/// The entries in which each Machine stands once: what a Cluster that is deleted takes with it is in its own count.
+pub fn counted(rollouts: &[Rollout]) -> impl Iterator<Item = &Rollout> {
+    let gone: HashSet<(Option<&str>, &str)> = rollouts
+        .iter()
+        .filter(|rollout| rollout.effect == Effect::Delete && is_cluster(rollout))
+        .map(|rollout| (rollout.owner.namespace.as_deref(), rollout.owner.name.as_str()))
+        .collect();
+    rollouts.iter().filter(move |rollout| {
+        let cluster = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
+        is_cluster(rollout) || !gone.contains(&cluster)
+    })
+}
+
+/// Whether it is the entry of a whole Cluster.
+fn is_cluster(rollout: &Rollout) -> bool {
+    kind(&rollout.owner).role == Role::Cluster
+}
