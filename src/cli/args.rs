@@ -45,14 +45,28 @@ pub enum Command {
     Values(super::values::ValuesArgs),
     /// Show the pinned late values, move one by hand, or compare them with their sources.
     Pin(super::pin::PinArgs),
-    /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
+    /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
+    /// code, a state of a late value, or `last` for the last held report.
     Explain(ExplainArgs),
+    /// Look through the policy, show what is in force, or try it on a team's own cases.
+    Policy(super::policy::PolicyArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
     Snapshot(SnapshotArgs),
     /// Link the Helm plugins.
     Helm(HelmArgs),
     /// Print a JSON Schema.
     Schema(SchemaArgs),
+    /// Print the completions of a shell.
+    Completions {
+        /// Of which.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write that of every command into a folder.
+    Man {
+        /// The folder.
+        folder: Option<PathBuf>,
+    },
     /// Look inside the program.
     Debug(DebugArgs),
 }
@@ -194,7 +208,7 @@ pub struct CommonArgs {
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A rule id, a field, or `last`.
+    /// A rule id, a field, a kind, a word of a report, or `last`.
     #[arg(required_unless_present = "check_pack")]
     pub what: Option<String>,
     /// Look through a file with rules of your own and say everything that is wrong with it.

@@ -55,6 +55,7 @@ fn context(report: &Report) -> Value {
                 "message": text(&reason.message),
                 "next": reason.next.as_deref().map(text),
                 "at": reason.about.location.as_ref().map(place),
+                "object": object.as_deref().map(text),
                 "anchor": object.as_deref().and_then(anchor),
             })
         })

@@ -24,7 +24,6 @@ pub(super) fn render(name: &'static str, source: &'static str, context: &Value, 
 
 /// Writes a value of a report as text of HTML and XML alike, in an attribute too. Only markup of the template itself is not escaped.
 fn escaped(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
-    use std::fmt::Write as _;
     let text = value.to_string();
     if value.is_safe() {
         return Ok(out.write_str(&text)?);

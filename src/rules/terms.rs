@@ -138,6 +138,26 @@ pub const TERMS: &[Term] = &[
         "Wait for the window, or change gates.windows in the policy.",
     ),
     gate(
+        "paused",
+        "What replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again when it does.",
+        "Decide now: let it through with gates.paused, or take the change back before the pause ends.",
+    ),
+    gate(
+        "scaleIn",
+        "Machines are taken away in a number or at a place where that is dangerous, such as members of a control plane.",
+        "Check the new number of replicas; set gates.scaleIn or gates.maxMachines where this is wanted.",
+    ),
+    gate(
+        "health.bootstrap",
+        "The control plane of the cluster was never complete, and a rollout now would take Machines from it.",
+        "Wait until the control plane is initialized.",
+    ),
+    gate(
+        "health.inProgress",
+        "The owner is not done with what it was told before, and another rollout on top of it would start.",
+        "Wait until the rollout, the scaling or the update is over.",
+    ),
+    gate(
         "health.remediation",
         "A Machine of the owner is being replaced because it is broken; a rollout now would compete with it.",
         "Wait until the remediation is over.",
