@@ -28,8 +28,15 @@ pub struct PolicyArgs {
 /// What `policy` can do.
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Say everything that is wrong with a policy, with line and column.
-    Check(Told),
+    /// Say everything that is wrong with policies, with line and column.
+    Check {
+        /// The policies; the one in force where none is named.
+        #[arg(value_name = "FILE")]
+        files: Vec<String>,
+        /// Which policy.
+        #[command(flatten)]
+        told: Told,
+    },
     /// Show what is in force, and from which line of the file or by default.
     Show(Told),
     /// Plan each folder of cases under the policy, and compare with what its case.yaml says.
@@ -52,7 +59,7 @@ pub struct Told {
 
 pub(super) fn run(args: PolicyArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     match args.command {
-        PolicyCommand::Check(told) => check(&told, outside),
+        PolicyCommand::Check { files, told } => check(&files, &told, outside),
         PolicyCommand::Show(told) => show(&told, outside),
         PolicyCommand::Test { cases, told } => test(&cases, &told, outside),
     }
@@ -64,10 +71,17 @@ fn load(told: &Told) -> Result<(policy::Policy, crate::report::PolicyReport), St
     Ok((policy, report))
 }
 
-fn check(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let (_, report) = load(told)?;
-    say(outside, &format!("{}: nothing is wrong with it", report.source))?;
-    Ok(Exit::Allow)
+fn check(files: &[String], told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let named: Vec<Told> = files.iter().map(|file| Told { policy: Some(file.clone()) }).collect();
+    let all = if named.is_empty() { std::slice::from_ref(told) } else { &named };
+    let mut faults = Vec::new();
+    for told in all {
+        match load(told) {
+            Ok((_, report)) => say(outside, &format!("{}: nothing is wrong with it", report.source))?,
+            Err(stop) => faults.push(format!("{:#}", stop.error)),
+        }
+    }
+    if faults.is_empty() { Ok(Exit::Allow) } else { Err(Stop::usage(anyhow!("{}", faults.join("\n")))) }
 }
 
 fn say(outside: &mut Outside<'_>, line: &str) -> Result<(), Stop> {

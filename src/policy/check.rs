@@ -468,7 +468,7 @@ mod tests {
             (format!("{late}/pattern"), json!("("), "lateValues[0].pattern: not a regular expression"),
             (format!("{late}/within"), json!("10.0.0.0"), "is not a network"),
             (format!("{late}/type"), json!("hostname"), "set type: ip"),
-            (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not a choice here; did you mean `ip`?"),
+            (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not ip, cidr, hostname"),
             (format!("{late}/wait"), json!("10"), "write it as 10m"),
             ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
             ("/pins/store".to_owned(), json!("vault/a"), "write configmap/NAME or secret/NAME"),
@@ -496,7 +496,8 @@ mod tests {
             (json!({"kind": "A", "path": "spec.a", "value": 1}), "only a field with pin: manual has a value"),
             (json!({"kind": "ATemplate", "path": "metadata.name", "pin": "manual", "value": "x"}), "is kept or not"),
         ] {
-            let error = policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).0[0].message.clone();
+            let error =
+                policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).0[0].message.clone();
             assert!(error.contains(complaint), "{error}");
         }
     }
@@ -508,7 +509,8 @@ mod tests {
             (json!({"path": "spec..a"}), "a step is empty"),
             (json!({"path": ""}), "is empty"),
         ] {
-            let error = policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).0[0].message.clone();
+            let error =
+                policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).0[0].message.clone();
             assert!(error.contains(complaint), "{error}");
         }
     }

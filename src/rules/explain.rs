@@ -126,11 +126,14 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
         } else {
             "No rule names this field, and it lies outside of spec: a change of it reaches no Machine.\n"
         });
-        let causes = packs.iter().flat_map(|pack| &pack.causes).flat_map(|cause| &cause.paths).map(String::as_str);
-        let named = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths).map(super::Pattern::text);
-        if let Some(near) = yaml::nearest(&path.to_string(), causes.chain(named).filter(|path| !path.contains('*'))) {
-            let _: std::fmt::Result = writeln!(text, "A rule names {kind}.{near}.");
-        }
+    }
+    let causes = packs.iter().flat_map(|pack| &pack.causes).flat_map(|cause| &cause.paths).map(String::as_str);
+    let named = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths).map(super::Pattern::text);
+    let asked = path.to_string();
+    let slip = |name: &&str| (1..=2).contains(&strsim::damerau_levenshtein(name, &asked));
+    let named: BTreeSet<&str> = causes.chain(named).collect();
+    if let Some(near) = named.iter().find(|name| slip(name) && !named.contains(asked.as_str())) {
+        let _: std::fmt::Result = writeln!(text, "A rule names {kind}.{near}; did you mean that?");
     }
     Some(text)
 }
@@ -276,6 +279,6 @@ mod tests {
         assert!(near("perpetual").contains(&"perpetual-rollout".to_owned()), "{:?}", near("perpetual"));
         assert_eq!(near("zzzzzzzzzz"), [""; 0]);
         let text = explain("KubeadmControlPlane.spec.versoin").expect("a kind");
-        assert!(text.contains("A rule names KubeadmControlPlane.spec.version."), "{text}");
+        assert!(text.contains("A rule names KubeadmControlPlane.spec.version; did you mean that?"), "{text}");
     }
 }

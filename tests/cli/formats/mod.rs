@@ -3,7 +3,7 @@
 
 mod hostile;
 mod limits;
-mod readers;
+pub(super) mod readers;
 mod sources;
 
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use super::super::root;
 type Found = Result<(), String>;
 
 /// Checks a text in a format.
-pub(super) fn check(format: &str, text: &str) -> Found {
+pub(in super::super) fn check(format: &str, text: &str) -> Found {
     if let Some(c) = text.chars().find(|c| rollgate::report::escape::is_risky(*c) && !matches!(c, '\n' | '\t')) {
         return Err(format!("{c:?} stands in it"));
     }
@@ -137,17 +137,17 @@ pub(super) fn junit(text: &str) -> Result<quick_junit::Report, String> {
 
 /// One workflow command.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(in super::super) struct Command {
     /// `error`, `warning` or `notice`.
     pub(super) name: String,
     /// Its properties, decoded.
     pub(super) properties: Vec<(String, String)>,
     /// Its message, decoded.
-    pub(super) message: String,
+    pub(in super::super) message: String,
 }
 
 /// As the runner reads it, line by line (actions/runner src/Runner.Common/ActionCommand.cs, TryParseV2).
-pub(super) fn github(text: &str) -> Result<Vec<Command>, String> {
+pub(in super::super) fn github(text: &str) -> Result<Vec<Command>, String> {
     let decoded = |text: &str, more: bool| {
         let text = text.replace("%0D", "\r").replace("%0A", "\n");
         let text = if more { text.replace("%3A", ":").replace("%2C", ",") } else { text };
