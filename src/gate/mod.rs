@@ -16,7 +16,7 @@ use crate::model::Classified;
 use crate::model::Decision;
 use crate::model::Reason;
 use crate::object::View;
-use crate::policy::{Answer, Policy};
+use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
 
 /// What the gates look at.
@@ -53,8 +53,19 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 9] = [
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = GATES.iter().flat_map(|gate| gate(judged)).collect();
+    if judged.policy.profile == Profile::Observe {
+        reasons.iter_mut().for_each(observed);
+    }
     rank(&mut reasons);
     reasons
+}
+
+/// A hold as somebody sees it who only watches.
+fn observed(reason: &mut Reason) {
+    if reason.decision == Decision::Hold {
+        reason.decision = Decision::Warn;
+        reason.message = format!("would hold (profile: observe): {}", reason.message);
+    }
 }
 
 /// Puts the weightiest answers first; among equals the order of the gates stays.

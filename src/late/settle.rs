@@ -1,21 +1,27 @@
 //! Which value a late value has in this run: the pin against its source, the source against its type.
 //! Nothing is guessed: doubt about a source that counts is never an answer of the next one.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ask;
+mod pinned;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
 
+pub(super) use self::ask::unknown;
+use self::ask::{Found, look};
+use self::pinned::{against_pin, by_hand};
 use super::held::Held;
 use super::kind;
-use super::sources::{blank as blank_reading, describe};
-use super::token;
-use crate::compare::redact::is_mark;
+use super::sources::describe;
 use crate::model::{Decision, Reason};
 use crate::pin::{Pin, recognises, seal};
-use crate::policy::{LateValue, PinMode, Policy, Source, ValueType, origins};
-use crate::report::{AttemptReport, LateState, SourceState};
-use crate::world::{Gap, SourceReading};
+use crate::policy::{LateValue, PinMode, Policy, ValueType};
+use crate::report::{AttemptReport, LateState};
+use crate::world::SourceReading;
 
 /// What is known about one late value after its sources and its pin were looked at.
 #[derive(Clone, PartialEq, Eq)]
@@ -135,18 +141,6 @@ impl Reach {
     }
 }
 
-/// What the sources say, before the pin is looked at.
-enum Found {
-    /// A value that may be used.
-    Value(SourceReading, String),
-    /// No source has it yet; why, for each of them.
-    Nothing(Vec<String>),
-    /// A source could not be read: why.
-    Doubt(String),
-    /// A source gave something that is not of its type: why.
-    Wrong(SourceReading, String),
-}
-
 /// Settles one late value.
 #[must_use]
 pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Settled {
@@ -253,233 +247,6 @@ fn compared(value: &LateValue, mut settled: Settled, held: &Held) -> Settled {
         settled.warn(warning);
     }
     settled
-}
-
-/// Asks the sources in their order.
-fn look(policy: &Policy, value: &LateValue, evidence: Evidence<'_>, attempts: &mut Vec<AttemptReport>) -> Found {
-    let mut lacks = Vec::new();
-    for (place, from) in value.from.iter().enumerate() {
-        let (reading, state) = attempt(policy, value, place, evidence);
-        let keys = match &reading.gap {
-            Some(Gap::KeyMissing(keys)) => keys.clone(),
-            _ => Vec::new(),
-        };
-        let source = reading.source.clone();
-        attempts.push(AttemptReport { source: source.clone(), state, keys });
-        let why = reading.unread.clone().unwrap_or_default();
-        match state {
-            SourceState::Forbidden | SourceState::Unread if evidence.reach == Reach::Plan && from.object.is_some() => {
-                lacks.push(format!("{source} cannot be read: {why}"));
-            }
-            SourceState::Forbidden | SourceState::Unread => {
-                return Found::Doubt(if why.is_empty() {
-                    format!("{source} was not read")
-                } else {
-                    format!("{source} cannot be read: {why}")
-                });
-            }
-            SourceState::Absent | SourceState::KindUnknown | SourceState::KeyMissing => {
-                lacks.push(lack(&reading, from, evidence.reach));
-            }
-            SourceState::Empty => lacks.push(format!("{source} is empty")),
-            SourceState::Placeholder => lacks.push(format!("{source} still holds a placeholder")),
-            SourceState::Malformed => {
-                let text = reading.found.clone().unwrap_or_default();
-                let why = kind::check(value, &text).err().unwrap_or_default();
-                let shown = if evidence.hides(value) || reading.secret {
-                    "a secret value".to_owned()
-                } else {
-                    format!("{text:?}")
-                };
-                return Found::Wrong(reading, format!("{shown}, which {why}"));
-            }
-            SourceState::Resolved => {
-                let text = kind::normal(value.kind, reading.found.as_deref().unwrap_or_default());
-                return Found::Value(reading, text);
-            }
-        }
-    }
-    Found::Nothing(lacks)
-}
-
-/// What one source gave, and what that is.
-fn attempt(policy: &Policy, value: &LateValue, place: usize, evidence: Evidence<'_>) -> (SourceReading, SourceState) {
-    let from = &value.from[place];
-    let blank = || blank_reading(value, place, from, evidence.namespace);
-    let reading = match &from.template {
-        Some(template) => combined(policy, blank(), template, evidence),
-        None => {
-            let read = evidence.readings.iter().find(|reading| reading.value == value.name && reading.place == place);
-            match read {
-                Some(reading) => reading.clone(),
-                // Among files an object that is not there has no reading.
-                None if evidence.reach.is_offline() => blank(),
-                None => return (blank(), SourceState::Unread),
-            }
-        }
-    };
-    let state = match (&reading.gap, &reading.found) {
-        (Some(Gap::Forbidden), _) => SourceState::Forbidden,
-        _ if reading.unread.is_some() => SourceState::Unread,
-        (Some(Gap::KindUnknown), _) => SourceState::KindUnknown,
-        (Some(Gap::KeyMissing(_)), None) => SourceState::KeyMissing,
-        (_, None) => SourceState::Absent,
-        (_, Some(text)) if text.is_empty() => SourceState::Empty,
-        (_, Some(text)) if unknown(policy, value, text) => SourceState::Placeholder,
-        // A snapshot holds a mark in the place of a secret, and whether that had the form of its type.
-        (_, Some(text)) if reading.secret && is_mark(text) && reading.fits => SourceState::Resolved,
-        (_, Some(text)) if reading.secret && is_mark(text) => SourceState::Malformed,
-        (_, Some(text)) if kind::check(value, text).is_err() => SourceState::Malformed,
-        _ => SourceState::Resolved,
-    };
-    (reading, state)
-}
-
-/// The text that a template makes of other late values.
-fn combined(policy: &Policy, mut reading: SourceReading, template: &str, evidence: Evidence<'_>) -> SourceReading {
-    let mut values = BTreeMap::new();
-    for name in origins(template).unwrap_or_default() {
-        let Some(origin) = policy.late_value(&name) else { continue };
-        let settled = settle(policy, origin, evidence);
-        reading.secret |= settled.secret;
-        match (settled.value, settled.reason) {
-            (Some(value), None) => {
-                values.insert(name, value);
-            }
-            (_, Some(reason)) if settled.state != LateState::Missing => {
-                reading.unread = Some(reason.message);
-                return reading;
-            }
-            // What it is made of is not there yet; neither is it.
-            _ => return reading,
-        }
-    }
-    match super::template::combine(template, policy, values) {
-        Ok(text) => reading.found = Some(text.trim().to_owned()),
-        Err(why) => reading.unread = Some(why),
-    }
-    reading
-}
-
-/// Why a source has nothing, in words.
-fn lack(reading: &SourceReading, from: &Source, reach: Reach) -> String {
-    let place = &reading.source;
-    match &reading.gap {
-        Some(Gap::KindUnknown) => format!("{place}: the API server does not know this kind"),
-        Some(Gap::KeyMissing(keys)) if keys.is_empty() => format!("{place}: the object is there, the field is not"),
-        Some(Gap::KeyMissing(keys)) => {
-            format!("{place}: the object is there, the field is not; it has {}", keys.join(", "))
-        }
-        _ if from.template.is_some() => format!("{place}: what it is made of is not known yet"),
-        _ if from.object.is_some() && reading.uid.is_none() && reach.is_offline() => {
-            format!("{place}: there is no such object among the files")
-        }
-        _ if from.object.is_some() && reading.uid.is_none() => format!("{place}: there is no such object yet"),
-        _ if from.object.is_some() => format!("{place}: the object is there, the field is not"),
-        _ => format!("{place} is not there"),
-    }
-}
-
-/// Whether a text is only another way to say "not known yet": a placeholder, an equivalent, or something around a placeholder.
-pub(super) fn unknown(policy: &Policy, value: &LateValue, text: &str) -> bool {
-    value.equivalent.iter().any(|other| other == text)
-        || policy
-            .late_values
-            .iter()
-            .flat_map(|value| &value.placeholders)
-            .any(|other| token::occurs(text.as_bytes(), other))
-}
-
-/// A pinned value is what the pin says; the source may only agree.
-fn against_pin(policy: &Policy, value: &LateValue, pin: &Pin, found: &Found, evidence: Evidence<'_>) -> Settled {
-    let hidden = pin.secret || evidence.hides(value);
-    let fits = match unknown(policy, value, &pin.value) {
-        true => Err("is a placeholder".to_owned()),
-        false => kind::check(value, &pin.value),
-    };
-    if let Err(why) = fits
-        && !pin.secret
-    {
-        let shown = if hidden { "(secret)".to_owned() } else { format!("{:?}", pin.value) };
-        let message = format!("late value {}: the pinned value {shown} {why}", value.name);
-        let next = format!("rollgate pin set {} VALUE --reason TEXT, or correct its type in the policy", value.name);
-        let reason = reason(LATE, Decision::Undecided, message, Some(next));
-        return Settled { reason: Some(reason), ..blank(value, LateState::Invalid, "pin") };
-    }
-    let pinned = (!pin.secret).then(|| pin.value.clone());
-    match found {
-        Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
-            // A source that spells the same value anew must not change the bytes that Machines are made of.
-            value: Some(pinned.unwrap_or_else(|| text.clone())),
-            ..blank(value, LateState::Pinned, &reading.source)
-        },
-        Found::Value(reading, text) if pinned.is_some() && (value.pin == PinMode::Manual || pin.outranks(text)) => {
-            let says = if hidden { "another value".to_owned() } else { text.clone() };
-            Settled {
-                value: pinned,
-                warning: Some(format!(
-                    "late value {} is what was set by hand; {} says {says}",
-                    value.name, reading.source
-                )),
-                ..blank(value, LateState::Pinned, "pin")
-            }
-        }
-        Found::Value(reading, text) => differs(value, pin, reading, text, hidden),
-        _ if pinned.is_none() => Settled { secret: true, ..from_source(policy, value, found, evidence) },
-        Found::Nothing(lacks) => Settled {
-            value: pinned,
-            warning: (!evidence.reach.is_offline())
-                .then(|| format!("late value {} comes from its pin: {}", value.name, lacks.join("; "))),
-            ..blank(value, LateState::Pinned, "pin")
-        },
-        Found::Doubt(why) | Found::Wrong(_, why) => Settled {
-            value: pinned,
-            warning: Some(format!("late value {} comes from its pin and was not compared: {why}", value.name)),
-            ..blank(value, LateState::Pinned, "pin")
-        },
-    }
-}
-
-/// A value that only a person may give, and nobody has.
-fn by_hand(value: &LateValue, found: &Found) -> Settled {
-    let name = &value.name;
-    let says = match found {
-        Found::Value(reading, _) => format!("; {} has one", reading.source),
-        _ => String::new(),
-    };
-    let message = format!("late value {name} is set by hand only (pin: manual), and it is not set{says}");
-    let next = format!(
-        "rollgate pin set {name} VALUE --reason TEXT, or rollgate pin repin {name} --from-source --reason TEXT"
-    );
-    let reason = reason(LATE, Decision::Undecided, message, Some(next));
-    Settled { reason: Some(reason), ..blank(value, LateState::Missing, "pin") }
-}
-
-/// The source has moved away from the pin: a person decides.
-fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str, secret: bool) -> Settled {
-    let (name, old, source, since) = (&value.name, &pin.value, &reading.source, day(pin));
-    let (message, next) = if secret {
-        let message =
-            format!("late value {name} is pinned since {since} and {source} now holds another value (both are secret)");
-        (
-            message,
-            format!(
-                "rollgate pin repin {name} --from-source --reason TEXT takes the new value; else put the old one back"
-            ),
-        )
-    } else {
-        let message = format!("late value {name} is pinned to {old} since {since} and {source} now says {text}");
-        let next = format!(
-            "rollgate pin set {name} {text} --reason TEXT takes the new value, rollgate pin set {name} {old} --reason TEXT keeps the old one"
-        );
-        (message, next)
-    };
-    Settled {
-        value: (!pin.secret).then(|| pin.value.clone()),
-        secret,
-        reason: Some(reason(PIN, Decision::Hold, message, Some(next))),
-        ..blank(value, LateState::Differs, source)
-    }
 }
 
 /// A value without a pin is what its source says.
@@ -599,6 +366,3 @@ fn blank(value: &LateValue, state: LateState, source: &str) -> Settled {
 fn stands_for(pin: &Pin, kind: ValueType, value: &str) -> bool {
     if pin.secret { recognises(&pin.value, value) } else { kind::same(kind, &pin.value, value) }
 }
-
-#[cfg(test)]
-mod tests;

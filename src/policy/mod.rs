@@ -20,7 +20,7 @@ pub use places::{Places, Resolve};
 pub use read::{PolicyError, PolicyErrors, line_of, parse};
 pub use schema::{
     Answer, Doubt, EndpointSource, FieldPin, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later,
-    NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, ReleaseSource, Source, StoreKind, Unseen, UserRule,
-    ValueType, Window, schema_json,
+    NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Source, StoreKind, Unseen,
+    UserRule, ValueType, Window, schema_json,
 };
 pub use selector::Selector;

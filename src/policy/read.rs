@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Policy, check, expected};
+use super::{Policy, Profile, check, expected};
 use crate::object::{Path, Segment};
 use crate::yaml;
 
@@ -58,6 +58,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
             "the policy is empty; it starts with apiVersion: rollgate.dev/v1alpha1 and kind: Policy".to_owned();
         return Err(PolicyErrors(vec![at(Fault { path: Path::root(), message })]));
     }
+    Profile::fill_in(&mut value);
     let mut wrong = Wrong::default();
     // What is wrong is put aside, and the rest is looked at without it.
     loop {
@@ -280,12 +281,27 @@ gates:
   infrastructure: warn
   maxMachines: 3
   windows: [{cron: "0 2 * * 6", for: 3h, timeZone: Europe/Paris}]
+  paused: rollout
   health: {etcd: hold, machines: hold, remediation: hold, vip: warn, hosts: hold}
+profile: default
 rules: []
 "#;
         let policy = parse("rollgate.yaml", text.as_bytes()).expect("a policy");
         assert_eq!(policy.late_values[0].from.len(), 2);
         assert_eq!(policy.gates.max_machines, Some(3));
+    }
+
+    #[test]
+    fn a_strict_profile_says_what_the_gates_leave_out_and_nothing_else() {
+        let gates = |lines: &str| {
+            let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nprofile: strict\n{lines}");
+            parse("rollgate.yaml", text.as_bytes()).expect("a policy").gates
+        };
+        for lines in ["", "gates:\n", "gates: {}\n"] {
+            assert_eq!(gates(lines).latent, crate::policy::Answer::Hold, "{lines:?}");
+        }
+        assert_eq!(gates("gates: {latent: allow}\n").latent, crate::policy::Answer::Allow);
+        assert_eq!(gates("gates: {latent: allow}\n").infrastructure, crate::policy::Answer::Hold);
     }
 
     #[test]

@@ -18,7 +18,14 @@ struct Repository {
 
 fn git(folder: &Path, args: &[&str]) {
     let mut command = Command::new("git");
-    command.current_dir(folder).args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
+    command.current_dir(folder).args([
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]);
     let output = command.args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git runs");
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
@@ -143,7 +150,10 @@ fn the_action_of_github_runs_and_ends_with_the_code_of_the_plan() {
     repository.checked("html", "rollgate.html");
     let workflow = &documents("examples/ci/github-workflow.yml")[0];
     let steps = workflow["jobs"]["plan"]["steps"].as_array().expect("steps");
-    let ours = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.starts_with("rollgate/"))).expect("ours");
+    let ours = steps
+        .iter()
+        .find(|step| step["uses"].as_str().is_some_and(|uses| uses.starts_with("rollgate/")))
+        .expect("ours");
     let with = ours["with"].as_object().expect("inputs");
     assert!(with.keys().all(|name| inputs.contains_key(name)));
     assert!(inputs.iter().filter(|(_, input)| input["required"] == true).all(|(name, _)| with.contains_key(name)));
@@ -154,14 +164,17 @@ fn the_hooks_of_pre_commit_run_as_it_calls_them() {
     let repository = Repository::new();
     let hooks = &documents(".pre-commit-hooks.yaml")[0];
     let config = &documents("examples/ci/pre-commit-config.yaml")[0];
-    std::fs::write(repository.clone.join("rollgate.yaml"), "apiVersion: rollgate.dev/v1alpha1\nkind: Polcy\n").expect("written");
+    std::fs::write(repository.clone.join("rollgate.yaml"), "apiVersion: rollgate.dev/v1alpha1\nkind: Polcy\n")
+        .expect("written");
     for (hook, code) in [("rollgate-policy", 2), ("rollgate-plan", 3)] {
         let own = hooks.as_array().expect("hooks").iter().find(|one| one["id"] == hook).expect(hook);
         let entry = own["entry"].as_str().expect("an entry");
-        let used = config["repos"][0]["hooks"].as_array().expect("hooks").iter().find(|one| one["id"] == hook).expect(hook);
+        let used =
+            config["repos"][0]["hooks"].as_array().expect("hooks").iter().find(|one| one["id"] == hook).expect(hook);
         // pre-commit appends the arguments and, where it passes them, the files.
         let mut args = strings(&used["args"]);
-        args.iter_mut().for_each(|arg| *arg = arg.replace("helm template demo ./chart -f values.yaml", "cat chart.yaml"));
+        args.iter_mut()
+            .for_each(|arg| *arg = arg.replace("helm template demo ./chart -f values.yaml", "cat chart.yaml"));
         if own["pass_filenames"] != false {
             args.push("rollgate.yaml".to_owned());
         }

@@ -7,15 +7,16 @@ mod json;
 mod learn;
 mod learned;
 mod mark;
+mod patterns;
 mod places;
+mod search;
 mod shapes;
 mod text;
 mod views;
 
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::json::Document;
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey, is_mark};
+use self::patterns::{is_at, steps};
 use self::places::{Guard, Level};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
@@ -316,54 +318,6 @@ impl Redactor {
         self.masked(name, ranges)
     }
 
-    /// Where a text is secret: by its form, because it was learned, or behind an encoding of a part of it.
-    fn ranges(&self, text: &str, depth: usize) -> Vec<Range<usize>> {
-        let mut found = text::secrets(text);
-        self.look(text, depth, &mut found);
-        if let Some(view) = views::joined(text) {
-            let mut inner = Vec::new();
-            self.look(&view.text, depth, &mut inner);
-            found.extend(inner.iter().map(|range| view.below(range)));
-        }
-        self.unescape(text, depth, ESCAPES, &mut found);
-        found
-    }
-
-    /// The same behind escapes.
-    fn unescape(&self, text: &str, depth: usize, layers: usize, found: &mut Vec<Range<usize>>) {
-        let Some(view) = views::unescaped(text).filter(|_| layers > 0) else { return };
-        let mut inner = text::secrets(&view.text);
-        self.look(&view.text, depth, &mut inner);
-        self.unescape(&view.text, depth, layers - 1, &mut inner);
-        found.extend(inner.iter().map(|range| view.below(range)));
-    }
-
-    /// Looks for what was learned, and behind encodings.
-    fn look(&self, text: &str, depth: usize, found: &mut Vec<Range<usize>>) {
-        self.known.find(text, found);
-        if depth >= DEEPEST {
-            return;
-        }
-        found.extend(views::encoded(text).into_iter().filter(|range| match self.unpacked(&text[range.clone()]) {
-            Ok(inner) => inner.is_some_and(|inner| !self.ranges(&inner, depth + 1).is_empty()),
-            Err(Spent) => range.len() >= UNSEEN,
-        }));
-    }
-
-    /// What is behind an encoding.
-    fn unpacked(&self, word: &str) -> Result<Option<String>, Spent> {
-        let before = self.budget.load(Ordering::Relaxed);
-        if before == 0 {
-            return Err(Spent);
-        }
-        let left = Cell::new(before);
-        let plain = views::decoded(word, &left);
-        let spent = before - left.get();
-        let spend = |left: usize| Some(left.saturating_sub(spent));
-        let _: Result<usize, usize> = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
-        Ok(plain)
-    }
-
     /// The mark that stands for a secret.
     #[must_use]
     pub fn mark(&self, secret: &str) -> String {
@@ -452,9 +406,6 @@ pub(crate) fn encode(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 
-/// Nothing more is unpacked in this run.
-struct Spent;
-
 /// Ranges in order, those that overlap as one.
 fn union(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
@@ -477,38 +428,6 @@ fn without(range: Range<usize>, others: &[Range<usize>]) -> Vec<Range<usize>> {
     left.push(at..range.end);
     left.retain(|piece| piece.start < piece.end);
     left
-}
-
-/// The steps of a pattern.
-fn steps(pattern: &str) -> Vec<String> {
-    pattern.split('.').map(str::to_owned).collect()
-}
-
-/// Whether one of the patterns covers a place.
-fn is_at(patterns: &[Vec<String>], place: &Route<'_>) -> bool {
-    !patterns.is_empty() && {
-        let path = place.to_path();
-        patterns.iter().any(|pattern| matches(pattern, path.segments()))
-    }
-}
-
-/// Whether a pattern covers a path.
-fn matches(pattern: &[String], path: &[Segment]) -> bool {
-    match (pattern.split_first(), path.split_first()) {
-        (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(pattern, path))
-        }
-        (Some((first, rest)), Some((segment, path))) => {
-            let fits = first == "*"
-                || match segment {
-                    Segment::Key(key) => key == first,
-                    Segment::Index(index) => *first == index.to_string(),
-                };
-            fits && matches(rest, path)
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::report::SourceState;
+use crate::world::Gap;
 
 const NOW: &str = "2026-11-21T12:00:00Z";
 

@@ -1,0 +1,147 @@
+use serde_json::json;
+
+use super::*;
+
+const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
+
+/// A schema with one of each sort of place.
+fn schema() -> Node {
+    serde_json::from_value(json!({"f": {
+        "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
+        "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
+        "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},
+        "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true},
+        "filled": {"m": {"t": "string"}, "d": {}}}}))
+    .expect("a schema")
+}
+
+fn live(spec: Value, owned: Value, other: Value) -> Value {
+    json!({"spec": spec, "metadata": {"managedFields": [
+        {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": owned}},
+        {"manager": "autoscaler", "operation": "Update", "fieldsV1": {"f:spec": other}}]}})
+}
+
+fn applied(live: &Value, spec: Value, applier: Applier<'_>) -> Applied {
+    apply(live, &json!({"spec": spec}), Some(&schema()), applier)
+}
+
+fn spec(applied: Applied) -> Value {
+    match applied {
+        Applied::Merged(value) => value["spec"].clone(),
+        Applied::Conflict { .. } | Applied::Nulled(_) => panic!("it is refused: {applied:?}"),
+    }
+}
+
+#[test]
+fn what_is_rendered_wins_and_what_nobody_sends_stays() {
+    let live = live(json!({"a": 1, "replicas": 5}), json!({"f:a": {}}), json!({}));
+    assert_eq!(spec(applied(&live, json!({"a": 2}), HELM)), json!({"a": 2, "replicas": 5}));
+}
+
+#[test]
+fn what_the_manager_sent_before_and_no_longer_sends_goes() {
+    let live = live(json!({"a": 1, "b": {"c": 1, "filled": 2}}), json!({"f:a": {}, "f:b": {"f:c": {}}}), json!({}));
+    assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
+}
+
+#[test]
+fn what_another_manager_owns_too_stays() {
+    let live = live(json!({"a": 1, "replicas": 3}), json!({"f:a": {}, "f:replicas": {}}), json!({"f:replicas": {}}));
+    assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1, "replicas": 3}));
+}
+
+#[test]
+fn another_value_for_a_field_of_another_manager_is_a_conflict_unless_forced() {
+    let live = live(json!({"replicas": 3}), json!({}), json!({"f:replicas": {}}));
+    assert_eq!(
+        applied(&live, json!({"replicas": 1}), HELM),
+        Applied::Conflict { manager: "autoscaler".into(), paths: vec!["spec.replicas".into()] }
+    );
+    let forced = Applier { force: true, ..HELM };
+    assert_eq!(spec(applied(&live, json!({"replicas": 1}), forced)), json!({"replicas": 1}));
+}
+
+#[test]
+fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_of_it() {
+    let kubectl =
+        Applier { manager: KUBECTL, adopts_updates: false, migrates: Some("kubectl-client-side-apply"), force: false };
+    let last = r#"{"apiVersion":"v1","spec":{"a":1,"ref":{"name":"x"}}}"#;
+    let live = |a: i64, reference: Value| {
+        json!({"apiVersion": "v1", "spec": {"a": a, "ref": reference}, "metadata": {
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": last},
+            "managedFields": [{"manager": "kubectl-client-side-apply", "operation": "Update",
+                "fieldsV1": {"f:spec": {"f:a": {}, "f:ref": {}}}}]}})
+    };
+    let sent = |a: i64, name: &str| json!({"apiVersion": "v1", "spec": {"a": a, "ref": {"name": name}}});
+    let applied = |live: &Value, sent: &Value| apply(live, sent, Some(&schema()), kubectl);
+    let own = live(1, json!({"name": "x"}));
+    assert!(matches!(applied(&own, &sent(2, "y")), Applied::Merged(_)));
+    let filled = live(1, json!({"name": "x", "namespace": "n"}));
+    assert_eq!(
+        applied(&filled, &sent(2, "x")),
+        Applied::Conflict { manager: "kubectl-client-side-apply".into(), paths: vec!["spec.ref".into()] }
+    );
+    let drifted = live(7, json!({"name": "x"}));
+    assert!(matches!(applied(&drifted, &sent(2, "x")), Applied::Conflict { .. }), "somebody else wrote it");
+    assert!(matches!(applied(&drifted, &sent(7, "x")), Applied::Merged(_)));
+}
+
+#[test]
+fn the_same_value_is_no_conflict() {
+    let live = live(json!({"replicas": 3}), json!({}), json!({"f:replicas": {}}));
+    assert_eq!(spec(applied(&live, json!({"replicas": 3}), HELM)), json!({"replicas": 3}));
+}
+
+#[test]
+fn lists_are_whole_or_merged_as_the_schema_says() {
+    let live = live(
+        json!({"whole": ["x"], "set": ["x"], "args": [{"name": "x", "value": "1"}, {"name": "y", "value": "1"}]}),
+        json!({}),
+        json!({}),
+    );
+    let sent =
+        json!({"whole": ["a"], "set": ["a"], "args": [{"name": "y", "value": "2"}, {"name": "a", "value": "1"}]});
+    assert_eq!(
+        spec(applied(&live, sent, HELM)),
+        json!({"whole": ["a"], "set": ["x", "a"],
+            "args": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}, {"name": "a", "value": "1"}]})
+    );
+}
+
+#[test]
+fn items_that_the_manager_sent_before_go_and_those_of_others_stay() {
+    let live = live(
+        json!({"args": [{"name": "x", "value": "1"}, {"name": "y", "value": "1"}, {"name": "z", "value": "1"}]}),
+        json!({"f:args": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:value": {}},
+            "k:{\"name\":\"y\"}": {".": {}, "f:name": {}, "f:value": {}}}}),
+        json!({"f:args": {"k:{\"name\":\"z\"}": {".": {}, "f:name": {}, "f:value": {}}}}),
+    );
+    assert_eq!(
+        spec(applied(&live, json!({"args": [{"name": "y", "value": "1"}]}), HELM)),
+        json!({"args": [{"name": "y", "value": "1"}, {"name": "z", "value": "1"}]})
+    );
+}
+
+#[test]
+fn a_map_that_loses_its_last_key_goes() {
+    let live = live(json!({"labels": {"a": "1"}, "a": 1}), json!({"f:labels": {"f:a": {}}, "f:a": {}}), json!({}));
+    assert_eq!(spec(applied(&live, json!({"a": 1}), HELM)), json!({"a": 1}));
+}
+
+#[test]
+fn an_empty_map_that_is_sent_becomes_null_and_is_refused_unless_it_has_a_default() {
+    let live = live(json!({"labels": {"a": "1"}}), json!({"f:labels": {"f:a": {}}}), json!({}));
+    assert_eq!(applied(&live, json!({"labels": {}}), HELM), Applied::Nulled(Path::root().key("spec").key("labels")));
+    let others = json!({"spec": {"labels": {"a": "1", "b": "2"}}, "metadata": {"managedFields": [
+        {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:labels": {"f:a": {}}}}}]}});
+    assert_eq!(spec(applied(&others, json!({"labels": {}}), HELM)), json!({"labels": {"b": "2"}}));
+    let filled = json!({"spec": {"filled": {"a": "1"}}, "metadata": {"managedFields": [
+        {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:filled": {"f:a": {}}}}}]}});
+    assert_eq!(spec(applied(&filled, json!({"filled": {}}), HELM)), json!({}));
+}
+
+#[test]
+fn a_reference_is_written_whole() {
+    let live = live(json!({"ref": {"name": "a", "namespace": "n"}}), json!({"f:ref": {}}), json!({}));
+    assert_eq!(spec(applied(&live, json!({"ref": {"name": "b"}}), HELM)), json!({"ref": {"name": "b"}}));
+}

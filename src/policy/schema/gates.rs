@@ -1,0 +1,140 @@
+//! What each gate does: the answers per effect, how many Machines, when, and what the state of the cluster does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a gate answers when it finds something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Say nothing.
+    Allow,
+    /// Say it, and go on.
+    Warn,
+    /// Stop the install.
+    Hold,
+}
+
+/// What each gate does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Gates {
+    /// A change that is propagated to Machines without replacing them.
+    pub in_place: Answer,
+    /// A change of the number of Machines.
+    pub scale: Answer,
+    /// Fewer Machines of a control plane, or more workers of one owner taken away at once than `maxMachines` says (3 where it says
+    /// nothing).
+    pub scale_in: Answer,
+    /// A change that lands with the next new Machine.
+    pub latent: Answer,
+    /// A change that replaces Machines. Where nothing is said: hold, and with `windows` a warning while one of them is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Answer>,
+    /// A write that the API server will refuse.
+    pub rejected: Answer,
+    /// A change that destroys Machines.
+    pub delete: Answer,
+    /// A change that moves load balancers, networks or security groups at once.
+    pub infrastructure: Answer,
+    /// Most Machines that one run may replace or remove without a hold, whatever the other gates say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_machines: Option<u64>,
+    /// When rollouts may start; outside of them a rollout is held.
+    pub windows: Vec<Window>,
+    /// What a change does that replaces or deletes Machines once a pause or another block ends.
+    pub paused: Later,
+    /// What the state of the cluster does.
+    pub health: HealthGates,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self {
+            in_place: Answer::Allow,
+            scale: Answer::Allow,
+            scale_in: Answer::Hold,
+            latent: Answer::Warn,
+            rollout: None,
+            rejected: Answer::Hold,
+            delete: Answer::Hold,
+            infrastructure: Answer::Warn,
+            max_machines: None,
+            windows: Vec::new(),
+            paused: Later::default(),
+            health: HealthGates::default(),
+        }
+    }
+}
+
+impl Gates {
+    /// What a change that replaces Machines meets, whatever the clock says.
+    #[must_use]
+    pub fn on_rollout(&self) -> Answer {
+        self.rollout.unwrap_or(Answer::Hold)
+    }
+}
+
+/// The answer to what lands later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Later {
+    /// That of the `rollout` gate, as if it landed now.
+    #[default]
+    Rollout,
+    /// Go on, and say nothing.
+    Allow,
+    /// Go on, and say it.
+    Warn,
+    /// Stop.
+    Hold,
+}
+
+/// A time in which rollouts may start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Window {
+    /// Start, as a cron line of five fields.
+    pub cron: String,
+    /// Length, such as `3h`.
+    #[serde(rename = "for")]
+    pub length: String,
+    /// Time zone by its IANA name; UTC where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+}
+
+/// What the state of the cluster does to a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HealthGates {
+    /// etcd could lose its quorum.
+    pub etcd: Answer,
+    /// Machines are not ok.
+    pub machines: Answer,
+    /// A remediation is under way.
+    pub remediation: Answer,
+    /// The control plane was never complete: something would be replaced while the cluster is still being made.
+    pub bootstrap: Answer,
+    /// A rollout or a scaling is under way already, or a controller has not seen the last change yet.
+    pub in_progress: Answer,
+    /// A control plane rolls whose virtual IP one of its Machines holds. Which one lies in the workload cluster, where this version
+    /// does not look: `warn` says so, and `hold` is refused.
+    pub vip: Answer,
+    /// Metal3: there are fewer free hosts than a rollout needs before the first old Machine goes.
+    pub hosts: Answer,
+}
+
+impl Default for HealthGates {
+    fn default() -> Self {
+        Self {
+            etcd: Answer::Hold,
+            machines: Answer::Hold,
+            remediation: Answer::Hold,
+            bootstrap: Answer::Hold,
+            in_progress: Answer::Hold,
+            vip: Answer::Allow,
+            hosts: Answer::Hold,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use serde_json::json;
+
+use super::*;
+
+fn refused(old: Option<Value>, new: Value) -> Vec<String> {
+    let object = |spec: Value| json!({"spec": spec});
+    let found = cluster(old.map(object).as_ref(), &object(new));
+    found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+}
+
+#[test]
+fn a_load_balancer_keeps_what_it_was_made_with() {
+    let with = |balancer: Value| json!({"controlPlaneLoadBalancer": balancer});
+    let old = with(json!({"loadBalancerType": "nlb", "name": "a", "scheme": "internal"}));
+    let told = |new: Value| refused(Some(old.clone()), with(new));
+    assert_eq!(told(json!({"loadBalancerType": "alb", "name": "a", "scheme": "internal"})), [""; 0]);
+    assert_eq!(
+        told(json!({"loadBalancerType": "disabled", "name": "b", "scheme": "internal"})),
+        ["spec.controlPlaneLoadBalancer.loadBalancerType", "spec.controlPlaneLoadBalancer.name"]
+    );
+    assert_eq!(refused(Some(old.clone()), json!({})), ["spec.controlPlaneLoadBalancer"]);
+    let classic = with(json!({"loadBalancerType": "classic"}));
+    let checked = with(json!({"loadBalancerType": "classic", "healthCheckProtocol": "TCP"}));
+    assert_eq!(refused(Some(classic), checked), [""; 0], "only a classic one changes its check");
+    let second = json!({"secondaryControlPlaneLoadBalancer": {"scheme": "internal", "name": "x"}});
+    assert_eq!(refused(Some(json!({})), second), ["spec.secondaryControlPlaneLoadBalancer.scheme"]);
+}
+
+#[test]
+fn an_endpoint_and_a_vpc_are_set_once() {
+    let endpoint = |host: &str| json!({"controlPlaneEndpoint": {"host": host, "port": 6443}});
+    assert_eq!(refused(Some(json!({"controlPlaneEndpoint": {}})), endpoint("a")), [""; 0]);
+    assert_eq!(refused(Some(endpoint("a")), endpoint("b")), ["spec.controlPlaneEndpoint"]);
+    let vpc = |id: &str| json!({"network": {"vpc": {"id": id}}});
+    assert_eq!(refused(Some(vpc("")), vpc("vpc-a")), [""; 0]);
+    assert_eq!(refused(Some(vpc("vpc-a")), json!({})), ["spec.network.vpc.id"]);
+}
+
+#[test]
+fn an_account_names_its_namespaces_by_a_selector() {
+    let told = |expression: Value| {
+        account(&json!({"spec": {"allowedNamespaces": {"selector": {"matchExpressions": [expression]}}}})).len()
+    };
+    assert_eq!(told(json!({"key": "a", "operator": "In", "values": ["b"]})), 0);
+    assert_eq!(told(json!({"key": "a", "operator": "In"})), 1);
+    assert_eq!(told(json!({"key": "a", "operator": "Equals", "values": ["b"]})), 1);
+}
+
+#[test]
+fn tags_and_ranges_are_what_aws_takes() {
+    let tags = |key: &str| json!({"additionalTags": {key: "x"}});
+    assert_eq!(refused(Some(json!({})), tags("team/one")), [""; 0]);
+    assert_eq!(refused(Some(json!({})), tags("aws:x")).len(), 1);
+    assert_eq!(refused(Some(json!({})), tags("a;b")).len(), 1);
+    let bastion = json!({"bastion": {"allowedCIDRBlocks": ["192.0.2.1"]}});
+    assert_eq!(refused(None, bastion), ["spec.bastion.allowedCIDRBlocks[0]"]);
+    assert_eq!(refused(None, json!({"s3Bucket": {"name": "a"}})).len(), 2);
+}
