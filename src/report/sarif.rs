@@ -92,7 +92,7 @@ fn rules(all: &[Notice<'_>]) -> (Vec<Value>, HashMap<String, usize>) {
             "help": {"text": help},
             "helpUri": concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/rules/README.md"),
             "defaultConfiguration": {"level": notice.level.word()},
-            "properties": {"tags": ["cluster-api"], "precision": "high", "problem.severity": severity(notice.level)},
+            "properties": {"tags": ["machines"], "precision": "high", "problem.severity": severity(notice.level)},
         }));
     }
     (rules, places)

@@ -173,6 +173,11 @@ pub const TERMS: &[Term] = &[
         "Bring the members back first; do not force this.",
     ),
     gate(
+        "health.vip",
+        "Nobody can say from here which Machine has the virtual IP; that is known in the workload cluster alone.",
+        "Look which Machine has it before a control plane rolls, or say gates.health.vip: allow.",
+    ),
+    gate(
         "health.hosts",
         "A new Machine is made before an old one goes, and no free host is there for it; the rollout would stand still.",
         "Make hosts available, or let the owner go below its count (maxUnavailable).",
