@@ -12,6 +12,7 @@ use super::{kinds, referred};
 use crate::compare::{Action, Pair, changes, without_identity};
 use crate::kinds::Role;
 use crate::kinds::contract::CLUSTER_CLASS;
+use crate::kinds::fields;
 use crate::kinds::references::{Reference, references};
 use crate::model::Finding;
 use crate::object::{Inventory, Key};
@@ -195,7 +196,12 @@ type Users = HashMap<String, Vec<(Key, Reference)>>;
 fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Users {
     let names: HashSet<&str> = gone.iter().map(|key| key.name.as_str()).collect();
     let mut users = Users::new();
+    let deleted: HashSet<&Key> =
+        out.pairs.iter().filter(|pair| pair.action == Action::Delete).map(|pair| &pair.key).collect();
     let mut add = |user: &Key, value: &Value| {
+        if kind(user).role == Role::Set && fields::is_spent_set(user, value, |owner| deleted.contains(owner)) {
+            return;
+        }
         for reference in references(value).into_iter().filter(|reference| names.contains(reference.name.as_str())) {
             users.entry(reference.name.clone()).or_default().push((user.clone(), reference));
         }

@@ -59,6 +59,35 @@ pub fn target(reference: &Value, namespace: Option<&str>) -> Option<Key> {
     })
 }
 
+/// The owners of an object, by its owner references.
+pub fn owned_by<'v>(key: &'v Key, object: &'v Value) -> impl Iterator<Item = Key> + use<'v> {
+    list(object, "/metadata/ownerReferences").filter_map(|reference| owner(key, reference))
+}
+
+/// The owner that controls an object, by its owner references.
+#[must_use]
+pub fn controller(key: &Key, object: &Value) -> Option<Key> {
+    let mut all = list(object, "/metadata/ownerReferences");
+    owner(key, all.find(|reference| reference.get("controller") == Some(&Value::Bool(true)))?)
+}
+
+/// The key that an owner reference means.
+fn owner(key: &Key, reference: &Value) -> Option<Key> {
+    Some(Key {
+        group: ApiVersion::parse(text(reference, "/apiVersion")?).group.to_owned(),
+        kind: text(reference, "/kind")?.to_owned(),
+        namespace: key.namespace.clone(),
+        name: text(reference, "/name")?.to_owned(),
+    })
+}
+
+/// Whether a MachineSet makes no Machine any more: its MachineDeployment goes, or has scaled it down to none and decides itself
+/// whether that changes.
+#[must_use]
+pub fn is_spent_set(key: &Key, set: &Value, is_gone: impl Fn(&Key) -> bool) -> bool {
+    controller(key, set).is_some_and(|owner| is_gone(&owner) || number(set, "/spec/replicas") == Some(0))
+}
+
 /// The name of the Cluster that an object says it belongs to: by its spec, its label or its owner.
 #[must_use]
 pub fn cluster_name(object: &Value) -> Option<&str> {

@@ -146,6 +146,8 @@ pub struct Kind {
     pub gates: &'static [(&'static str, &'static str)],
     /// Whether its objects refer to others, although their role does not say so.
     pub refers: bool,
+    /// Whether Machines feel the removal of its objects only through what refers to them, although their role does not say so.
+    pub by_reference: bool,
     /// Whether it is written in terms of `bootstrap` data, so that what it refers to reaches nodes.
     pub bootstraps: bool,
     /// The kind of host that its Machines run on, as group and name, where hosts are objects.
@@ -174,9 +176,16 @@ impl Kind {
             fixed: None,
             gates: &[],
             refers: false,
+            by_reference: false,
             bootstraps: false,
             hosts: None,
         }
+    }
+
+    /// Whether Machines feel the removal of its objects only through what refers to them.
+    #[must_use]
+    pub const fn is_felt_by_reference(&self) -> bool {
+        self.by_reference || matches!(self.role, Role::Template | Role::Data | Role::Config | Role::Class)
     }
 
     /// Whether its objects in this group refer to others whose change or absence they feel.

@@ -144,6 +144,14 @@ pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
                 add(kind, name);
             }
             for (key, child) in map {
+                // A reference of an old provider says no group.
+                if let (Some(kind), Some(name), None) =
+                    (text(child, "/kind"), text(child, "/name"), target(child, None))
+                    && key.ends_with("Ref")
+                    && !matches!(kind, SECRET | CONFIG_MAP)
+                {
+                    add(kind, name);
+                }
                 let named = text(child, "/name").or_else(|| child.as_str());
                 if let (Some(name), None) = (named, text(child, "/kind")) {
                     kinds_by_field(key).iter().for_each(|kind| add(kind, name));

@@ -66,8 +66,8 @@ impl Fate {
 enum Made {
     /// With patches.
     Known(Outcome),
-    /// Its template could not be read.
-    Unread(Key),
+    /// Its template could not be read; with all that its patches may read.
+    Unread(Key, Value),
 }
 
 /// What becomes of every part that does not stay the same.
@@ -92,12 +92,10 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
     let made = |part: &Part| {
         let key = part.key(side.class_key);
         let template = if side.after { stage.written_after(&key) } else { stage.written_before(&key) };
+        let values = values::of_group(side.cluster, &global, &part.group);
         match template {
-            Some(template) => {
-                let values = values::of_group(side.cluster, &global, &part.group);
-                Made::Known(patches::apply(&template, part, side.class, &values))
-            }
-            None => Made::Unread(key),
+            Some(template) => Made::Known(patches::apply(&template, part, side.class, &values)),
+            None => Made::Unread(key, patches::inputs(part, side.class, &values)),
         }
     };
     parts(side.cluster, side.class).into_iter().map(|part| (part.id(), (part.clone(), made(&part)))).collect()
@@ -114,8 +112,13 @@ fn fate(
     let rules = stage.rules;
     let (old, new) = match (old, new) {
         (Made::Known(old), Made::Known(new)) => (old, new),
-        (Made::Unread(old), Made::Unread(new)) if old == new && old_part.reference == part.reference => return None,
-        (Made::Unread(key), _) | (_, Made::Unread(key)) => {
+        // As unknown as before, and nothing that is put into it changed.
+        (Made::Unread(old, read), Made::Unread(new, now))
+            if old == new && read == now && old_part.reference == part.reference =>
+        {
+            return None;
+        }
+        (Made::Unread(key, _), _) | (_, Made::Unread(key, _)) => {
             let because = format!("{key} could not be read, so what comes of it is not known");
             return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));
         }
@@ -195,14 +198,21 @@ fn in_place(
         json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": spec})
     };
     let (old, new) = (object(before), object(after));
+    judged(stage, &key, (&old, &new))
+}
+
+/// What another content of an object does that the topology controller changes in place, as its own rules have it.
+#[must_use]
+pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Answer {
     let sides = || Sides { old: old.clone(), new: new.clone() };
-    let assessment = kind_of(&key.group, &key.kind).mirror.map(|mirror| Assessment::of(stage, &key, mirror, sides()));
+    let assessment = kind_of(&key.group, &key.kind).mirror.map(|mirror| Assessment::of(stage, key, mirror, sides()));
+    let (old, new) = assessment.as_ref().map_or((old, new), |assessment| (&assessment.old, &assessment.new));
     let subject = Subject {
         stage,
-        key: &key,
+        key,
         api_version: "v1beta2",
-        old: &old,
-        new: &new,
+        old,
+        new,
         used_by: &[],
         assessment: assessment.as_ref(),
         refusals: &[],
@@ -222,10 +232,10 @@ pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
     normal_spec(stage, (word("/kind"), word("/apiVersion")), Role::Rotated, &spec)
 }
 
-/// The first place at which a template in use is not what the class makes of it now. What the class does not say is left
-/// to whoever wrote it, as in a server-side apply; names that only the controller knows are not compared.
+/// The first place at which something in use is not what the class makes of it now, and all that the class says. What it does
+/// not say is left to whoever wrote it, as in a server-side apply; names that only the controller knows are not compared.
 #[must_use]
-pub(crate) fn drift(stage: &Stage<'_>, part: &Part, made: &Value, have: &Value) -> Option<String> {
+pub(crate) fn drift(stage: &Stage<'_>, part: &Part, made: &Value, have: &Value) -> Option<(String, Value)> {
     let wanted = normal(stage, part, made);
     let places = diff::places(Some(have), Some(&wanted), &crate::object::Path::root());
     let is_said = |place: &crate::object::Path| {
@@ -233,7 +243,8 @@ pub(crate) fn drift(stage: &Stage<'_>, part: &Part, made: &Value, have: &Value) 
             .get(&wanted)
             .is_some_and(|value| !value.to_string().contains("builtin:") && !covers(place.get(have), value))
     };
-    places.iter().find(|place| is_said(place)).map(ToString::to_string)
+    let first = places.iter().find(|place| is_said(place)).map(ToString::to_string)?;
+    Some((first, wanted))
 }
 
 /// Whether a value holds everything that another one says.

@@ -128,6 +128,19 @@ fn matches(pattern: &str, class: &str) -> bool {
         || pattern.strip_suffix('*').is_some_and(|head| class.starts_with(head))
 }
 
+/// Everything that the patches of a part may put into its template, whatever that says.
+#[must_use]
+pub(crate) fn inputs(part: &Part, class: &Value, values: &Values) -> Value {
+    let of_patch = |patch: &Value| -> Vec<Value> {
+        if patch.get("external").is_some_and(|external| !external.is_null()) {
+            return vec![json!([patch.get("external"), values])];
+        }
+        let definitions = list(patch, "/definitions").filter(|definition| selects(definition, part));
+        definitions.map(|definition| print(patch, definition, values)).collect()
+    };
+    list(class, "/spec/patches").flat_map(of_patch).collect()
+}
+
 /// Everything that a definition with Go templates may read.
 fn print(patch: &Value, definition: &Value, values: &Values) -> Value {
     let mut templates: Vec<&str> =

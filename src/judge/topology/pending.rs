@@ -5,27 +5,24 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::blueprint::{Part, Role, class_of, parts};
-use super::forecast::{self, drift};
-use super::patches;
-use super::values::{self, list};
-use super::weight::{entry_of, machines, owner};
+use super::blueprint::{class_of, parts};
+use super::held::hold;
+use super::in_use::drifts;
+use super::values::list;
+use super::weight::{Groups, entry_of, fewer_of, machines, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
-use crate::kinds::contract::MACHINE_DEPLOYMENT;
-use crate::kinds::fields::label;
-use crate::kinds::fields::number;
-use crate::kinds::fields::target;
-use crate::kinds::fields::text;
-use crate::model::Places;
-use crate::model::RuleId;
-use crate::model::{Action, Effect};
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::fields::{label, number, target, text};
+use crate::model::{Act, Action, Effect, Places, Rollout, RuleId};
 use crate::object::{Key, Path};
 
+/// Label of everything that the topology controller made.
+const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
 const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
 const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
@@ -37,6 +34,7 @@ struct Task {
     word: &'static str,
     /// Name of the group.
     name: String,
+    what: What,
     effect: Effect,
     /// What is not as it should be, as a clause.
     says: String,
@@ -44,6 +42,65 @@ struct Task {
     is_dormant: bool,
     /// What keeps it as it is, and the field of the Cluster that says so.
     held: Option<(String, Path)>,
+}
+
+/// What of a group is not as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Version,
+    /// Its number of Machines falls, or rises.
+    Fewer,
+    More,
+    /// The group itself is there no more.
+    Removed,
+    /// The template of a slot.
+    Content(&'static str),
+}
+
+impl What {
+    /// What a controller does to bring it about.
+    const fn act(self) -> Act {
+        match self {
+            Self::Version | Self::Content(_) => Act::Replace,
+            Self::Fewer => Act::Fewer,
+            Self::More => Act::Make,
+            Self::Removed => Act::Delete,
+        }
+    }
+}
+
+impl Task {
+    /// What a person calls the group.
+    fn who(&self) -> String {
+        match self.word {
+            "controlPlane" => "the control plane".to_owned(),
+            "cluster" => "the infrastructure of the cluster".to_owned(),
+            "machinePool" => format!("the pool {}", self.name),
+            _ => format!("the workers {}", self.name),
+        }
+    }
+
+    fn new((word, name): (&'static str, &str), what: What, effect: Effect, says: String) -> Self {
+        Self { word, name: name.to_owned(), what, effect, says, is_dormant: false, held: None }
+    }
+
+    /// Another number of Machines; `None` where it is the one that is wanted.
+    fn scales(who: (&'static str, &str), (wanted, have): (u64, u64)) -> Option<Self> {
+        let what = if wanted < have { What::Fewer } else { What::More };
+        let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
+        let says = format!("the number of Machines is {have} and {wanted} is wanted");
+        (wanted != have).then(|| Self::new(who, what, effect, says))
+    }
+}
+
+/// What stops the topology controller for a whole Cluster.
+struct Stop {
+    /// That it is over, as a clause.
+    over: String,
+    /// What ends it.
+    places: Places,
+    /// Whether nobody can tell what waited before: what it is made of was not there.
+    hides: bool,
 }
 
 /// What a write to a Cluster or its class lets go in a Cluster.
@@ -60,53 +117,73 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let stopped = stop(before, key, &old);
     let is_written = stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
     let (was, now) = (tasks(before, key, &old), tasks(after, key, &new));
+    let groups = Groups::both(&old, &new);
     let mut out = Vec::new();
     for task in now.iter().filter(|task| task.held.is_none()) {
-        let Some(known) =
-            was.iter().find(|was| (was.word, &was.name, &was.says) == (task.word, &task.name, &task.says))
-        else {
-            continue;
-        };
-        let (why, places) = match (&stopped, &known.held) {
-            (Some((why, places)), _) => (why.clone(), places.clone()),
-            (None, Some((why, path))) => (why.clone(), vec![(key.clone(), Some(path.clone()))]),
-            (None, None) if known.is_dormant && is_written => {
+        let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
+        let known = was.iter().find(is_same);
+        let (why, places) = match (&stopped, known) {
+            (Some(stop), known) if known.is_some() || stop.hides => (stop.over.clone(), stop.places.clone()),
+            (None, Some(Task { held: Some((why, path)), .. })) => {
+                (why.clone(), vec![(key.clone(), Some(path.clone()))])
+            }
+            (None, Some(known)) if known.is_dormant && is_written => {
                 ("any write to the Cluster makes its controller look".to_owned(), vec![(key.clone(), None)])
             }
-            (None, None) => continue,
+            _ => continue,
         };
-        let who =
-            if task.name.is_empty() { "the control plane".to_owned() } else { format!("the workers {}", task.name) };
+        let hold = hold(stage, key, (&old, &new), groups.group(task.word, &task.name), task.what.act());
+        let hold = hold.filter(|_| matches!(task.effect, Effect::Rollout | Effect::Scale | Effect::Delete));
+        let tail = hold
+            .as_ref()
+            .map(|hold| format!("; {}, so this is held back and lands when {}", hold.says, hold.over))
+            .unwrap_or_default();
+        let who = task.who();
         out.push(Lifted {
             owner: owner(stage, key, &old, task.word, &task.name),
-            effect: task.effect,
-            waits: None,
+            effect: if hold.is_some() { Effect::Latent } else { task.effect },
+            waits: hold.is_some().then_some(task.effect),
             rule: RuleId::of("waiting/topology"),
-            because: format!("{why}, and what waits in {key} comes along: {who}: {}", task.says),
+            because: format!("{why}, and what waits in {key} comes along: {who}: {}{tail}", task.says),
             places,
-            rollout: Some(entry_of(stage, key, &old, (task.word, &task.name), task.effect, &task.says))
-                .filter(|_| matches!(task.effect, Effect::Rollout | Effect::Delete | Effect::Unknown)),
+            rollouts: if hold.is_some() {
+                Vec::new()
+            } else {
+                weight(stage, key, (&old, &new), task).into_iter().collect()
+            },
         });
     }
     out
 }
 
-/// What stops the topology controller for a whole Cluster: a clause that tells that it is over, and the places that end it.
-fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Places)> {
+/// The weight of a task that nothing holds back.
+fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Task) -> Option<Rollout> {
+    let at = (task.word, task.name.as_str());
+    match task.effect {
+        Effect::Scale => fewer_of(stage, key, old, new, at),
+        Effect::Rollout | Effect::Delete | Effect::Unknown if task.word != "cluster" => {
+            Some(entry_of(stage, key, old, at, task.effect, &task.says))
+        }
+        _ => None,
+    }
+}
+
+/// What stops the topology controller for a whole Cluster on one side.
+fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
     if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
         let places =
             vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some((format!("{key} is no longer paused"), places));
+        return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
     }
     let class_key = class_of(key, cluster)?;
     let Some(class) = side.get(&class_key) else {
-        return side.is_missing(&class_key).then(|| (format!("{class_key} is there"), vec![(class_key, None)]));
+        return side.is_missing(&class_key).then(|| arrived(class_key));
     };
     let is_behind = number(&class, "/metadata/generation").zip(number(&class, "/status/observedGeneration"));
     if pause::is_annotated(&class) && is_behind.is_some_and(|(generation, seen)| generation != seen) {
         let places = vec![(class_key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some((format!("{class_key} is no longer paused"), places));
+        return Some(Stop { over: format!("{class_key} is no longer paused"), places, hides: false });
     }
     let has =
         |name: &str| list(cluster, "/spec/topology/variables").any(|variable| text(variable, "/name") == Some(name));
@@ -118,76 +195,92 @@ fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<(String, Places)> 
     if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
         let places =
             vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
-        return Some((format!("the required variable {name} is set"), places));
+        return Some(Stop { over: format!("the required variable {name} is set"), places, hides: true });
     }
     let gone =
         parts(cluster, &class).into_iter().map(|part| part.key(&class_key)).find(|template| side.is_missing(template));
-    gone.map(|template| (format!("{template} is there"), vec![(template, None)]))
+    gone.map(arrived)
+}
+
+/// The stop that ends with the arrival of an object.
+fn arrived(missing: Key) -> Stop {
+    Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
 }
 
 /// Everything in a Cluster that is not as the topology wants it.
 fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
+    let mut out = of_control_plane(side, key, cluster);
+    for (lists, word, kind) in
+        [("machineDeployments", "machineDeployment", MACHINE_DEPLOYMENT), ("machinePools", "machinePool", MACHINE_POOL)]
+    {
+        out.extend(of_workers(side, key, cluster, (lists, word, kind)));
+    }
+    let Some(class_key) = class_of(key, cluster) else { return out };
+    let drifts = drifts(side, key, cluster, &class_key);
+    out.extend(drifts.into_iter().map(|drift| Task {
+        is_dormant: drift.is_edit,
+        ..Task::new((drift.word, &drift.name), What::Content(drift.slot), drift.effect, drift.says)
+    }));
+    out
+}
+
+/// What the control plane of a Cluster has still to come to, beside its content.
+fn of_control_plane(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
+    let plane = cluster.pointer("/spec/controlPlaneRef").and_then(|plane| target(plane, key.namespace.as_deref()));
+    let Some(plane) = plane.and_then(|plane| side.stage.before(&plane)) else { return Vec::new() };
+    let mut out = Vec::new();
+    let versions = text(&plane, "/spec/version").zip(text(cluster, "/spec/topology/version"));
+    if let Some((have, wanted)) = versions.filter(|(have, wanted)| have != wanted) {
+        let says = format!("its version is {have} and {wanted} is wanted");
+        out.push(Task::new(("controlPlane", ""), What::Version, Effect::Rollout, says));
+    }
+    let counts = number(cluster, "/spec/topology/controlPlane/replicas").zip(number(&plane, "/spec/replicas"));
+    out.extend(counts.and_then(|counts| Task::scales(("controlPlane", ""), counts)));
+    out
+}
+
+/// What the workers of one kind in a Cluster have still to come to, beside their content.
+fn of_workers(
+    side: Side<'_>,
+    key: &Key,
+    cluster: &Value,
+    (lists, word, kind): (&str, &'static str, &str),
+) -> Vec<Task> {
     let stage = side.stage;
     let mut out = Vec::new();
     let version = text(cluster, "/spec/topology/version");
-    let plane = cluster.pointer("/spec/controlPlaneRef").and_then(|plane| target(plane, key.namespace.as_deref()));
-    let task = |word, name: &str, effect, says: String| Task {
-        word,
-        name: name.to_owned(),
-        effect,
-        says,
-        is_dormant: false,
-        held: None,
-    };
-    if let Some(plane) = plane.and_then(|plane| stage.before(&plane)) {
-        let have = text(&plane, "/spec/version");
-        if have.is_some() && version.is_some() && have != version {
-            let says =
-                format!("its version is {} and {} is wanted", have.unwrap_or_default(), version.unwrap_or_default());
-            out.push(task("controlPlane", "", Effect::Rollout, says));
-        }
-    }
-    let mut live: Vec<(Key, Value)> = Vec::new();
-    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.kind == MACHINE_DEPLOYMENT) {
-        let value = stage.before(owner).filter(|value| label(value, "topology.cluster.x-k8s.io/owned").is_some());
-        live.extend(value.map(|value| (owner.clone(), value)));
-    }
-    let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();
+    let groups: Vec<&Value> = list(cluster, &format!("/spec/topology/workers/{lists}")).collect();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, name) in groups.iter().enumerate().filter_map(|(place, group)| Some((place, text(group, "/name")?))) {
         places.entry(name).or_insert(place);
     }
-    let name_of = |value: &Value| label(value, "topology.cluster.x-k8s.io/deployment-name").map(str::to_owned);
-    for (_, workers) in &live {
-        let Some(name) = name_of(workers) else { continue };
-        let Some(place) = places.get(name.as_str()).copied() else {
-            let left = "they left the topology and are deleted".to_owned();
-            if machines(stage, key, cluster, ("machineDeployment", &name)) != Some(0) {
-                out.push(task("machineDeployment", &name, Effect::Delete, left));
+    let owners = stage.owners_by_group(key);
+    let mut live: Vec<(&str, &Key)> =
+        owners.iter().filter(|((of, _), _)| of == kind).map(|((_, name), owner)| (name.as_str(), owner)).collect();
+    live.sort();
+    for (name, owner) in live {
+        let Some(workers) = stage.before(owner).filter(|workers| label(workers, OWNED).is_some()) else { continue };
+        let Some(place) = places.get(name).copied() else {
+            if machines(stage, key, cluster, (word, name)) != Some(0) {
+                let left = "they left the topology and are deleted".to_owned();
+                out.push(Task::new((word, name), What::Removed, Effect::Delete, left));
             }
             continue;
         };
-        let have = text(workers, "/spec/template/spec/version");
-        if have.is_some() && version.is_some() && have != version {
-            let says =
-                format!("their version is {} and {} is wanted", have.unwrap_or_default(), version.unwrap_or_default());
-            out.push(Task {
-                held: deferred(&groups, place),
-                ..task("machineDeployment", &name, Effect::Rollout, says)
-            });
+        let versions = text(&workers, "/spec/template/spec/version").zip(version);
+        if let Some((have, wanted)) = versions.filter(|(have, wanted)| have != wanted) {
+            let says = format!("their version is {have} and {wanted} is wanted");
+            let task = Task::new((word, name), What::Version, Effect::Rollout, says);
+            out.push(Task { held: deferred(&groups, lists, place), ..task });
         }
-        let counts = number(groups[place], "/replicas").zip(number(workers, "/spec/replicas"));
-        if let Some((wanted, have)) = counts.filter(|(wanted, have)| wanted != have) {
-            let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
-            out.push(task("machineDeployment", &name, effect, format!("they are {have} and {wanted} are wanted")));
-        }
+        let counts = number(groups[place], "/replicas").zip(number(&workers, "/spec/replicas"));
+        out.extend(counts.and_then(|counts| Task::scales((word, name), counts)));
     }
-    out.extend(contents(side, key, cluster, &live));
     out
 }
 
 /// Why a group keeps its version: its own annotation, or one of a group before it that holds the sequence.
-fn deferred(groups: &[&Value], place: usize) -> Option<(String, Path)> {
+fn deferred(groups: &[&Value], lists: &str, place: usize) -> Option<(String, Path)> {
     let has =
         |group: &Value, name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
     let at = |place: usize, name: &str| {
@@ -195,7 +288,7 @@ fn deferred(groups: &[&Value], place: usize) -> Option<(String, Path)> {
             .key("spec")
             .key("topology")
             .key("workers")
-            .key("machineDeployments")
+            .key(lists)
             .index(place)
             .key("metadata")
             .key("annotations")
@@ -222,62 +315,4 @@ pub(super) fn all_deferred(cluster: &Value) -> HashSet<(&'static str, &str)> {
         }
     }
     out
-}
-
-/// Templates of workers whose content is another one than the class makes of it now: an edit in place that nobody saw yet.
-fn contents(side: Side<'_>, key: &Key, cluster: &Value, live: &[(Key, Value)]) -> Vec<Task> {
-    let stage = side.stage;
-    let Some(class_key) = class_of(key, cluster) else { return Vec::new() };
-    let written = |key: &Key| if side.is_after() { stage.written_after(key) } else { stage.written_before(key) };
-    let Some(class) = written(&class_key) else { return Vec::new() };
-    let global = values::of_cluster(cluster, &class);
-    let mut out = Vec::new();
-    let mut by_group: HashMap<&str, &(Key, Value)> = HashMap::new();
-    for one in live {
-        if let Some(name) = label(&one.1, "topology.cluster.x-k8s.io/deployment-name") {
-            by_group.entry(name).or_insert(one);
-        }
-    }
-    for part in parts(cluster, &class)
-        .into_iter()
-        .filter(|part| part.role == Role::Rotated && part.group.word == "machineDeployment")
-    {
-        let Some((owner, workers)) = by_group.get(part.group.name.as_str()) else { continue };
-        let Some(template) = written(&part.key(&class_key)) else { continue };
-        // A template that nobody ever edited is as it was when the workers got theirs.
-        if number(&template, "/metadata/generation") == Some(1) {
-            continue;
-        }
-        let made = patches::apply(&template, &part, &class, &values::of_group(cluster, &global, &part.group));
-        if made.broken.is_some() || !made.opaque.is_empty() {
-            continue;
-        }
-        let Some(have) = used(stage, owner, workers, &part) else { continue };
-        if let Some(place) = drift(stage, &part, &made.spec, &have) {
-            let kind = text(&part.reference, "/kind").unwrap_or_default();
-            out.push(Task {
-                word: "machineDeployment",
-                name: part.group.name.clone(),
-                effect: Effect::Rollout,
-                says: format!("{kind} of the class says another thing than the one in use ({place})"),
-                is_dormant: true,
-                held: None,
-            });
-        }
-    }
-    out
-}
-
-/// The spec of the template that workers use for a part.
-fn used(stage: &Stage<'_>, owner: &Key, workers: &Value, part: &Part) -> Option<Value> {
-    let place = if part.slot == "bootstrap" {
-        "/spec/template/spec/bootstrap/configRef"
-    } else {
-        "/spec/template/spec/infrastructureRef"
-    };
-    let key = target(workers.pointer(place)?, owner.namespace.as_deref())?;
-    let template = stage.written_before(&key)?;
-    let kind = text(&part.reference, "/kind")?;
-    let made = json!({"apiVersion": template.get("apiVersion"), "kind": kind, "spec": template.get("spec")});
-    (key.kind == kind).then(|| forecast::normal_of(stage, &made))
 }

@@ -92,6 +92,18 @@ fn fewer(
     Some(if wanted == 0 { all } else { impact::fewer(Rollout { replicas: Some(wanted), ..all }, count, wanted) })
 }
 
+/// The same for a group by its name, as both sides of a Cluster have it.
+pub(super) fn fewer_of(
+    stage: &Stage<'_>,
+    key: &Key,
+    old: &Value,
+    new: &Value,
+    (word, name): (&'static str, &str),
+) -> Option<Rollout> {
+    let wanted = number(Groups::of(new).get(word, name)?, "/replicas")?;
+    fewer(stage, key, old, (word, name, Groups::of(old).get(word, name)), wanted)
+}
+
 /// How many Machines a group has, where its owner was read.
 #[must_use]
 pub(super) fn machines(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<u64> {

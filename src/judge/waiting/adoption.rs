@@ -59,7 +59,8 @@ pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Key, owner: &Value) -> O
     let names = |units: &mut dyn Iterator<Item = &Unit>| units.flat_map(|unit| unit.names.clone()).collect::<Vec<_>>();
     let outdated = names(&mut units.iter().filter(|unit| !unit.after.is_empty()));
     let all = names(&mut units.iter());
-    let act = if outdated.is_empty() { Act::Fewer } else { Act::Replace };
+    let keeps_some = fields::wanted(&owner, None) > 0;
+    let act = if keeps_some && !outdated.is_empty() { Act::Replace } else { Act::Fewer };
     Some(taken(stage, key, &owner, hold_of(&held, act), outdated, all))
 }
 
@@ -78,7 +79,8 @@ fn taken(
     let who = format!("it takes over {} that nobody owns ({})", counted(count), all.join(", "));
     let (effect, what) = match (old, surplus) {
         (0, 0) => (Effect::None, "none of them is out of date or too many".to_owned()),
-        (0, surplus) if wanted == 0 => (Effect::Delete, format!("deletes all {surplus}")),
+        // Nothing takes the place of what goes.
+        (_, surplus) if wanted == 0 => (Effect::Delete, format!("deletes all {surplus}")),
         (0, surplus) => (Effect::Scale, format!("deletes {} that {} too many", counted(surplus), are(surplus))),
         (old, _) => (Effect::Rollout, format!("replaces {} that {} out of date", counted(old), are(old))),
     };
@@ -86,7 +88,11 @@ fn taken(
         let because = format!("{who} and {what}; {}, so this is held back and lands when {}", held.says, held.over);
         return Taken { effect: Effect::Latent, waits: Some(effect), because, rollout: None };
     }
-    let (machines, names) = if old > 0 { (old.max(surplus), outdated) } else { (surplus, Vec::new()) };
+    let (machines, names) = match effect {
+        Effect::Delete => (surplus, all),
+        Effect::Rollout => (old.max(surplus), outdated),
+        _ => (surplus, Vec::new()),
+    };
     let rollout = (effect != Effect::None).then(|| Rollout {
         owner: key.clone(),
         cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default(),

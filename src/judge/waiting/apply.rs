@@ -30,7 +30,7 @@ pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: 
             }
             Some(Told::Nowhere) | None => {}
         }
-        out.rollouts.extend(lifted.rollout);
+        out.rollouts.extend(lifted.rollouts);
     }
     for rollout in std::mem::take(&mut out.rollouts) {
         add(&mut out.rollouts, rollout);

@@ -45,7 +45,7 @@ pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
                 "the write takes the address of the control plane away, {host}, which a controller had filled in; {why}"
             ),
             places: vec![(key.clone(), Some(Path::root().key("spec").key("controlPlaneEndpoint")))],
-            rollout: None,
+            rollouts: Vec::new(),
         });
     }
     out

@@ -55,11 +55,11 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
         rule: RuleId::of("waiting/deletion"),
         because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
         places,
-        rollout: Some(Rollout {
+        rollouts: vec![Rollout {
             steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],
             causes: vec!["metadata.deletionTimestamp".to_owned()],
             ..Rollout::plain(&owner, &cluster.name, Effect::Rollout, names, count)
-        }),
+        }],
         owner,
     }
 }

@@ -28,8 +28,8 @@ pub(in crate::judge) struct Lifted {
     pub(in crate::judge) because: String,
     /// Objects and fields whose change let it go.
     pub(in crate::judge) places: Places,
-    /// The weight; `None` where nothing is replaced or deleted.
-    pub(in crate::judge) rollout: Option<Rollout>,
+    /// The weight, an entry an owner; none where nothing is replaced or deleted.
+    pub(in crate::judge) rollouts: Vec<Rollout>,
 }
 
 /// What starts among the Machines of an owner; `None` where nothing was held back that is not held back now.
@@ -41,8 +41,19 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
     };
     let first = acts.into_iter().find_map(lifted)?;
     let work = Work::of(assessment);
-    let found = acts.into_iter().find_map(|act| Some((lifted(act)?, work.by(act)?)));
-    let (hold, (effect, words)) = found.unwrap_or_else(|| (first, (Effect::None, "nothing waits for it".to_owned())));
+    let all: Vec<(&Hold, Effect, String)> = acts
+        .into_iter()
+        .filter_map(|act| {
+            let (hold, (effect, words)) = (lifted(act)?, work.by(act)?);
+            Some((hold, effect, words))
+        })
+        .collect();
+    let (hold, effect) = all
+        .iter()
+        .max_by_key(|(_, effect, _)| *effect)
+        .map_or((first, Effect::None), |(hold, effect, _)| (*hold, *effect));
+    let words: Vec<&str> = all.iter().map(|(_, _, words)| words.as_str()).collect();
+    let words = if words.is_empty() { "nothing waits for it".to_owned() } else { words.join("; ") };
     let places = assessment
         .was_held
         .iter()
@@ -56,7 +67,7 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
         rule: hold.why.rule(),
         because: format!("{}, and {words}", hold.over),
         places,
-        rollout: work.rollout(key, assessment, effect),
+        rollouts: work.weight(key, assessment, all.iter().map(|(_, effect, _)| *effect)).into_iter().collect(),
     })
 }
 
@@ -98,12 +109,14 @@ impl<'a> Work<'a> {
                 )
             }),
             _ if self.is_deleting => None,
+            // Nothing takes the place of what goes.
+            Act::Replace if self.wanted == 0 => None,
             Act::Replace if !self.is_known => Some((
                 Effect::Rollout,
                 "whether Machines are out of date depends on the Machines, which could not be read".to_owned(),
             )),
             Act::Replace => (self.pending() > 0).then(|| {
-                let count = self.pending();
+                let count = self.pending().min(self.wanted);
                 (Effect::Rollout, format!("{} that {} out of date {} replaced", counted(count), are(count), are(count)))
             }),
             Act::Fewer => (self.is_known && self.count > self.wanted).then(|| {
@@ -117,6 +130,20 @@ impl<'a> Work<'a> {
             }),
             Act::Remedy => None,
         }
+    }
+
+    /// The weight of all that starts: that of the worst, with the Machines that go beside it.
+    fn weight(&self, key: &Key, assessment: &Assessment, effects: impl Iterator<Item = Effect>) -> Option<Rollout> {
+        let mut all: Vec<Rollout> = effects.filter_map(|effect| self.rollout(key, assessment, effect)).collect();
+        all.sort_by_key(|rollout| std::cmp::Reverse(rollout.effect));
+        let mut all = all.into_iter();
+        let mut worst = all.next()?;
+        for other in all.filter(|_| worst.effect != Effect::Delete) {
+            // Machines out of date are the first to go where some are too many.
+            worst.machines = worst.machines.zip(other.machines).map(|(one, other)| one.max(other)).or(worst.machines);
+            worst.steps.extend(other.steps);
+        }
+        Some(worst)
     }
 
     /// The weight of what starts.

@@ -2,17 +2,20 @@
 //! template gives to Machines that exist (`core/reconcilers/machineset/machineset_controller.go` syncMachines and
 //! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` of Cluster API 1.14).
 
-use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+use serde_json::Value;
 
 use super::pause;
 use super::side::Side;
+use crate::judge::topology;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields;
+pub(super) use crate::kinds::fields::controller;
 use crate::kinds::fields::is_in;
-use crate::kinds::fields::text;
-use crate::object::{ApiVersion, Key};
+use crate::object::Key;
 use crate::providers::machines::read;
 
 /// A Machine of a cluster.
@@ -45,6 +48,7 @@ pub(super) fn is_deleting(object: &Value) -> bool {
 /// The Machines of a cluster.
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
+    let mut known: HashMap<Key, Option<Handed>> = HashMap::new();
     let live = stage.scene.view.machines_of_cluster(&cluster.name);
     live.filter(|object| object.key.kind == MACHINE && is_in(object, cluster.namespace.as_deref()))
         .filter_map(|object| {
@@ -53,25 +57,15 @@ pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
                 if stage.pair(&object.key).is_some() { side.get(&object.key) } else { read(object, &stage.versions) };
             let mut value = value?;
             let (owner, set) = owner(side, &object.key, &value);
-            if let Some(owner) = owner.as_ref().filter(|_| side.is_after()) {
-                propagate(side, owner, &mut value);
+            if let Some(owner) = owner.as_ref().filter(|_| side.is_after())
+                && let Some(Handed(before, after)) =
+                    known.entry(owner.clone()).or_insert_with(|| handed(side, owner)).as_ref()
+            {
+                topology::change_metadata(&mut value, before, after);
             }
             Some(Found { name: object.key.name.clone(), value, owner, set })
         })
         .collect()
-}
-
-/// The owner that controls an object, by its owner references.
-#[must_use]
-pub(super) fn controller(key: &Key, object: &Value) -> Option<Key> {
-    let all = object.pointer("/metadata/ownerReferences").and_then(Value::as_array)?;
-    let reference = all.iter().find(|reference| reference.get("controller") == Some(&Value::Bool(true)))?;
-    Some(Key {
-        group: ApiVersion::parse(text(reference, "/apiVersion")?).group.to_owned(),
-        kind: text(reference, "/kind")?.to_owned(),
-        namespace: key.namespace.clone(),
-        name: text(reference, "/name")?.to_owned(),
-    })
 }
 
 /// Who replaces a Machine, and the MachineSet between.
@@ -84,35 +78,24 @@ fn owner(side: Side<'_>, key: &Key, machine: &Value) -> (Option<Key>, Option<Key
     (above.or_else(|| Some(direct.clone())), Some(direct))
 }
 
-/// Gives a Machine the labels and annotations that the changed template of its owner carries.
-fn propagate(side: Side<'_>, owner: &Key, machine: &mut Value) {
-    if side.stage.pair(owner).is_none() {
-        return;
-    }
-    let (Some(before), Some(after)) = (side.stage.before(owner), side.stage.after(owner)) else { return };
-    let cluster = side.stage.cluster_of(owner, &after);
-    if !pause::of_object(side, owner, &after, cluster.as_ref()).is_empty() {
-        return;
-    }
+/// The labels and annotations in the template of an owner, before and after a write.
+#[derive(Debug, Clone)]
+struct Handed(Value, Value);
+
+/// What a write hands to the Machines of an owner; `None` where that is nothing.
+fn handed(side: Side<'_>, owner: &Key) -> Option<Handed> {
+    let (before, after) = (side.stage.before(owner)?, side.get(owner)?);
     let at = if owner.group == CORE { "/spec/template/metadata" } else { "/spec/machineTemplate/metadata" };
-    for what in ["labels", "annotations"] {
-        let pointer = format!("{at}/{what}");
-        let of = |owner: &Value| owner.pointer(&pointer).and_then(Value::as_object).cloned().unwrap_or_default();
-        let (old, new) = (of(&before), of(&after));
-        if old == new {
-            continue;
-        }
-        let Some(map) = machine.pointer_mut("/metadata").and_then(Value::as_object_mut) else { return };
-        let place = map.entry(what).or_insert_with(|| Value::Object(Map::new()));
-        let Some(place) = place.as_object_mut() else { continue };
-        for gone in old.keys().filter(|key| !new.contains_key(*key)) {
-            place.shift_remove(gone);
-        }
-        place.extend(new);
+    let of = |owner: &Value| owner.pointer(at).cloned().unwrap_or_default();
+    let handed = Handed(of(&before), of(&after));
+    if handed.0 == handed.1 {
+        return None;
     }
+    let cluster = side.stage.cluster_of(owner, &after);
+    pause::of_object(side, owner, &after, cluster.as_ref()).is_empty().then_some(handed)
 }
 
-/// Machines that are deleted and still there.
+/// Names of Machines, in their order.
 #[must_use]
 pub(super) fn names(found: &[&Found]) -> Vec<String> {
     let mut names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();

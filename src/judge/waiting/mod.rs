@@ -11,6 +11,7 @@ mod machines;
 pub(super) mod pause;
 mod preflight;
 mod references;
+mod released;
 pub(super) mod side;
 mod touched;
 
@@ -49,6 +50,7 @@ pub(super) fn holds(
 #[must_use]
 pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut out = touched::owners(stage);
+    out.extend(released::lifted(stage));
     let clusters = touched::clusters(stage);
     for cluster in &clusters {
         out.extend(hanging::lifted(stage, cluster));

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::judge::stage::Stage;
+use crate::judge::topology;
 use crate::model::Action;
 use crate::object::Key;
 
@@ -42,10 +43,17 @@ impl<'s> Side<'s> {
         self.is_after
     }
 
-    /// An object in the superset form.
+    /// An object in the superset form; an owner of Machines that is not written itself with what its topology hands to it.
     #[must_use]
     pub(in crate::judge) fn get(self, key: &Key) -> Option<Value> {
-        if self.is_after { self.stage.after(key) } else { self.stage.before(key) }
+        if !self.is_after {
+            return self.stage.before(key);
+        }
+        let mut value = self.stage.after(key)?;
+        if self.stage.pair(key).is_none() {
+            topology::hand_down(self, key, &mut value);
+        }
+        Some(value)
     }
 
     /// A Cluster in the superset form; one that this write deletes is as it is now until its Machines are gone.

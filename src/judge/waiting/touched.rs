@@ -37,7 +37,7 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
         let mirror = kind(key).mirror?;
-        let sides = Sides { old: stage.before(key)?, new: stage.after(key)? };
+        let sides = Sides { old: stage.before(key)?, new: Side::after(stage).get(key)? };
         by_owner(key, &Assessment::of(stage, key, mirror, sides))
     };
     keys.iter().filter_map(assess).collect()
@@ -47,7 +47,14 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
 fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
     let key = &pair.key;
     match kind(key).role {
-        Role::Cluster if changes_pause(pair) => stage.owners_of(key).into_iter().for_each(add),
+        // A topology hands annotations to its owners.
+        Role::Cluster if changes_pause(pair) || differs(pair, "/spec/topology") => {
+            stage.owners_of(key).into_iter().for_each(add);
+        }
+        Role::Class if differs(pair, "/spec") => {
+            let clusters = stage.clusters_of_class(key);
+            clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).for_each(add);
+        }
         _ if key.group == CONTROL_PLANE => {
             let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
             let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());
@@ -78,10 +85,11 @@ fn is_config_template(key: &Key) -> bool {
 
 /// Whether a pair changes a pause of its object.
 fn changes_pause(pair: &Pair) -> bool {
-    let is_paused = |value: &Option<Value>| {
-        value.as_ref().is_some_and(|value| pause::is_paused_cluster(value) || pause::is_annotated(value))
+    // The annotation of a Cluster pauses less than its spec, so one does not stand for the other.
+    let pauses = |value: &Option<Value>| {
+        value.as_ref().map(|value| (pause::is_paused_cluster(value), pause::is_annotated(value))).unwrap_or_default()
     };
-    is_paused(&pair.live) != is_paused(&pair.predicted)
+    pauses(&pair.live) != pauses(&pair.predicted)
 }
 
 /// The clusters whose Machines may be judged otherwise: by a health check, a pause, or what a template gives to them.
@@ -107,7 +115,7 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
                 classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
             }
             Role::Machine if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
-            _ if kind(key).mirror.is_some() && pair.action == Action::Update => {
+            role if role.owns_machines() && pair.action == Action::Update => {
                 let places = [
                     "/metadata/annotations",
                     "/spec/paused",
@@ -184,7 +192,7 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
             "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
         ),
         places,
-        rollout: Some(Rollout {
+        rollouts: vec![Rollout {
             replicas: Some(wanted),
             steps: vec![format!("takes over Machines that nobody owns, and deletes {count} {noun} that are too many")],
             causes: vec!["metadata.labels".to_owned()],
@@ -195,6 +203,6 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
                 Vec::new(),
                 count,
             )
-        }),
+        }],
     }
 }

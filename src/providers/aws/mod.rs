@@ -32,9 +32,9 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 /// The kinds.
 static KINDS: &[Kind] = &[
     Kind { gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster) },
-    known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other),
-    known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other),
-    known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other),
+    Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other) },
+    Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other) },
+    Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other) },
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known(INFRASTRUCTURE, "AWSClusterTemplate", Role::Template) },
     Kind { fixed: Some(&FARGATE), ..known(INFRASTRUCTURE, "AWSFargateProfile", Role::Other) },
     Kind { fixed: Some(&MACHINE), gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSMachine", Role::InfraMachine) },

@@ -109,10 +109,17 @@ static KINDS: &[Kind] = &[
     },
     Kind { superset: Some(&MACHINE_FORM), ..known(CORE, MACHINE, Role::Machine) },
     Kind { superset: Some(&HEALTH_CHECK_FORM), ..known(CORE, MACHINE_HEALTH_CHECK, Role::HealthCheck) },
-    known(CORE, "MachineDrainRule", Role::Other),
-    Kind { refers: true, gates: &[(RESOURCE_SETS, "")], ..known(ADDONS, "ClusterResourceSet", Role::Other) },
-    known(ADDONS, "ClusterResourceSetBinding", Role::Other),
+    Kind { by_reference: true, ..known(CORE, "MachineDrainRule", Role::Other) },
+    Kind {
+        refers: true,
+        by_reference: true,
+        gates: &[(RESOURCE_SETS, "")],
+        ..known(ADDONS, "ClusterResourceSet", Role::Other)
+    },
+    Kind { by_reference: true, ..known(ADDONS, "ClusterResourceSetBinding", Role::Other) },
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
+    Kind { by_reference: true, ..Kind::new(IPAM, "InClusterIPPool", Role::Other) },
+    Kind { by_reference: true, ..Kind::new(IPAM, "GlobalInClusterIPPool", Role::Other) },
     Kind::new(IPAM, "IPAddress", Role::Address),
     Kind::new(IPAM, "IPAddressClaim", Role::Address),
 ];

@@ -44,6 +44,7 @@ static KINDS: &[Kind] = &[
     known("Metal3Remediation", Role::Other),
     known("Metal3RemediationTemplate", Role::Template),
     Kind::new(HOST.0, HOST.1, Role::Host),
+    Kind { by_reference: true, ..Kind::new(ADDRESSES, "IPPool", Role::Other) },
     Kind::new(ADDRESSES, "IPAddress", Role::Address),
     Kind::new(ADDRESSES, "IPClaim", Role::Address),
 ];

@@ -31,10 +31,14 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 /// The kinds.
 static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
-    known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other),
+    Kind { by_reference: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
-    known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other),
-    Kind { fixed: Some(&FAILURE_DOMAIN), ..known(INFRASTRUCTURE, "VSphereFailureDomain", Role::Other) },
+    Kind { by_reference: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
+    Kind {
+        fixed: Some(&FAILURE_DOMAIN),
+        by_reference: true,
+        ..known(INFRASTRUCTURE, "VSphereFailureDomain", Role::Other)
+    },
     Kind { fixed: Some(&MACHINE), ..known(INFRASTRUCTURE, "VSphereMachine", Role::InfraMachine) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereMachineTemplate", Role::Template) },
     known(INFRASTRUCTURE, "VSphereVM", Role::Other),

@@ -79,11 +79,15 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
         rule: RuleId::of("waiting/unhealthy"),
         because: format!("{who} ({}){again}{tail}", each.join("; ")),
         places: places(stage, cluster, group),
-        rollout: held.is_none().then(|| Rollout {
-            steps: vec![format!("deletes {count} unhealthy {noun} and makes new ones in their place")],
-            causes: vec![first.check.to_string()],
-            ..Rollout::plain(&first.owner, &cluster.name, Effect::Rollout, names, count)
-        }),
+        rollouts: held
+            .is_none()
+            .then(|| Rollout {
+                steps: vec![format!("deletes {count} unhealthy {noun} and makes new ones in their place")],
+                causes: vec![first.check.to_string()],
+                ..Rollout::plain(&first.owner, &cluster.name, Effect::Rollout, names, count)
+            })
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -112,6 +116,8 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
     }
     out.push((cluster.clone(), below(&["spec", "paused"])));
     out.push((cluster.clone(), below(&["spec", "topology"])));
+    let class = stage.after(cluster).and_then(|value| crate::judge::topology::class_of(cluster, &value));
+    out.extend(class.map(|class| (class, below(&["spec"]))));
     for sick in group {
         let machine = Key { kind: MACHINE.to_owned(), name: sick.machine.clone(), ..cluster.clone() };
         let names = [check::SKIP, check::REMEDIATE, pause::ANNOTATION];

@@ -1,5 +1,7 @@
 //! What the deletion of an object does: to its own Machines, or to those that still need it.
 
+mod servers;
+
 use serde_json::Value;
 
 use crate::judge::replicas;
@@ -8,11 +10,11 @@ use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::fields;
-use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::Hold;
 use crate::model::Rollout;
 use crate::model::RuleId;
+use crate::model::{Action, Effect};
 use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::providers::machines;
@@ -59,10 +61,12 @@ fn held(found: &Deletion, hold: &Hold) -> Deletion {
 }
 
 /// The deletion of an object, where nothing holds the controllers back.
-fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+pub(crate) fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     match kind(key).role {
         Role::Cluster => cluster(stage, key),
-        role if role.is_workers() || role == Role::Machine => owner(stage, key, old, RuleId::of("delete/workers")),
+        Role::Deployment | Role::Set | Role::Pool | Role::Machine => {
+            owner(stage, key, old, RuleId::of("delete/workers"))
+        }
         Role::ControlPlane => owner(stage, key, old, RuleId::of("delete/control-plane")),
         Role::Class => {
             let users = crate::judge::topology::users_of_deleted(stage, key);
@@ -78,7 +82,25 @@ fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
             RuleId::of("delete/infrastructure"),
             "the networks and load balancers of the cluster are torn down while its Machines need them",
         ),
-        _ => referred_to(stage, key),
+        Role::InfraMachine => servers::of_machine(stage, key, old),
+        Role::InfraPool => servers::of_pool(key),
+        Role::Host => servers::of_host(stage, key, old),
+        Role::Address => plain(
+            Effect::Unknown,
+            RuleId::of("delete/address"),
+            "the address may be given to another Machine while one still has it",
+        ),
+        Role::Config => config(stage, key, old),
+        Role::Template | Role::Data | Role::Other => referred_to(stage, key),
+    }
+}
+
+/// What one Machine was bootstrapped with goes.
+fn config(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+    let mut machines = fields::owned_by(key, old).filter(|owner| kind(owner).role == Role::Machine);
+    match machines.find(|machine| stage.after(machine).is_some()) {
+        Some(machine) => in_use(key, &format!("{machine} was made of it and still refers to it")),
+        None => referred_to(stage, key),
     }
 }
 
@@ -193,7 +215,7 @@ fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
 /// Something that others may refer to goes.
 fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
     let referrers = stage.referrers(key);
-    if let Some(first) = referrers.first() {
+    if let Some(first) = referrers.iter().find(|reference| is_user(stage, &reference.from)) {
         let from = &first.from;
         let because = match kind(from).role {
             role if role.is_workers() => format!(
@@ -205,14 +227,9 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
             Role::Class => format!("{from} still refers to it: its clusters can no longer be reconciled"),
             _ => format!("{from} still refers to it"),
         };
-        let message = format!("{key} is removed, although {because}");
-        let finding = Finding::new("removed-in-use", key.clone(), message);
-        let mut out = plain(Effect::Unknown, RuleId::of("delete/in-use"), &because);
-        out.findings.push(finding);
-        return out;
+        return in_use(key, &because);
     }
-    let known = stage.rules.about(key).any(|pack| pack.pack != "others");
-    if known || !key.is_capi() || kind(key).role == Role::Template {
+    if kind(key).is_felt_by_reference() {
         return plain(
             Effect::None,
             RuleId::of("delete/unused"),
@@ -224,4 +241,20 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
         RuleId::of("unknown/kind"),
         "nothing is known about this kind, so its deletion may do anything to Machines",
     )
+}
+
+/// An object goes that another one cannot do without.
+fn in_use(key: &Key, because: &str) -> Deletion {
+    let message = format!("{key} is removed, although {because}");
+    let finding = Finding::new("removed-in-use", key.clone(), message);
+    Deletion { findings: vec![finding], ..plain(Effect::Unknown, RuleId::of("delete/in-use"), because) }
+}
+
+/// Whether who refers to something will make Machines of it: a MachineSet does not that is empty or goes with its owner.
+fn is_user(stage: &Stage<'_>, from: &Key) -> bool {
+    if kind(from).role != Role::Set {
+        return true;
+    }
+    let is_gone = |owner: &Key| stage.pair(owner).is_some_and(|pair| pair.action == Action::Delete);
+    stage.after(from).is_none_or(|set| !fields::is_spent_set(from, &set, is_gone))
 }

@@ -1,0 +1,83 @@
+//! The labels and annotations that a Cluster and its class hand to the owners of Machines, and through them to the Machines.
+//! Read beside `exp/topology/desiredstate/desired_state.go` (computeControlPlane, computeMachineDeployment,
+//! computeMachinePool) of Cluster API 1.14: what the Cluster says goes before what its class says.
+
+use serde_json::{Map, Value, json};
+
+use super::blueprint::class_of;
+use super::values::list;
+use crate::judge::waiting::side::Side;
+use crate::kinds::Role;
+use crate::kinds::contract::CORE;
+use crate::kinds::fields::{label, text};
+use crate::object::Key;
+use crate::providers::kind;
+
+/// Gives an owner of Machines that the topology controller made what the write hands to it.
+pub(crate) fn hand_down(side: Side<'_>, owner: &Key, value: &mut Value) {
+    if !kind(owner).role.is_part_of_cluster() || label(value, "topology.cluster.x-k8s.io/owned").is_none() {
+        return;
+    }
+    let Some(cluster) = side.stage.cluster_of(owner, value) else { return };
+    let [before, after] = Side::both(side.stage).map(|side| handed(side, owner, value, &cluster));
+    let (Some(before), Some(after)) = (before, after) else { return };
+    let template = if owner.group == CORE { "/spec/template" } else { "/spec/machineTemplate" };
+    for holder in ["", template] {
+        if let Some(holder) = value.pointer_mut(holder) {
+            change(holder, &before, &after);
+        }
+    }
+}
+
+/// Changes the labels and annotations of an object, or of the template in it, as they differ between two sides.
+pub(crate) fn change(holder: &mut Value, before: &Value, after: &Value) {
+    for what in ["labels", "annotations"] {
+        let of = |side: &Value| side.get(what).and_then(Value::as_object).cloned().unwrap_or_default();
+        let (old, new) = (of(before), of(after));
+        if old == new {
+            continue;
+        }
+        let Some(map) = holder.as_object_mut() else { return };
+        let metadata = map.entry("metadata").or_insert_with(|| json!({}));
+        let Some(place) = metadata.as_object_mut().map(|map| map.entry(what).or_insert_with(|| json!({}))) else {
+            return;
+        };
+        let Some(place) = place.as_object_mut() else { continue };
+        for gone in old.keys().filter(|key| !new.contains_key(*key)) {
+            place.shift_remove(gone);
+        }
+        place.extend(new);
+    }
+}
+
+/// What the Cluster and its class hand to an owner on one side; `None` where the Cluster does not know it there.
+fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Option<Value> {
+    let cluster = side.cluster(cluster_key)?;
+    let class = class_of(cluster_key, &cluster).and_then(|class| side.get(&class)).unwrap_or_default();
+    let (group, of_class) = match kind(owner).role {
+        Role::ControlPlane => (cluster.pointer("/spec/topology/controlPlane"), class.pointer("/spec/controlPlane")),
+        role => {
+            let (lists, name) = if role == Role::Pool {
+                ("machinePools", "topology.cluster.x-k8s.io/pool-name")
+            } else {
+                ("machineDeployments", "topology.cluster.x-k8s.io/deployment-name")
+            };
+            let name = label(value, name);
+            let mut groups = list(&cluster, &format!("/spec/topology/workers/{lists}"));
+            let group = groups.find(|group| text(group, "/name") == name)?;
+            let own = text(group, "/class");
+            let pointer = format!("/spec/workers/{lists}");
+            (Some(group), list(&class, &pointer).find(|item| text(item, "/class") == own))
+        }
+    };
+    // v1beta1 has those of workers in a template.
+    let of_class = of_class.and_then(|class| class.get("metadata").or_else(|| class.pointer("/template/metadata")));
+    let own = group.and_then(|group| group.get("metadata"));
+    let both = |what: &str| -> Map<String, Value> {
+        let of = |side: Option<&Value>| side.and_then(|side| side.get(what)?.as_object()).cloned().unwrap_or_default();
+        let mut out = of(of_class);
+        out.extend(of(own));
+        out
+    };
+    Some(json!({"labels": both("labels"), "annotations": both("annotations")}))
+}

@@ -1,0 +1,159 @@
+//! What a pause that ends lets go beside the work of owners with a mirror: deletions that were asked for before, and owners of
+//! which only their provider knows what waits.
+//! Read beside `util/paused/paused.go` (EnsurePausedCondition) and `core/reconcilers/cluster/cluster_controller.go`
+//! (reconcileDelete) of Cluster API 1.14.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::lifted::Lifted;
+use super::machines::{controller, is_deleting};
+use super::pause::{self, annotation_path};
+use super::side::Side;
+use crate::judge::deletions::{machine_names, unhindered};
+use crate::judge::stage::Stage;
+use crate::kinds::Role;
+use crate::kinds::contract::MACHINE_SET;
+use crate::kinds::fields::{self, number, target};
+use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
+use crate::object::{Key, Path};
+use crate::providers::kind;
+
+/// What pauses that end with this write let go.
+pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
+    let mut keys: BTreeSet<Key> = BTreeSet::new();
+    for pair in stage.pairs.iter().filter(|pair| pair.action == Action::Update) {
+        let is_annotated = |side: &Option<Value>| side.as_ref().is_some_and(pause::is_annotated);
+        if is_annotated(&pair.live) && !is_annotated(&pair.predicted) {
+            keys.insert(pair.key.clone());
+        }
+        if kind(&pair.key).role == Role::Cluster {
+            let [before, after] = Side::both(stage).map(|side| side.cluster(&pair.key));
+            let is_paused = |side: Option<Value>| side.is_some_and(|cluster| pause::is_paused_cluster(&cluster));
+            if is_paused(before) && !is_paused(after) {
+                keys.insert(pair.key.clone());
+                keys.extend(members(stage, &pair.key));
+            }
+        }
+    }
+    keys.iter().filter_map(|key| of(stage, key)).collect()
+}
+
+/// Everything in a Cluster that may have work or a deletion waiting and that no mirror knows.
+fn members(stage: &Stage<'_>, cluster: &Key) -> Vec<Key> {
+    let mut out: Vec<Key> = stage.owners_of(cluster).into_iter().cloned().collect();
+    let namespace = cluster.namespace.as_deref();
+    let of_pools: Vec<Key> = out
+        .iter()
+        .filter(|owner| kind(owner).role == Role::Pool)
+        .filter_map(|pool| {
+            target(stage.before(pool)?.pointer("/spec/template/spec/infrastructureRef")?, pool.namespace.as_deref())
+        })
+        .collect();
+    out.extend(of_pools);
+    let is_here = |key: &Key| namespace.is_none() || key.namespace.is_none() || key.namespace.as_deref() == namespace;
+    for object in stage.scene.view.objects().filter(|object| is_here(&object.key)) {
+        // A MachineDeployment scales its MachineSets; a Machine that hangs is found among those of its cluster.
+        let is_wanted = match kind(&object.key).role {
+            Role::Machine => false,
+            Role::Set => true,
+            _ => object.may_say("deletionTimestamp"),
+        };
+        if !is_wanted || out.contains(&object.key) {
+            continue;
+        }
+        let belongs = |value: &Value| fields::cluster_name(value) == Some(cluster.name.as_str());
+        if stage
+            .before(&object.key)
+            .is_some_and(|value| belongs(&value) && (is_deleting(&value) || is_alone(&object.key, &value)))
+        {
+            out.push(object.key.clone());
+        }
+    }
+    out
+}
+
+/// Whether a MachineSet has no MachineDeployment above it.
+fn is_alone(key: &Key, value: &Value) -> bool {
+    key.kind == MACHINE_SET && controller(key, value).is_none()
+}
+
+/// What starts with one object that is no longer paused.
+fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
+    let (old, new) = (stage.before(key)?, stage.after(key)?);
+    let known = kind(key);
+    // What its mirror finds is told where it is assessed, its deletion too.
+    if known.mirror.is_some() {
+        return None;
+    }
+    let [before, after] = Side::both(stage);
+    let was = holds(before, key, &old);
+    let hold = was.first().filter(|_| holds(after, key, &new).is_empty())?;
+    let (effect, words, rollouts) = if is_deleting(&old) {
+        let found = unhindered(stage, key, &old);
+        (found.effect, format!("its deletion goes on: {}", found.because), found.rollouts)
+    } else {
+        waiting(stage, key, &old)?
+    };
+    let rule = if is_deleting(&old) { RuleId::of("waiting/deletion") } else { RuleId::of("waiting/unpaused") };
+    let because = format!("{}, and {words}", hold.over);
+    let places: Places = was.iter().flat_map(|hold| hold.places.clone()).collect();
+    Some(Lifted { owner: key.clone(), effect, waits: None, rule, because, places, rollouts })
+}
+
+/// What keeps the controllers from an object. The annotation of a Cluster keeps them from the Cluster itself.
+fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
+    if kind(key).role != Role::Cluster {
+        return pause::of_object(side, key, object, side.stage.cluster_of(key, object).as_ref());
+    }
+    let places: Places = [
+        (pause::is_paused_cluster(object), Path::root().key("spec").key("paused")),
+        (pause::is_annotated(object), annotation_path(pause::ANNOTATION)),
+    ]
+    .into_iter()
+    .filter(|(is_said, _)| *is_said)
+    .map(|(_, path)| (key.clone(), Some(path)))
+    .collect();
+    let (says, over) = ("it is paused".to_owned(), "it is no longer paused".to_owned());
+    if places.is_empty() { Vec::new() } else { vec![Hold { why: Why::Paused, places, says, over }] }
+}
+
+/// What waits for an object without a mirror, where that can be more than nothing.
+fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String, Vec<Rollout>)> {
+    match kind(key).role {
+        Role::Set => surplus(stage, key, old),
+        role if role.owns_machines() || matches!(role, Role::InfraPool | Role::InfraCluster) => {
+            let (generation, seen) = (number(old, "/metadata/generation"), number(old, "/status/observedGeneration"));
+            if generation == Some(1) || (generation.is_some() && generation == seen) {
+                return None;
+            }
+            // The infrastructure of a cluster gets its address written into it: a paused Cluster alone says nothing of others.
+            if role == Role::InfraCluster && !pause::is_annotated(old) {
+                return None;
+            }
+            Some((Effect::Unknown, "what waited for that only its provider knows".to_owned(), Vec::new()))
+        }
+        _ => None,
+    }
+}
+
+/// The Machines of a MachineSet that stands alone and that are too many.
+fn surplus(stage: &Stage<'_>, key: &Key, set: &Value) -> Option<(Effect, String, Vec<Rollout>)> {
+    if !is_alone(key, set) {
+        return None;
+    }
+    let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default();
+    let (names, wanted) = (machine_names(stage, key, &cluster), fields::wanted(set, None));
+    let count = (names.len() as u64).max(number(set, "/status/replicas").unwrap_or(0));
+    let gone = count.checked_sub(wanted).filter(|gone| *gone > 0)?;
+    let (effect, names) = if wanted == 0 { (Effect::Delete, names) } else { (Effect::Scale, Vec::new()) };
+    let words = format!("{gone} of its {count} Machines are too many and are deleted");
+    let rollout = Rollout {
+        replicas: Some(wanted),
+        steps: vec![format!("deletes {gone} of {count} Machines")],
+        causes: vec!["spec.replicas".to_owned()],
+        ..Rollout::plain(key, &cluster, effect, names, gone)
+    };
+    Some((effect, words, vec![rollout]))
+}
