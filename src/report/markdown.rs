@@ -201,7 +201,7 @@ fn object(object: &ObjectReport) -> String {
         }
     }
     if object.changes.len() > CHANGES {
-        out.push_str(&format!("and {}\n\n", plural((object.changes.len() - CHANGES) as u64, "more change")));
+        out.extend([format!("and {}\n\n", plural((object.changes.len() - CHANGES) as u64, "more change"))]);
     }
     out.push_str("</details>\n\n");
     out
@@ -285,7 +285,7 @@ fn escaped(text: &str, is_markup: fn(char) -> bool) -> String {
             '@' | '#' | '!' | '~' | '$' | '^' | '%' | '&' if !is_code && (then.is_alphanumeric() || then == '"') => {
                 out.extend([format!("<code>{}</code>", reference())]);
             }
-            ':' if !is_code && then == '/' => out.push_str(&format!("<code>{}</code>", reference())),
+            ':' if !is_code && then == '/' => out.extend([format!("<code>{}</code>", reference())]),
             c if is_markup(c) => out.push_str(&reference()),
             c => out.push(c),
         }

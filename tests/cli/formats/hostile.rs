@@ -129,7 +129,7 @@ fn a_name_of_a_megabyte_is_cut_in_every_format_and_counted() {
         if !seen.insert(kind.join("/")) {
             continue;
         }
-        let report = forged(&tree, &[place.clone()], &long);
+        let report = forged(&tree, std::slice::from_ref(&place), &long);
         for (format, _) in Format::ALL.iter().filter(|(name, _)| !matches!(*name, "human" | "json")) {
             let written = written(format, &report);
             assert!(written.len() < 100_000, "{place} as {format}: {} bytes", written.len());
