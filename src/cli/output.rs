@@ -38,13 +38,13 @@ impl Output {
     pub(super) fn write(
         &self,
         report: &Report,
-        paint: human::Paint,
+        page: human::Page,
         env: &Variables,
         stream: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let is_set = |name: &str| env.get(name).is_some_and(|text| !text.is_empty());
         let comment = if is_set("GITLAB_CI") { markdown::GITLAB } else { markdown::GITHUB };
-        let look = Look { paint, comment };
+        let look = Look { page, comment };
         match &self.file {
             None => {
                 // Standard output writes at the end of each line, and a report has many.
@@ -54,7 +54,8 @@ impl Output {
             }
             Some(file) => {
                 let mut bytes = Vec::new();
-                self.format.write(report, Look { paint: human::Paint(false), ..look }, &mut bytes)?;
+                let page = human::Page { paint: human::Paint(false), width: human::WIDTH, ..page };
+                self.format.write(report, Look { page, ..look }, &mut bytes)?;
                 let written = say::write_private(file, |out| out.write_all(&bytes));
                 written.with_context(|| format!("cannot write the report to {}", file.display()))?;
             }

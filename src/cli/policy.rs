@@ -238,7 +238,8 @@ fn plan(folder: &Path, policy: &str, case: &Case) -> Result<Report, String> {
     }
     args.extend(case.options.iter().cloned());
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let outside = &mut Outside { out: &mut out, err: &mut err, out_is_terminal: false, err_is_terminal: false };
+    let outside =
+        &mut Outside { out: &mut out, err: &mut err, out_is_terminal: false, err_is_terminal: false, columns: None };
     super::with(args.into_iter().map(Into::into), outside);
     serde_json::from_slice(&out).map_err(|_| String::from_utf8_lossy(&err).trim().to_owned())
 }

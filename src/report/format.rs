@@ -28,8 +28,8 @@ pub enum Format {
 /// What a format may know beside the report.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Whether colours are used.
-    pub paint: human::Paint,
+    /// How the report for people looks.
+    pub page: human::Page,
     /// Most bytes of a comment.
     pub comment: usize,
 }
@@ -59,7 +59,7 @@ impl Format {
     /// When `out` cannot be written.
     pub fn write(self, report: &Report, look: Look, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Human => human::write(report, look.paint, out),
+            Self::Human => human::write_on(report, look.page, out),
             Self::Json => json::write(report, out),
             Self::Markdown => markdown::write(report, look.comment, out),
             Self::Sarif => sarif::write(report, out),

@@ -5,6 +5,7 @@ mod build;
 mod differ;
 mod dry_run;
 pub mod escape;
+pub mod fold;
 mod format;
 pub mod github;
 pub mod gitlab;

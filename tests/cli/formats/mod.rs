@@ -8,7 +8,7 @@ mod sources;
 
 use std::collections::BTreeMap;
 
-use rollgate::report::human::Paint;
+use rollgate::report::human::{Page, Paint};
 use rollgate::report::{Format, Look, Report, markdown};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn report(tree: &Value) -> Report {
 
 /// A report in a format.
 fn written(format: &str, report: &Report) -> String {
-    let look = Look { paint: Paint(false), comment: markdown::GITHUB };
+    let look = Look { page: Page::of(Paint(false)), comment: markdown::GITHUB };
     let mut bytes = Vec::new();
     Format::named(format).expect("a format").write(report, look, &mut bytes).expect("memory");
     String::from_utf8(bytes).expect("text")
