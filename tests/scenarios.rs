@@ -247,3 +247,66 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(ran >= 10, "only {ran} commands were found");
 }
+
+/// Scenarios whose report for people lies in `testdata/human/`, in a narrow and in a wide terminal.
+const FOR_PEOPLE: &[&str] = &[
+    "address-pairs-of-workers",
+    "flux-release-changes",
+    "health-check-arrives",
+    "hosts-short",
+    "kcp-vip-moved",
+    "late-secret-in-files",
+    "late-unknown-in-a-plan",
+    "machine-deployment-removed",
+    "mid-rollout-scaled",
+    "pin-source-moved",
+    "pinned-field-by-hand",
+    "refused-template-old-version",
+    "rke2-template-edited",
+    "sylva-1477-1-first-install",
+    "sylva-1477-3-vip-moved",
+    "topology-class-without-namespace",
+    "topology-group-removed",
+    "topology-template-on-delete",
+    "topology-variable-rolls",
+];
+
+/// The report for people of a plan of a scenario.
+fn for_people(folder: &Path, columns: &str) -> Vec<u8> {
+    let scenario = scenario(folder);
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let mut command = program(temporary.path());
+    command.current_dir(folder).args(["plan", "rendered.yaml"]).env("COLUMNS", columns);
+    for (option, file) in [("--live", "live.yaml"), ("--base", "base.yaml"), ("--policy", "policy.yaml")] {
+        match folder.join(file).exists() {
+            true => drop(command.args([option, file])),
+            false if option != "--base" => drop(command.args([option, "none"])),
+            false => {}
+        }
+    }
+    let mut options = scenario.options.iter();
+    while let Some(option) = options.next() {
+        match option.as_str() {
+            "--commit" | "-o" => drop(options.next()),
+            _ => drop(command.arg(option)),
+        }
+    }
+    if !scenario.options.iter().any(|option| option.starts_with("--now")) {
+        command.args(["--now", NOW]);
+    }
+    command.envs(&scenario.env).output().expect("the program runs").stdout
+}
+
+#[test]
+fn people_read_what_lies_in_the_folder_for_people() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut faults = Vec::new();
+    for name in FOR_PEOPLE {
+        for columns in ["80", "160"] {
+            let found = for_people(&root.join("scenarios").join(name), columns);
+            assert!(found.starts_with(b"rollgate: "), "{name}: {}", String::from_utf8_lossy(&found));
+            faults.extend(compare(&root.join("human").join(format!("{name}.{columns}.txt")), &found).err());
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}

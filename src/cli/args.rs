@@ -170,6 +170,9 @@ pub struct CommonArgs {
     /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,
+    /// Of the report for people only the verdict, the reasons and the table of Machines.
+    #[arg(long)]
+    pub summary: bool,
     /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.
     #[arg(long, value_name = "NAME=VERSION")]
     pub provider: Vec<String>,

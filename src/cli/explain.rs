@@ -44,7 +44,7 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         .map_err(Stop::usage)?;
     // Whoever can write the file could forge what a terminal shows of it.
     escape::report(&mut report);
-    let paint = run::paint(colour, outside.out_is_terminal);
-    human::write(&report, paint, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
+    let page = run::page(colour, outside.out_is_terminal, false, outside);
+    human::write_on(&report, page, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

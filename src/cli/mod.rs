@@ -39,6 +39,8 @@ pub struct Outside<'a> {
     pub out_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
+    /// Columns of the terminal that a person reads; `None` where there is none.
+    pub columns: Option<usize>,
 }
 
 /// Runs the program: reads the arguments, runs one command, and says what went wrong in one line.
@@ -46,9 +48,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     bound::watch();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let (out_is_terminal, err_is_terminal) = (stdout.is_terminal(), stderr.is_terminal());
+    let columns = columns(&stdout, &stderr);
     let (mut lock, mut closed, mut err) = (stdout.lock(), output::Closed, stderr);
     let out: &mut dyn Write = if output::is_closed() { &mut closed } else { &mut lock };
-    with(args, &mut Outside { out, err: &mut err, out_is_terminal, err_is_terminal })
+    with(args, &mut Outside { out, err: &mut err, out_is_terminal, err_is_terminal, columns })
+}
+
+/// How many columns a report may have: COLUMNS where it is set, as for other programs, else those of the terminal.
+fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok()).filter(|columns| *columns > 0);
+    let size = || terminal_size::terminal_size_of(stdout).or_else(|| terminal_size::terminal_size_of(stderr));
+    told.or_else(|| size().map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0))
 }
 
 /// Runs one command line with the given writers.

@@ -42,26 +42,27 @@ impl Output {
     }
 
     /// Writes the report to where this says.
-    pub(super) fn write(&self, report: &Report, paint: human::Paint, stream: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) fn write(&self, report: &Report, page: human::Page, stream: &mut dyn Write) -> anyhow::Result<()> {
         match &self.file {
             None => {
                 // Standard output writes at the end of each line, and a report has many.
                 let mut buffered = BufWriter::with_capacity(1 << 16, stream);
-                self.render(report, paint, &mut buffered)?;
+                self.render(report, page, &mut buffered)?;
                 buffered.flush().context("cannot write the report")
             }
             Some(file) => {
                 let mut bytes = Vec::new();
-                self.render(report, human::Paint(false), &mut bytes)?;
+                let page = human::Page { paint: human::Paint(false), width: human::WIDTH, ..page };
+                self.render(report, page, &mut bytes)?;
                 let written = say::write_private(file, |out| out.write_all(&bytes));
                 written.with_context(|| format!("cannot write the report to {}", file.display()))
             }
         }
     }
 
-    fn render(&self, report: &Report, paint: human::Paint, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn render(&self, report: &Report, page: human::Page, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.format {
-            Format::Human => human::write(report, paint, out)?,
+            Format::Human => human::write_on(report, page, out)?,
             Format::Json => {
                 serde_json::to_writer_pretty(&mut *out, report)?;
                 out.write_all(b"\n")?;

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
 use crate::report;
 use crate::verdict;
+use crate::world::{BaseKind, LiveKind};
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let RevisionArgs { base_ref, head_ref, render, .. } = args.revisions.clone();
@@ -56,6 +57,11 @@ fn judge(
     if let Some(revisions) = revisions {
         seen.world.source.name = revisions.named(&seen.world.source.name);
         seen.warnings.extend(revisions.warnings.iter().cloned());
+        if seen.world.source.kind == LiveKind::None {
+            // A base that renders to nothing was looked at: everything is new.
+            seen.world.source.kind = LiveKind::OldRender;
+            seen.world.base.kind = BaseKind::Live;
+        }
     }
     if args.explain_reads {
         let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
@@ -72,8 +78,8 @@ fn judge(
     judgement.report.warnings.extend(seen.warnings);
     report::escape::report(&mut judgement.report);
     for output in &setup.outputs {
-        let paint = run::paint(colour, outside.out_is_terminal);
-        output.write(&judgement.report, paint, outside.out).map_err(Stop::internal)?;
+        let page = run::page(colour, outside.out_is_terminal, args.common.summary, outside);
+        output.write(&judgement.report, page, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))
 }

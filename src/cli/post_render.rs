@@ -26,7 +26,8 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     drop(bound);
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
     report::escape::report(&mut judgement.report);
-    say(&setup, &judgement.report, &seen, colour, outside)?;
+    let page = run::page(colour, outside.err_is_terminal, args.common.summary, outside);
+    say(&setup, &judgement.report, &seen, page, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
         commit(args.commit, &setup, &seen, &judgement)?;
@@ -54,11 +55,10 @@ fn refuse_empty(input: &Input) -> Result<(), Stop> {
 
 /// Puts the report where the host's user can read it: standard error, the files that were asked for, the well-known
 /// place, and past a host that throws standard error away.
-fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mut Outside<'_>) -> Result<(), Stop> {
+fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: &mut Outside<'_>) -> Result<(), Stop> {
     let outputs: &[Output] = if setup.outputs.is_empty() { &[Output::HUMAN] } else { &setup.outputs };
-    let paint = run::paint(colour, outside.err_is_terminal);
     let mut text = Vec::new();
-    human::write(report, human::Paint(false), &mut text).map_err(Stop::internal)?;
+    human::write_on(report, human::Page { paint: human::Paint(false), ..page }, &mut text).map_err(Stop::internal)?;
     if let Some(path) = say::report_path(&setup.env) {
         let bytes = serde_json::to_vec_pretty(report).map_err(Stop::internal)?;
         if let Err(error) = say::write_report(&path, &bytes) {
@@ -67,7 +67,7 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, colour: Colour, outside: &mu
         }
     }
     for output in outputs {
-        output.write(report, paint, outside.err).map_err(Stop::internal)?;
+        output.write(report, page, outside.err).map_err(Stop::internal)?;
     }
     if verdict::exit(report.decision) != Exit::Allow {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };

@@ -40,6 +40,12 @@ pub(super) fn paint(colour: Colour, terminal: bool) -> human::Paint {
     })
 }
 
+/// How a report for people looks on a stream.
+pub(super) fn page(colour: Colour, terminal: bool, summary: bool, outside: &Outside<'_>) -> human::Page {
+    let width = outside.columns.unwrap_or(human::WIDTH);
+    human::Page { paint: paint(colour, terminal), width, is_summary: summary }
+}
+
 /// Which policy is in force where none is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Untold {

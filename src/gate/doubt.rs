@@ -3,11 +3,30 @@
 use super::Judged;
 use crate::model::Decision;
 use crate::model::Reason;
-use crate::world::Unread;
+use crate::report::plural;
+use crate::world::{Unread, rights};
 
-/// A reason for each thing that was needed and could not be read.
+/// A reason for each thing that was needed and could not be read; one for all rights that one binding grants.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
-    judged.world.unread.iter().chain(judged.doubts).map(reason).collect()
+    let all = judged.world.unread.iter().chain(judged.doubts);
+    let (bound, others): (Vec<&Unread>, Vec<&Unread>) = all.partition(|unread| rights::is_in_read_role(&unread.remedy));
+    match bound.as_slice() {
+        [] | [_] => bound.into_iter().chain(others).map(reason).collect(),
+        [first, ..] => std::iter::once(rights_missing(first, &bound)).chain(others.into_iter().map(reason)).collect(),
+    }
+}
+
+/// Several reads that are forbidden, and the one binding that allows them.
+fn rights_missing(first: &Unread, all: &[&Unread]) -> Reason {
+    let what: Vec<&str> = all.iter().map(|unread| unread.what.as_str()).collect();
+    let message = format!(
+        "{} that are needed are forbidden, so nothing is known of them: {} ({})",
+        plural(all.len() as u64, "read"),
+        what.join(", "),
+        first.why
+    );
+    let next = format!("bind the role {} of docs/rbac.yaml: {}", rights::READ_ROLE, rights::binding(&first.why));
+    Reason::new("read", Decision::Undecided, message).with_next(next)
 }
 
 fn reason(unread: &Unread) -> Reason {

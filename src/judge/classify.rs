@@ -30,6 +30,7 @@ use crate::object::{Key, Path};
 use crate::parallel;
 use crate::providers::kind;
 use crate::rules::Rules;
+use crate::world::LiveKind;
 
 /// What is to be written into one pair.
 #[derive(Default)]
@@ -240,26 +241,40 @@ fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &
         };
         return whole(pair, &answer);
     }
-    let because = if replicas::makes_machines(&pair.key, &new) {
+    // What nobody looked for may be there, and is not called new.
+    let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
+    let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
+    let unseen = "was not looked for in the cluster; where it is new,";
+    let (warning, because) = if replicas::makes_machines(&pair.key, &new) {
         let count = fields::wanted(&new, None);
-        out.warnings.push(format!("{} is new and makes {count} Machines", pair.key));
-        format!("it is new and makes {count} Machines; none that exists is touched")
+        let warning = match is_seen {
+            true => format!("{} is new and makes {count} Machines", pair.key),
+            false => format!("{} {unseen} it makes {count} Machines", pair.key),
+        };
+        (Some(warning), format!("it is new and makes {count} Machines; none that exists is touched"))
     } else if kind(&pair.key).role == Role::HealthCheck {
-        out.warnings.push(format!("{} is new: Machines that fail it are replaced as soon as it is seen", pair.key));
-        "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned()
+        let says = "Machines that fail it are replaced as soon as it is seen";
+        let warning = match is_seen {
+            true => format!("{} is new: {says}", pair.key),
+            false => format!("{} {unseen} {says}", pair.key),
+        };
+        (Some(warning), "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned())
     } else {
-        "it is new; no Machine that exists is touched".to_owned()
+        (None, "it is new; no Machine that exists is touched".to_owned())
     };
+    let because =
+        if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
+    out.warnings.extend(warning);
     let answers = pair.changes.iter().map(|_| Answer {
         effect: Effect::None,
         touches: None,
-        rule: RuleId::of("create/new").into(),
+        rule: rule.into(),
         because: because.clone(),
         source: String::new(),
         finding: None,
         waits: None,
     });
-    Outcome { answers: answers.collect(), rule: RuleId::of("create/new").into(), because, ..Outcome::default() }
+    Outcome { answers: answers.collect(), rule: rule.into(), because, ..Outcome::default() }
 }
 
 /// A new object that the API server refuses; one whose fields it only drops is noted.

@@ -4,6 +4,7 @@ mod about;
 mod build;
 mod dry_run;
 pub mod escape;
+pub mod fold;
 pub mod human;
 mod ignore;
 mod model;

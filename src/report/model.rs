@@ -304,7 +304,22 @@ impl Report {
     }
 }
 
+/// The rule of an object that nobody looked for.
+const UNREAD: &str = "create/unread";
+
 impl ObjectReport {
+    /// Whether nobody looked for the object, so that nobody knows whether it is new.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.action == Action::Create && self.rule == UNREAD
+    }
+
+    /// Whether the object is new, on the word of somebody who looked, and not only its name is.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.action == Action::Create && self.renamed_from.is_none() && !self.is_unread()
+    }
+
     /// Whether the object is new or goes away without any effect, so that a person need not read about it.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

@@ -64,8 +64,9 @@ fn a_stream_from_a_pipe_has_lines_and_templates_and_no_file() {
 fn people_read_file_and_line() {
     let program = program();
     let ran = program.run(&["plan", "a.yaml", "b.yaml", "--live", "old.yaml"], b"");
-    assert!(ran.stdout.contains("other  rollout, b.yaml:5, from demo/templates/other.yaml"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("spec.template.spec.version  rollout, line 14"), "{}", ran.stdout);
+    let places = "rollout, a.yaml:3, from demo/templates/workers.yaml, b.yaml:5, from demo/templates/other.yaml";
+    assert!(ran.stdout.contains(places), "{}", ran.stdout);
+    assert!(ran.stdout.contains("spec.template.spec.version  rollout, a.yaml:12, b.yaml:14"), "{}", ran.stdout);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod canary;
 mod corpus;
 mod display;
 mod emptied;
+mod fleet;
 mod helm_setup;
 mod late_cluster;
 mod limits;
@@ -96,6 +97,18 @@ fn ran(mut command: Command, stdin: &[u8]) -> Ran {
         stdout: String::from_utf8(stdout).expect("text"),
         stderr: String::from_utf8(stderr).expect("text"),
     }
+}
+
+/// The sentence of a report that holds these words, with the lines that it goes on in; empty where none does.
+fn sentence(report: &str, words: &str) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    for line in report.lines() {
+        match sentences.last_mut().filter(|_| line.starts_with("    ")) {
+            Some(sentence) => *sentence = format!("{sentence} {}", line.trim()),
+            None => sentences.push(line.to_owned()),
+        }
+    }
+    sentences.into_iter().find(|sentence| sentence.contains(words)).unwrap_or_default()
 }
 
 fn root() -> &'static Path {

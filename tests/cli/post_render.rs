@@ -38,7 +38,7 @@ fn a_hold_writes_nothing_and_leaves_a_report() {
     let ran = program.run(&["post-render", "--policy", "none", "--live", &live], &stream);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(ran.stdout.is_empty());
-    let first = ran.stderr.lines().find(|line| line.contains("RKE2ControlPlane")).unwrap_or_default();
+    let first = super::sentence(&ran.stderr, "RKE2ControlPlane");
     for word in ["canReach", "55.55.55.55", "10.0.3.7", "3 Machines"] {
         assert!(first.contains(word), "{word} is missing in {first:?}");
     }

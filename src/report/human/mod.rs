@@ -1,0 +1,176 @@
+//! The report for people: the verdict and the next command first and last, between them the reasons, the table of Machines and
+//! the evidence. What is equal over clusters and owners is said once.
+
+mod evidence;
+mod page;
+mod table;
+mod wrap;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use super::fold::{self, Folded, Place};
+use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural};
+use crate::impact::counted;
+use crate::model::{Decision, Effect};
+pub use page::{Page, Paint, WIDTH};
+
+/// Writes the whole report in the usual width.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    write_on(report, Page::of(paint), out)
+}
+
+/// Writes the report as a page wants it.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    let folded = fold::fold(report);
+    verdict(report, &folded, page, out)?;
+    reasons(&folded, page, out)?;
+    table::write(&folded, page, out)?;
+    if !page.is_summary {
+        evidence::write(&folded, page, out)?;
+        table::order(&folded, page, out)?;
+        if let Some(answers) = &report.server_dry_run {
+            dry_run::write(answers, page.paint, out)?;
+        }
+    }
+    footer(report, &folded, page, out)?;
+    // With nothing between, the first line is the last one too.
+    if report.reasons.is_empty() && folded.objects.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    verdict(report, &folded, page, out)
+}
+
+/// The verdict, what happens, and the next command.
+fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    let word = report.decision.word();
+    let head = format!("rollgate: {}  ", page.paint.decision(report.decision));
+    let mut what = summary(report);
+    let clusters: BTreeSet<&Place<'_>> = folded.rows.iter().flat_map(|row| &row.owners.clusters).collect();
+    if clusters.len() > 1 {
+        what = format!("{what}, in {} clusters", clusters.len());
+    }
+    page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
+    let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
+    match next.filter_map(|group| group.first.next.as_ref()).next() {
+        Some(next) => writeln!(out, "  {} {next}", page.paint.faint("next:")),
+        None => Ok(()),
+    }
+}
+
+/// What happens, in one line that counts Machines.
+#[must_use]
+pub fn summary(report: &Report) -> String {
+    let count = |effect: Effect| -> (u64, bool) {
+        let those = counted(&report.rollouts).filter(|rollout| rollout.effect == effect);
+        those.fold((0, true), |(sum, known), rollout| {
+            (sum + rollout.machines.unwrap_or(0), known && rollout.machines.is_some())
+        })
+    };
+    let mut parts = Vec::new();
+    for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced"), (Effect::Scale, "deleted")] {
+        if report.rollouts.iter().any(|rollout| rollout.effect == effect) {
+            let (machines, known) = count(effect);
+            let at_least = if known { "" } else { "at least " };
+            parts.push(format!("{at_least}{} would be {verb}", plural(machines, "Machine")));
+        }
+    }
+    if parts.is_empty() { objects_of(report) } else { parts.join(", ") }
+}
+
+/// What happens where no Machine goes, in one line that counts objects.
+fn objects_of(report: &Report) -> String {
+    let all = report.objects.len() as u64;
+    let is_idle = report.effect == Effect::None;
+    let each = |is: fn(&ObjectReport) -> bool| report.objects.iter().all(is);
+    match all {
+        0 if report.decision == Decision::Undecided => "nothing is known to change, and not all is known".to_owned(),
+        0 => "no compared object changes".to_owned(),
+        all if is_idle && each(ObjectReport::is_new) => format!("{} would be created", plural(all, "object")),
+        all if is_idle && each(ObjectReport::is_unread) => {
+            format!("{} compared with nothing: nobody looked whether they are there", plural(all, "object"))
+        }
+        all => format!("{} changed, worst effect {}", plural(all, "object"), report.effect),
+    }
+}
+
+fn reasons(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    if !folded.reasons.is_empty() {
+        writeln!(out)?;
+    }
+    for group in &folded.reasons {
+        let reason = group.first;
+        let width = reason.decision.word().len() + wrap::columns(&reason.gate) + 3;
+        let head = format!("{} {}  ", page.paint.decision(reason.decision), reason.gate);
+        page.words(out, (&head, width), &group.message(&folded.clusters), 4, str::to_owned)?;
+        if let Some(next) = &reason.next {
+            writeln!(out, "  {} {next}", page.paint.faint("next:"))?;
+        }
+    }
+    Ok(())
+}
+
+fn footer(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    let paint = page.paint;
+    writeln!(out)?;
+    if !page.is_summary {
+        for (head, kinds) in [("creates ", &folded.created), ("not looked for: ", &folded.unread)] {
+            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| plural(*count as u64, kind)).collect();
+            if !kinds.is_empty() {
+                page.words(out, (head, head.len()), &kinds.join(", "), 4, str::to_owned)?;
+            }
+        }
+        for finding in &folded.findings {
+            let head = format!("{} ", paint.bold(finding.id));
+            let width = wrap::columns(finding.id) + 1;
+            page.words(out, (&head, width), &finding.message(&folded.clusters), 4, str::to_owned)?;
+        }
+    }
+    for warning in &folded.warnings {
+        let head = format!("{} ", paint.decision(Decision::Warn));
+        page.words(out, (&head, 5), &warning.message(&folded.clusters), 4, str::to_owned)?;
+    }
+    for ignored in &report.ignored {
+        let changes = plural(ignored.changes, "change");
+        let text = format!("not shown: {changes} at {} ({})", ignored.path, ignored.reason);
+        page.words(out, ("", 0), &text, 4, str::to_owned)?;
+    }
+    for late in report.late_values.iter().filter(|late| late.state != LateState::Unused) {
+        page.words(out, ("", 0), &late_value(late), 4, str::to_owned)?;
+    }
+    page.words(out, ("", 0), &compared(report), 4, |text| paint.faint(text))
+}
+
+/// A late value in one line.
+fn late_value(late: &LateValueReport) -> String {
+    let source = late.source.as_deref().unwrap_or("no source");
+    let state = serde_json::to_value(late.state).unwrap_or_default();
+    let (state, places) = (state.as_str().unwrap_or_default(), plural(late.places as u64, "place"));
+    let there = matches!(late.state, LateState::Resolved | LateState::Pinned | LateState::Differs);
+    match &late.value {
+        Some(value) => format!("late value {}: {state}, {value} from {source}, {places}", late.name),
+        None if there => format!("late value {}: {state}, a secret from {source}, {places}", late.name),
+        None => format!("late value {}: {state} in {source}", late.name),
+    }
+}
+
+/// What was compared with what, under which policy.
+fn compared(report: &Report) -> String {
+    let live = &report.live;
+    let unchanged = report.objects.iter().filter(|object| object.is_quiet()).count();
+    let quiet = if unchanged > 0 { format!(", {unchanged} without effect not shown") } else { String::new() };
+    format!(
+        "compared {} with {}{quiet}; {} not compared; policy {}",
+        plural(live.objects as u64, "object"),
+        live.source,
+        live.not_compared,
+        report.policy.source,
+    )
+}

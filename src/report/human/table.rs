@@ -1,0 +1,148 @@
+//! The table of Machines: cluster, owner, what goes, what stays meanwhile, why. Below it how it goes.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::{self, Write};
+
+use super::page::Page;
+use super::wrap::columns;
+use crate::model::Effect;
+use crate::report::fold::{Count, Folded, Place, Row, listed};
+use crate::report::plural;
+
+/// The heads of the columns.
+const HEADS: [&str; 5] = ["CLUSTER", "OWNER", "MACHINES", "LOWEST", "CAUSE"];
+/// Spaces before the first column, and between two.
+const GAP: usize = 2;
+/// The least room that the last column needs; with less it stands on lines of its own.
+const CAUSE: usize = 36;
+/// Most names of Machines that are listed for several owners together.
+const NAMES: usize = 12;
+
+/// Writes the table; nothing where no Machine goes.
+pub(super) fn write(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    if folded.rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", page.paint.bold("Machines"))?;
+    let cells: Vec<[String; 5]> = folded.rows.iter().map(|row| cells(row)).collect();
+    let mut widths = [0; 4];
+    for row in cells.iter().map(|row| row.each_ref().map(String::as_str)).chain([HEADS]) {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = columns(cell).max(*width);
+        }
+    }
+    let start = widths.iter().map(|width| width + GAP).sum::<usize>() + GAP;
+    let is_beside = start + CAUSE <= page.columns();
+    let heads = line(&widths, &HEADS.map(str::to_owned), is_beside);
+    writeln!(out, "{}", page.paint.faint(heads.trim_end()))?;
+    for (at, (cells, row)) in cells.iter().zip(&folded.rows).enumerate() {
+        let head = line(&widths, cells, false);
+        if is_beside {
+            page.words(out, (&format!("{head:start$}"), start), &cells[4], start, str::to_owned)?;
+        } else {
+            writeln!(out, "{}", head.trim_end())?;
+        }
+        part(row, &folded.clusters, page, out)?;
+        // Rows that follow one another for one cause have it below the last of them.
+        let goes_on = folded.rows.get(at + 1).is_some_and(|next| next.cause == row.cause);
+        if !is_beside && !goes_on {
+            page.words(out, ("      because of ", 17), &row.cause, 6, str::to_owned)?;
+        }
+    }
+    if folded.clusters.len() > 1 && folded.rows.iter().any(|row| row.owners.clusters.len() > 1) {
+        let head = format!("  {} ", page.paint.faint("<cluster>:"));
+        page.words(out, (&head, 13), &listed(&folded.clusters), 4, str::to_owned)?;
+    }
+    Ok(())
+}
+
+/// The clusters of a row, where they are several and not all.
+fn part(row: &Row<'_>, all: &BTreeSet<Place<'_>>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    let some = row.owners.clusters.len();
+    if some < 2 || some == all.len() {
+        return Ok(());
+    }
+    page.words(out, ("    in ", 7), &listed(&row.owners.clusters), 4, str::to_owned)
+}
+
+/// One line of the first columns, and the last where it is wanted.
+fn line(widths: &[usize; 4], cells: &[String; 5], whole: bool) -> String {
+    let mut out = String::new();
+    for (cell, width) in cells.iter().zip(widths) {
+        out.push_str(&" ".repeat(GAP));
+        out.push_str(cell);
+        out.push_str(&" ".repeat(width.saturating_sub(columns(cell))));
+    }
+    if whole {
+        out.push_str(&" ".repeat(GAP));
+        out.push_str(&cells[4]);
+    }
+    out
+}
+
+fn cells(row: &Row<'_>) -> [String; 5] {
+    let owners = &row.owners;
+    let cluster = match owners.clusters.len() {
+        0 => "-".to_owned(),
+        1 => listed(&owners.clusters),
+        count => plural(count as u64, "cluster"),
+    };
+    // The cluster says the namespace, where it is known.
+    let place = owners.namespace.as_ref().filter(|_| owners.clusters.is_empty());
+    let place = place.map_or_else(String::new, |namespace| format!("{namespace}/"));
+    let names = match owners.names.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, ..] => format!("{first} and {} more", owners.names.len() - 1),
+    };
+    let number = |count: Option<Count>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let (machines, replicas) = (number(row.machines), number(row.replicas));
+    let fewer = row.machines.zip(row.replicas).is_some_and(|(machines, replicas)| machines.most > replicas.most);
+    let mut what = match row.effect {
+        Effect::Delete => format!("{machines} destroyed"),
+        Effect::Scale => format!("{machines} deleted, {replicas} stay"),
+        _ if fewer => format!("{machines} replaced by {replicas}"),
+        _ if row.replicas.is_none() => format!("{machines} replaced"),
+        _ => format!("{machines} of {replicas} replaced"),
+    };
+    if owners.count > 1 {
+        what = format!("{} in all, {what} each", row.total);
+    }
+    let lowest = match row.effect {
+        Effect::Delete => "0".to_owned(),
+        _ if row.lowest.is_none() => "?".to_owned(),
+        _ => format!("{} of {replicas}", number(row.lowest)),
+    };
+    [cluster, format!("{} {place}{names}", owners.kind), what, lowest, row.cause.clone()]
+}
+
+/// Writes in which order Machines go, once for all owners of a kind with which it differs in numbers only, and their names.
+pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+    let mut told = HashSet::new();
+    let mut begun = false;
+    for row in &folded.rows {
+        let steps = row.steps.join("; ");
+        // The last one says how often, in numbers.
+        let first = row.steps.split_last().map(|(_, first)| first.join("; ")).unwrap_or_default();
+        let shape: String = first.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let is_new = told.insert((row.owners.kind.clone(), shape)) && !steps.is_empty();
+        let names = row.owners.count == 1 || row.machine_names.len() <= NAMES;
+        let names = if names { row.machine_names.join(", ") } else { String::new() };
+        if !is_new && names.is_empty() {
+            continue;
+        }
+        if !begun {
+            writeln!(out, "\n{}", page.paint.bold("How it goes"))?;
+            begun = true;
+        }
+        let mut text = format!("{}:", row.owners.label(&folded.clusters));
+        if is_new {
+            text = format!("{text} {steps}");
+        }
+        page.words(out, ("  ", 2), &text, 4, str::to_owned)?;
+        if !names.is_empty() {
+            page.words(out, ("    Machines ", 13), &names, 6, |text| page.paint.faint(text))?;
+        }
+    }
+    Ok(())
+}
