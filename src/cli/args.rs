@@ -45,6 +45,8 @@ pub enum Command {
     Values(super::values::ValuesArgs),
     /// Show the pinned late values, move one by hand, or compare them with their sources.
     Pin(super::pin::PinArgs),
+    /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
+    Why(super::why::WhyArgs),
     /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
     Explain(ExplainArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).

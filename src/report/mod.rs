@@ -9,6 +9,7 @@ pub mod human;
 mod ignore;
 mod model;
 pub mod sentence;
+pub mod why;
 
 pub use crate::model::{Finding, Reason};
 pub use about::complete;

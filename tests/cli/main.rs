@@ -18,6 +18,7 @@ mod schemas;
 mod server;
 mod usage;
 mod values;
+mod why;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
