@@ -45,6 +45,8 @@ pub enum Command {
     Values(super::values::ValuesArgs),
     /// Show the pinned late values, move one by hand, or compare them with their sources.
     Pin(super::pin::PinArgs),
+    /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
+    Why(super::why::WhyArgs),
     /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
     /// code, a state of a late value, or `last` for the last held report.
     Explain(ExplainArgs),

@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod snapshot;
 mod values;
+mod why;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
@@ -76,6 +77,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Plan(args) => plan::run(args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Values(args) => values::run(&args, outside),
+        Command::Why(args) => why::run(&args, cli.color, outside),
         Command::Pin(args) => pin::run(&args, outside),
         Command::Explain(args) => explain::run(&args, cli.color, outside),
         Command::Snapshot(args) => snapshot::run(args, outside),

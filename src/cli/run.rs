@@ -106,6 +106,17 @@ impl Setup {
         })
     }
 
+    /// The clock.
+    pub(super) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Puts into a World what was told on the command line.
+    pub(super) fn tell(&self, world: &mut World) {
+        world.providers.extend(self.providers.clone());
+        world.feature_gates.extend(self.feature_gates.clone());
+    }
+
     /// The store of the pins, where the policy names a file.
     pub(super) fn pin_file(&self) -> Option<FileStore> {
         Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
@@ -296,8 +307,7 @@ impl Look<'_> {
         if !seen.recorded {
             self.local(names, &mut seen.world)?;
         }
-        seen.world.providers.extend(setup.providers.clone());
-        seen.world.feature_gates.extend(setup.feature_gates.clone());
+        setup.tell(&mut seen.world);
         Ok(seen)
     }
 

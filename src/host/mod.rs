@@ -29,6 +29,7 @@ mod reprint;
 pub mod say;
 mod stream;
 mod write;
+pub mod writers;
 
 #[cfg(test)]
 mod method_tests;

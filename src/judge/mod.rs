@@ -17,6 +17,7 @@ mod topology;
 mod verdict;
 mod waiting;
 mod weigh;
+pub mod why;
 
 pub use classify::classify;
 pub use owner::Assessment;

@@ -62,7 +62,13 @@ impl Assessment {
     /// Judges an owner that is there before and after the write.
     #[must_use]
     pub(crate) fn of(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: Sides) -> Self {
-        let (versions, now, live) = (&stage.versions, stage.scene.world.now, stage.scene.view);
+        Self::at(stage, key, mirror, sides, stage.scene.world.now)
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub(crate) fn at(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: Sides, now: Timestamp) -> Self {
+        let (versions, live) = (&stage.versions, stage.scene.view);
         let Sides { mut old, mut new } = sides;
         mirror.fill_in(&mut old, versions);
         mirror.fill_in(&mut new, versions);

@@ -20,6 +20,7 @@ mod notice;
 pub mod sarif;
 pub mod sentence;
 mod template;
+pub mod why;
 
 pub use crate::model::{Finding, Reason};
 pub use about::complete;

@@ -21,6 +21,7 @@ mod schemas;
 mod server;
 mod usage;
 mod values;
+mod why;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

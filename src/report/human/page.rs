@@ -40,7 +40,7 @@ impl Page {
     }
 
     /// Writes words behind a head that is as wide as `head_width`; further lines are indented.
-    pub(super) fn words(
+    pub(in crate::report) fn words(
         self,
         out: &mut dyn Write,
         (head, head_width): (&str, usize),
@@ -86,7 +86,7 @@ impl Paint {
         self.wrap(Style::new().bold(), text)
     }
 
-    pub(super) fn faint(self, text: &str) -> String {
+    pub(in crate::report) fn faint(self, text: &str) -> String {
         self.wrap(Style::new().dimmed(), text)
     }
 

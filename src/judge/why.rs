@@ -1,0 +1,203 @@
+//! Why Machines are out of date: the owners as they stand, asked by their own mirrors, with no write at all; or as they stood
+//! before, against what is wanted now. Also what is due by itself later.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::judge::Scene;
+use crate::judge::admission::Sides;
+use crate::judge::owner::Assessment;
+use crate::judge::stage::Stage;
+use crate::kinds::Versions;
+use crate::kinds::mirror::Mirror;
+use crate::model::{Act, Basis, Cause, Member, Unit};
+use crate::object::{Inventory, Key, Object, Path, Segment};
+use crate::providers::{kind, machines};
+use crate::rules::Rules;
+use crate::world::World;
+
+/// How far ahead what is due by itself is looked for.
+const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 400);
+/// How exactly its time is found.
+const EXACT: SignedDuration = SignedDuration::from_mins(1);
+
+/// What is found about one owner of Machines.
+#[derive(Debug)]
+pub struct OwnerState {
+    /// The owner.
+    pub key: Key,
+    /// Its Cluster, where it is known.
+    pub cluster: Option<Key>,
+    /// How many Machines it has.
+    pub machines: u64,
+    /// Whether its Machines could be read.
+    pub basis: Basis,
+    /// The Machines that are out of date.
+    pub outdated: Vec<Outdated>,
+    /// What keeps the controller from replacing them.
+    pub held: Option<String>,
+    /// Why a Machine that it makes is out of date at once.
+    pub perpetual: Vec<Difference>,
+    /// What is due by itself later.
+    pub soon: Option<Due>,
+}
+
+/// Machines that are out of date for the same reasons.
+#[derive(Debug)]
+pub struct Outdated {
+    /// Their names; empty for those that are gone.
+    pub names: Vec<String>,
+    /// Why.
+    pub differences: Vec<Difference>,
+}
+
+/// One reason: a place of the owner, what the Machine has there and what the owner wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Id of the cause.
+    pub rule: &'static str,
+    /// Place in the owner, in the superset form.
+    pub path: Path,
+    /// What the Machine was made of, where it could be read.
+    pub before: Option<Value>,
+    /// What the owner wants.
+    pub after: Option<Value>,
+    /// What differs, for a person; empty where the values say it.
+    pub detail: String,
+}
+
+/// Machines that will be out of date at a time, with nobody writing anything.
+#[derive(Debug)]
+pub struct Due {
+    /// When the first of them is.
+    pub at: Timestamp,
+    /// Which.
+    pub names: Vec<String>,
+    /// Why.
+    pub differences: Vec<Difference>,
+}
+
+/// The owners of Machines of a World, each with its Machines that are out of date now.
+#[must_use]
+pub fn now(world: &World, rules: &Rules) -> Vec<OwnerState> {
+    with_stage(world, rules, |stage| {
+        let owners = owners(world).filter_map(|(object, mirror)| {
+            let owner = machines::read(object, &stage.versions)?;
+            let sides = || Sides { old: owner.clone(), new: owner.clone() };
+            let judged = Assessment::of(stage, &object.key, mirror, sides());
+            let outdated = judged.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
+            let mut state = state(stage, &object.key, &judged, outdated);
+            state.soon = due(stage, &object.key, mirror, &sides);
+            Some(state)
+        });
+        owners.collect()
+    })
+}
+
+/// The owners of two Worlds, each with the Machines of the first that what the second wants made out of date.
+#[must_use]
+pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> {
+    with_stage(before, rules, |stage| {
+        let owners = owners(before).filter_map(|(object, mirror)| {
+            let old = machines::read(object, &stage.versions)?;
+            let new = machines::read(after.live.get(&object.key)?, &stage.versions)?;
+            let judged = Assessment::of(stage, &object.key, mirror, Sides { old, new });
+            let mut state = state(stage, &object.key, &judged, judged.newly());
+            // What is gone was replaced; what is still there is out of date.
+            let is_there =
+                |name: &String| after.live.named(name).any(|object| object.key.namespace == state.key.namespace);
+            state.outdated.iter_mut().for_each(|one| one.names.retain(|name| !is_there(name)));
+            state.outdated.retain(|one| !one.names.is_empty());
+            Some(state)
+        });
+        owners.collect()
+    })
+}
+
+/// The stage of a World that nothing is written to.
+fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
+    let (view, nothing) = (world.view(), Inventory::default());
+    let scene = Scene { world, view: &view, rendered: &nothing };
+    let Some(versions) = Versions::candidates(&world.told_versions()).into_iter().next() else { return Vec::new() };
+    ask(&Stage::new(scene, &[], rules, versions))
+}
+
+/// The objects whose controllers decide about Machines, with what decides.
+fn owners(world: &World) -> impl Iterator<Item = (&Object, &'static dyn Mirror)> {
+    world.live.objects().iter().filter_map(|object| Some((object, kind(&object.key).mirror?)))
+}
+
+fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iterator<Item = &'u Unit>) -> OwnerState {
+    let cluster = judged.cluster.as_ref().map_or("", |cluster| cluster.name.as_str());
+    let members = machines::of_control_plane(stage.scene.view, key, cluster, &stage.versions);
+    let of_machine = |unit: &Unit| -> Vec<Difference> {
+        let member = members.iter().find(|member| unit.names.contains(&member.name));
+        unit.after.iter().map(|cause| difference(cause, member, &judged.new)).collect()
+    };
+    let outdated = units.map(|unit| Outdated { names: unit.names.clone(), differences: of_machine(unit) });
+    OwnerState {
+        key: key.clone(),
+        cluster: judged.cluster.clone(),
+        machines: judged.count(),
+        basis: judged.basis,
+        outdated: outdated.collect(),
+        held: judged.held(Act::Replace).map(|hold| hold.says.clone()),
+        perpetual: judged.perpetual.iter().map(|cause| difference(cause, None, &judged.new)).collect(),
+        soon: None,
+    }
+}
+
+/// A cause with the values on both sides.
+fn difference(cause: &Cause, member: Option<&Member>, owner: &Value) -> Difference {
+    Difference {
+        rule: cause.rule.as_str(),
+        path: cause.path.clone(),
+        before: member.and_then(|member| made_of(member, &cause.path)),
+        after: at(owner, cause.path.segments()).cloned(),
+        detail: cause.detail.clone(),
+    }
+}
+
+/// What a Machine was made of at a place of its owner: the same place of its bootstrap config, which holds what is below the
+/// configuration of the owner, or of the Machine itself.
+fn made_of(member: &Member, path: &Path) -> Option<Value> {
+    let (_, below) = path.segments().split_first()?;
+    let config = member.config.as_ref().and_then(|config| config.get("spec"));
+    let of_config = |steps: &[Segment]| config.and_then(|spec| at(spec, steps)).cloned();
+    let of_machine = || member.machine.get("spec").and_then(|spec| at(spec, below)).cloned();
+    of_config(below).or_else(|| below.split_first().and_then(|(_, below)| of_config(below))).or_else(of_machine)
+}
+
+/// What stands at a place below a value.
+fn at<'v>(value: &'v Value, steps: &[Segment]) -> Option<&'v Value> {
+    steps.iter().try_fold(value, |value, step| match step {
+        Segment::Key(key) => value.get(key),
+        Segment::Index(index) => value.get(index),
+    })
+}
+
+/// What is out of date later although nobody writes: a time that the owner names, a certificate that ends.
+fn due(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: &dyn Fn() -> Sides) -> Option<Due> {
+    let start = stage.scene.world.now;
+    let names = |judged: &Assessment| -> Vec<String> {
+        let due = judged.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
+        due.flat_map(|unit| unit.names.clone()).collect()
+    };
+    let judged = |time: Timestamp| Assessment::at(stage, key, mirror, sides(), time);
+    let known = names(&judged(start));
+    let is_due = |time: Timestamp| names(&judged(time)).len() > known.len();
+    let (mut early, mut late) = (start, start.checked_add(AHEAD).ok()?);
+    if !is_due(late) {
+        return None;
+    }
+    while late.duration_since(early) > EXACT {
+        let middle = early.checked_add(late.duration_since(early) / 2).ok()?;
+        if is_due(middle) { late = middle } else { early = middle }
+    }
+    let found = judged(late);
+    let first =
+        found.units.iter().find(|unit| unit.names.iter().any(|name| !known.contains(name)) && !unit.after.is_empty());
+    let differences = first.map(|unit| unit.after.iter().map(|cause| difference(cause, None, &found.new)).collect());
+    let names = names(&found).into_iter().filter(|name| !known.contains(name)).collect();
+    Some(Due { at: late, names, differences: differences.unwrap_or_default() })
+}
