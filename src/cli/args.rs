@@ -49,14 +49,28 @@ pub enum Command {
     Approve(super::approve::ApproveArgs),
     /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
     Why(super::why::WhyArgs),
-    /// Say why: a rule id, a field such as KubeadmControlPlane.spec.version, or `last` for the last held report.
+    /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
+    /// code, a state of a late value, or `last` for the last held report.
     Explain(ExplainArgs),
+    /// Look through the policy, show what is in force, or try it on a team's own cases.
+    Policy(super::policy::PolicyArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
     Snapshot(SnapshotArgs),
     /// Link the Helm plugins.
     Helm(HelmArgs),
     /// Print a JSON Schema.
     Schema(SchemaArgs),
+    /// Print the completions of a shell.
+    Completions {
+        /// Of which.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write that of every command into a folder.
+    Man {
+        /// The folder.
+        folder: Option<PathBuf>,
+    },
     /// Look inside the program.
     Debug(DebugArgs),
 }
@@ -171,7 +185,8 @@ pub struct CommonArgs {
     /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
     #[arg(long)]
     pub force_conflicts: bool,
-    /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json.
+    /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json, markdown, sarif, junit,
+    /// gitlab, github, html.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,
     /// Of the report for people only the verdict, the reasons and the table of Machines.
@@ -200,7 +215,7 @@ pub struct CommonArgs {
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A rule id, a field, or `last`.
+    /// A rule id, a field, a kind, a word of a report, or `last`.
     #[arg(required_unless_present = "check_pack")]
     pub what: Option<String>,
     /// Look through a file with rules of your own and say everything that is wrong with it.

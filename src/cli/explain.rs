@@ -1,4 +1,4 @@
-//! `rollgate explain`: a rule, a field, or the last report.
+//! `rollgate explain`: a rule, a field, a kind, a word of a report, or the last report.
 
 use anyhow::Context as _;
 
@@ -22,8 +22,11 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
     packs::add(&args.pack, &mut policy, &mut report)?;
     let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
     let text = rules::explain(&rules, what).ok_or_else(|| {
+        let near = rules::near(&rules, what);
+        let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? Else ", near.join(", ")) };
         Stop::usage(anyhow::anyhow!(
-            "nothing is called {what:?}; give a rule such as kcp/version, a field such as KubeadmControlPlane.spec.version, or last"
+            "nothing is called {what:?}; {hint}give a rule such as kcp/version, a field such as KubeadmControlPlane.spec.version, a kind, a \
+             gate, a finding, an exit code, or last"
         ))
     })?;
     outside.out.write_all(text.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;

@@ -7,11 +7,13 @@ mod debug;
 mod explain;
 mod helm;
 mod input;
+mod installed;
 mod known;
 mod output;
 mod packs;
 mod pin;
 mod plan;
+mod policy;
 mod post_render;
 mod render;
 mod revisions;
@@ -83,6 +85,9 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),
         Command::Schema(args) => schema::run(&args, outside),
+        Command::Policy(args) => policy::run(args, outside),
+        Command::Completions { shell } => installed::completions(shell, outside),
+        Command::Man { folder } => installed::man(folder.as_deref(), outside),
         Command::Debug(args) => debug::run(&args, outside),
     };
     // What was not written whole was not said: that is never an allow.

@@ -1,19 +1,13 @@
 //! Where reports go: `-o FORMAT` to a stream, `-o FORMAT=FILE` to a file.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::run::Variables;
 use crate::host::say;
-use crate::report::{Report, human};
-
-/// A format of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Human,
-    Json,
-}
+use crate::report::{Format, Look, Report, human, markdown};
 
 /// One wish for a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,43 +27,60 @@ impl Output {
             Some((format, file)) => (format, Some(PathBuf::from(file))),
             None => (text, None),
         };
-        let format = match format {
-            "human" => Format::Human,
-            "json" => Format::Json,
-            other => bail!("-o {other}: no such format; there are human and json"),
+        let Some(known) = Format::named(format) else {
+            let names: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
+            bail!("-o {format}: no such format; there are {}", names.join(", "));
         };
-        Ok(Self { format, file })
+        Ok(Self { format: known, file })
     }
 
-    /// Writes the report to where this says.
-    pub(super) fn write(&self, report: &Report, page: human::Page, stream: &mut dyn Write) -> anyhow::Result<()> {
+    /// Writes the report to where this says, and a summary to where GitHub shows it.
+    pub(super) fn write(
+        &self,
+        report: &Report,
+        page: human::Page,
+        env: &Variables,
+        stream: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let is_set = |name: &str| env.get(name).is_some_and(|text| !text.is_empty());
+        let comment = if is_set("GITLAB_CI") { markdown::GITLAB } else { markdown::GITHUB };
+        let look = Look { page, comment };
         match &self.file {
             None => {
                 // Standard output writes at the end of each line, and a report has many.
                 let mut buffered = BufWriter::with_capacity(1 << 16, stream);
-                self.render(report, page, &mut buffered)?;
-                buffered.flush().context("cannot write the report")
+                self.format.write(report, look, &mut buffered).context("cannot write the report")?;
+                buffered.flush().context("cannot write the report")?;
             }
             Some(file) => {
                 let mut bytes = Vec::new();
                 let page = human::Page { paint: human::Paint(false), width: human::WIDTH, ..page };
-                self.render(report, page, &mut bytes)?;
+                self.format.write(report, Look { page, ..look }, &mut bytes)?;
                 let written = say::write_private(file, |out| out.write_all(&bytes));
-                written.with_context(|| format!("cannot write the report to {}", file.display()))
+                written.with_context(|| format!("cannot write the report to {}", file.display()))?;
             }
         }
+        match env.get("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty() && self.format == Format::Github) {
+            Some(file) => {
+                summarise(report, Path::new(file)).with_context(|| format!("cannot write the summary to {file}"))
+            }
+            None => Ok(()),
+        }
     }
+}
 
-    fn render(&self, report: &Report, page: human::Page, out: &mut dyn Write) -> anyhow::Result<()> {
-        match self.format {
-            Format::Human => human::write_on(report, page, out)?,
-            Format::Json => {
-                serde_json::to_writer_pretty(&mut *out, report)?;
-                out.write_all(b"\n")?;
-            }
-        }
-        Ok(())
+/// Adds the report to the summary of a step of GitHub Actions, which others may have begun: no more than there is room for, as
+/// one that is too long is not shown at all.
+fn summarise(report: &Report, file: &Path) -> anyhow::Result<()> {
+    let mut file = say::append(file)?;
+    let there = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let room = markdown::SUMMARY.saturating_sub(there);
+    let mut bytes = Vec::new();
+    markdown::write(report, room, &mut bytes)?;
+    if bytes.len() <= room {
+        file.write_all(&bytes)?;
     }
+    Ok(())
 }
 
 /// A standard output that was closed when the program started.

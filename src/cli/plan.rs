@@ -88,7 +88,7 @@ fn judge(
     approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
     for output in &setup.outputs {
         let page = run::page(colour, outside.out_is_terminal, args.common.summary, outside);
-        output.write(&judgement.report, page, outside.out).map_err(Stop::internal)?;
+        output.write(&judgement.report, page, &setup.env, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))
 }

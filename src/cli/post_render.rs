@@ -84,7 +84,7 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: 
         }
     }
     for output in outputs {
-        output.write(report, page, outside.err).map_err(Stop::internal)?;
+        output.write(report, page, &setup.env, outside.err).map_err(Stop::internal)?;
     }
     if verdict::exit(report.decision) != Exit::Allow {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };

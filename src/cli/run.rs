@@ -28,8 +28,11 @@ use crate::store;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
 use crate::world::{Base, BaseKind, LiveKind, Provider, SourceReading, Unread, World, files, snapshot};
 
-/// The environment as text; a variable that is not text is not there.
-pub(super) fn environment() -> BTreeMap<String, String> {
+/// The environment as text.
+pub(super) type Variables = BTreeMap<String, String>;
+
+/// The environment; a variable that is not text is not there.
+pub(super) fn environment() -> Variables {
     std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?))).collect()
 }
 

@@ -54,6 +54,31 @@ pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::
     }
 }
 
+/// Opens a file to add to it; one that another program has put there. A link is not followed, and a device is none.
+///
+/// # Errors
+/// When it cannot be opened, or is no file.
+pub fn append(path: &Path) -> io::Result<fs::File> {
+    let refuse = || io::Error::other("it is no file, and links are not followed");
+    if fs::symlink_metadata(path).is_ok_and(|data| !data.is_file()) {
+        return Err(refuse());
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (opened, named) = (file.metadata()?, fs::symlink_metadata(path)?);
+        if !opened.is_file() || (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
+            return Err(refuse());
+        }
+    }
+    Ok(file)
+}
+
 /// Opens what takes bytes without being a file; the very thing that was looked at, not what was put there since.
 fn open_device(path: &Path, seen: &fs::Metadata) -> io::Result<fs::File> {
     if !is_open_already(path) {

@@ -10,27 +10,28 @@ use super::{
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
-/// Looks through the whole policy; the first fault is returned.
-pub(super) fn check(policy: &Policy) -> Result<(), Fault> {
+/// Looks through the whole policy, and says of each part what is wrong with it first.
+pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     let root = Path::root();
-    expect(&root.key("apiVersion"), &policy.api_version, "rollgate.dev/v1alpha1")?;
-    expect(&root.key("kind"), &policy.kind, "Policy")?;
+    let mut found = vec![
+        expect(&root.key("apiVersion"), &policy.api_version, "rollgate.dev/v1alpha1"),
+        expect(&root.key("kind"), &policy.kind, "Policy"),
+    ];
     let list = root.key("lateValues");
     for (place, value) in policy.late_values.iter().enumerate() {
         let at = list.index(place);
-        late_value(&at, value)?;
-        for earlier in &policy.late_values[..place] {
-            apart(&at, value, earlier)?;
-        }
+        found.extend(late_value(&at, value));
+        found.extend(policy.late_values[..place].iter().map(|earlier| apart(&at, value, earlier)));
     }
-    templates(&list, policy)?;
-    resolve(&root.key("resolve"), &policy.resolve)?;
-    pins(&root.key("pins"), &policy.pins)?;
-    gates(&root.key("gates"), &policy.gates)?;
-    approvals::approvals(&root.key("approvals"), policy)?;
-    approvals::expect_changes(&root.key("expect"), policy)?;
-    rules(&root.key("rules"), policy)?;
-    display(&root, policy)
+    found.push(templates(&list, policy));
+    found.push(resolve(&root.key("resolve"), &policy.resolve));
+    found.push(pins(&root.key("pins"), &policy.pins));
+    found.push(gates(&root.key("gates"), &policy.gates));
+    found.push(approvals::approvals(&root.key("approvals"), policy));
+    found.push(approvals::expect_changes(&root.key("expect"), policy));
+    found.push(rules(&root.key("rules"), policy));
+    found.push(display(&root, policy));
+    found.into_iter().filter_map(Result::err).collect()
 }
 
 /// Paths can be read, and whoever leaves something out says why.
@@ -68,51 +69,55 @@ fn expect(path: &Path, found: &str, wanted: &str) -> Result<(), Fault> {
     if found == wanted { Ok(()) } else { fault(path, format!("found {found:?}; this version reads {wanted}")) }
 }
 
-fn late_value(at: &Path, value: &LateValue) -> Result<(), Fault> {
-    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let start = value.name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    if !start || value.name.len() > 253 || !value.name.chars().all(named) {
-        return fault(
-            &at.key("name"),
-            "a name is made of letters, digits, _ - and . (it becomes a key of the pin store)",
-        );
-    }
+/// Each part of a late value by itself.
+fn late_value(at: &Path, value: &LateValue) -> Vec<Result<(), Fault>> {
+    let mut found = vec![name(&at.key("name"), &value.name)];
     for (place, text) in value.placeholders.iter().enumerate() {
-        placeholder(&at.key("placeholders").index(place), text, &value.placeholders[..place])?;
+        found.push(placeholder(&at.key("placeholders").index(place), text, &value.placeholders[..place]));
     }
     if value.from.is_empty() {
-        return fault(
-            &at.key("from"),
-            format!("{} has no source; name an object, a file or an env variable", value.name),
-        );
+        let message = format!("{} has no source; name an object, a file or an env variable", value.name);
+        found.push(fault(&at.key("from"), message));
     }
-    for (place, from) in value.from.iter().enumerate() {
-        source(&at.key("from").index(place), from)?;
-    }
+    let sources = value.from.iter().enumerate();
+    found.extend(sources.map(|(place, from)| source(&at.key("from").index(place), from)));
     if let Some(pattern) = &value.pattern
         && let Err(error) = regex::Regex::new(pattern)
     {
-        return fault(&at.key("pattern"), format!("not a regular expression: {}", last_line(&error.to_string())));
+        let message = format!("not a regular expression: {}", last_line(&error.to_string()));
+        found.push(fault(&at.key("pattern"), message));
     }
+    found.push(within(&at.key("within"), value));
+    found.push(match (value.kind, value.values.is_empty()) {
+        (ValueType::Enum, true) => fault(&at.key("values"), "a value of type enum has the values that it may have"),
+        (ValueType::Enum, false) | (_, true) => Ok(()),
+        (_, false) => fault(&at.key("values"), "only a value of type enum has values; set type: enum"),
+    });
+    if let Some(Err(error)) = value.wait.as_deref().map(duration) {
+        found.push(fault(&at.key("wait"), error.to_string()));
+    }
+    found
+}
+
+fn name(at: &Path, name: &str) -> Result<(), Fault> {
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let start = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    if !start || name.len() > 253 || !name.chars().all(named) {
+        return fault(at, "a name is made of letters, digits, _ - and . (it becomes a key of the pin store)");
+    }
+    Ok(())
+}
+
+fn within(at: &Path, value: &LateValue) -> Result<(), Fault> {
     for within in value.within.iter() {
         if !matches!(value.kind, ValueType::Ip | ValueType::Cidr) {
-            return fault(&at.key("within"), "only a value of type ip or cidr lies within a network; set type: ip");
+            return fault(at, "only a value of type ip or cidr lies within a network; set type: ip");
         }
         if within.parse::<ipnet::IpNet>().is_err() {
-            return fault(&at.key("within"), format!("{within:?} is not a network; write it as 10.0.0.0/16"));
+            return fault(at, format!("{within:?} is not a network; write it as 10.0.0.0/16"));
         }
     }
-    match (value.kind, value.values.is_empty()) {
-        (ValueType::Enum, true) => {
-            return fault(&at.key("values"), "a value of type enum has the values that it may have");
-        }
-        (ValueType::Enum, false) | (_, true) => {}
-        (_, false) => return fault(&at.key("values"), "only a value of type enum has values; set type: enum"),
-    }
-    match value.wait.as_deref().map(duration) {
-        Some(Err(error)) => fault(&at.key("wait"), error.to_string()),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn placeholder(at: &Path, text: &str, earlier: &[String]) -> Result<(), Fault> {
@@ -301,10 +306,11 @@ fn last_line(message: &str) -> &str {
 
 fn rules(at: &Path, policy: &Policy) -> Result<(), Fault> {
     let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
-    match Rules::with_user(&values).err().unwrap_or_default().into_iter().next() {
-        Some(UserFault { place, message }) => fault(&at.index(place), message),
-        None => Ok(()),
-    }
+    let faults = Rules::with_user(&values).err().unwrap_or_default();
+    let Some(first) = faults.first().map(|fault| fault.place) else { return Ok(()) };
+    let of_first = faults.into_iter().filter(|fault| fault.place == first);
+    let messages: Vec<String> = of_first.map(|UserFault { message, .. }| message).collect();
+    fault(&at.index(first), messages.join("; "))
 }
 
 /// Places say something, and their paths can be read.

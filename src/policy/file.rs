@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Policy, PolicyError, parse};
+use super::{Policy, PolicyErrors, parse};
 
 /// The name that is looked for.
 pub const FILE_NAME: &str = "rollgate.yaml";
@@ -34,7 +34,7 @@ pub enum LoadError {
     },
     /// It was read, and is wrong.
     #[error(transparent)]
-    Wrong(#[from] PolicyError),
+    Wrong(#[from] PolicyErrors),
 }
 
 impl Loaded {

@@ -4,6 +4,7 @@
 mod check;
 mod cron;
 mod duration;
+mod expected;
 mod file;
 mod origins;
 mod places;
@@ -16,7 +17,7 @@ pub use duration::{DurationError, duration};
 pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub use origins::origins;
 pub use places::{Places, Resolve};
-pub use read::{PolicyError, parse};
+pub use read::{PolicyError, PolicyErrors, line_of, parse};
 pub use schema::{
     Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, Gates, HealthGates,
     HeatSource, HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy,

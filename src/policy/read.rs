@@ -1,6 +1,8 @@
 //! Reads a policy file and says where it is wrong: file, line, column, field.
 
-use super::{Policy, Profile, check};
+use serde_json::Value;
+
+use super::{Policy, Profile, check, expected};
 use crate::object::{Path, Segment};
 use crate::yaml;
 
@@ -27,17 +29,21 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
+/// Everything that is wrong with a policy, a line each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct PolicyErrors(pub Vec<PolicyError>);
+
 /// Reads a policy from the bytes of a file and checks what each field says.
 ///
 /// # Errors
 /// When the text is not YAML as Kubernetes reads it, holds an unknown field, a value of the wrong type, or one that can
-/// never work (a value without a source, a pattern that is no regular expression, two places for the pins).
-pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
-    let mut value = yaml::read_strict(bytes).map_err(|error| PolicyError {
-        file: file.to_owned(),
-        line: error.line,
-        column: error.column,
-        message: error.message,
+/// never work (a value without a source, a pattern that is no regular expression, two places for the pins): everything that
+/// is wrong, in the order of the lines.
+pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
+    let mut value = yaml::read_strict(bytes).map_err(|error| {
+        let yaml::Error { line, column, message } = error;
+        PolicyErrors(vec![PolicyError { file: file.to_owned(), line, column, message }])
     })?;
     let at = |fault: Fault| {
         let (line, column) = place(bytes, &fault.path);
@@ -50,16 +56,165 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyError> {
     if value.is_null() {
         let message =
             "the policy is empty; it starts with apiVersion: rollgate.dev/v1alpha1 and kind: Policy".to_owned();
-        return Err(at(Fault { path: Path::root(), message }));
+        return Err(PolicyErrors(vec![at(Fault { path: Path::root(), message })]));
     }
     Profile::fill_in(&mut value);
-    let mut policy: Policy = serde_path_to_error::deserialize(value).map_err(|error| {
+    let mut wrong = Wrong::default();
+    // What is wrong is put aside, and the rest is looked at without it.
+    loop {
+        let faults = match attempt(&value) {
+            Ok(policy) if wrong.faults.is_empty() => return Ok(policy),
+            Ok(_) => break,
+            Err(faults) => faults,
+        };
+        if !wrong.put_aside(&mut value, faults) {
+            break;
+        }
+    }
+    let mut errors: Vec<PolicyError> = wrong.faults.into_iter().map(at).collect();
+    errors.sort_by_key(|error| (error.line, error.column));
+    Err(PolicyErrors(errors))
+}
+
+/// Reads a policy as far as its first fault of form, or says everything that can never work.
+fn attempt(value: &Value) -> Result<Policy, Vec<Fault>> {
+    let read: Result<Policy, _> = serde_path_to_error::deserialize(value);
+    let mut policy = read.map_err(|error| {
         let path = steps(error.path());
-        at(Fault { path, message: yaml::plain(&error.inner().to_string()) })
+        let message = with_words(yaml::plain(&error.inner().to_string()), &path);
+        vec![Fault { path, message }]
     })?;
-    check::check(&policy).map_err(at)?;
+    let faults = check::check(&policy);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
     policy.late_values.iter_mut().flat_map(|value| &mut value.from).for_each(super::schema::Source::unfold);
     Ok(policy)
+}
+
+/// A message with the words that the field may hold.
+fn with_words(message: String, path: &Path) -> String {
+    let words = expected::words(path);
+    let Some((last, first)) = words.split_last().filter(|(_, first)| !first.is_empty()) else { return message };
+    let list = format!("{} or {last}", first.join(", "));
+    if let Some(rest) = message.strip_prefix("expected ").and_then(|rest| rest.split_once(", found ")) {
+        let (wish, found) = rest;
+        let hint = wish.split_once(" (").map(|(_, hint)| format!(" ({hint}")).unwrap_or_default();
+        return format!("expected {list}{hint}, found {found}");
+    }
+    message.replace("is not a choice here", &format!("is not {list}"))
+}
+
+/// What was found wrong, and what was put aside for it. Places are those of the file.
+#[derive(Default)]
+struct Wrong {
+    faults: Vec<Fault>,
+    aside: Vec<Path>,
+}
+
+impl Wrong {
+    /// Notes faults and takes what they are about out of the tree; false where nothing is left to look at.
+    fn put_aside(&mut self, value: &mut Value, faults: Vec<Fault>) -> bool {
+        let faults: Vec<Fault> =
+            faults.into_iter().map(|fault| Fault { path: self.in_file(&fault.path), ..fault }).collect();
+        let mut goes_on = false;
+        for fault in faults {
+            // What is wrong only because something in it was put aside is not the fault of whoever wrote it.
+            let is_ours = self.aside.iter().any(|aside| fault.path.covers(aside));
+            let missing = fault.message.strip_prefix("the field `").and_then(|rest| rest.strip_suffix("` is missing"));
+            let stand_in = missing.map(|name| fault.path.key(name)).filter(|path| !self.aside.contains(path));
+            let stand_in = stand_in.and_then(|path| Some((expected::blank(&path)?, path)));
+            goes_on |= match stand_in {
+                Some((blank, path)) => self.fill(value, &path, blank),
+                None => self.take(value, &fault.path),
+            };
+            if !is_ours && !self.faults.contains(&fault) {
+                self.faults.push(fault);
+            }
+        }
+        goes_on
+    }
+
+    /// A place of the tree as it is now as a place of the file: items before it may have gone.
+    fn in_file(&self, path: &Path) -> Path {
+        let mut out = Path::root();
+        for segment in path.segments() {
+            match segment {
+                Segment::Key(key) => out.push(Segment::Key(key.clone())),
+                Segment::Index(place) => {
+                    let mut place = *place;
+                    let mut at = 0;
+                    while at <= place {
+                        place += usize::from(self.aside.contains(&out.index(at)));
+                        at += 1;
+                    }
+                    out.push(Segment::Index(place));
+                }
+            }
+        }
+        out
+    }
+
+    /// The map or list that holds a place of the file.
+    fn above<'v>(&self, value: &'v mut Value, path: &Path) -> Option<(&'v mut Value, Segment)> {
+        let (mut node, mut at) = (value, Path::root());
+        for segment in path.segments() {
+            let here = match segment {
+                Segment::Key(key) => Segment::Key(key.clone()),
+                Segment::Index(place) => {
+                    let before = (0..*place).filter(|earlier| self.aside.contains(&at.index(*earlier))).count();
+                    Segment::Index(place - before)
+                }
+            };
+            at.push(segment.clone());
+            if at == *path {
+                return Some((node, here));
+            }
+            node = match &here {
+                Segment::Key(key) => node.get_mut(key)?,
+                Segment::Index(place) => node.get_mut(*place)?,
+            };
+        }
+        None
+    }
+
+    /// Takes a place out, or the nearest one around it that is there.
+    fn take(&mut self, value: &mut Value, path: &Path) -> bool {
+        let mut path = path.clone();
+        while !path.is_root() {
+            let taken = !self.aside.contains(&path)
+                && match self.above(value, &path) {
+                    Some((Value::Object(map), Segment::Key(key))) => map.shift_remove(&key).is_some(),
+                    Some((Value::Array(list), Segment::Index(place))) if place < list.len() => {
+                        list.remove(place);
+                        true
+                    }
+                    _ => false,
+                };
+            if taken {
+                self.aside.push(path);
+                return true;
+            }
+            path.pop();
+        }
+        false
+    }
+
+    /// Puts something in the place of a field that is missing.
+    fn fill(&mut self, value: &mut Value, path: &Path, blank: Value) -> bool {
+        let Some((Value::Object(map), Segment::Key(key))) = self.above(value, path) else { return false };
+        map.insert(key, blank);
+        self.aside.push(path.clone());
+        true
+    }
+}
+
+/// The line of a field, where the file says it.
+#[must_use]
+pub fn line_of(bytes: &[u8], path: &Path) -> Option<usize> {
+    let value = yaml::read_strict(bytes).ok()?;
+    path.get(&value)?;
+    Some(place(bytes, path).0)
 }
 
 /// The path of the field that serde could not read.
@@ -167,11 +322,11 @@ rules: []
             ("lateValues:\n- placeholders: []\n", "rollgate.yaml:4:3: lateValues[0]: the field `name` is missing"),
             (
                 "gates:\n  rollout: no\n",
-                "rollgate.yaml:4:3: gates.rollout: expected a word (unquoted yes, no, on and off are true or false in YAML), found false",
+                "rollgate.yaml:4:3: gates.rollout: expected allow, warn or hold (unquoted yes, no, on and off are true or false in YAML), found false",
             ),
             (
                 "gates: {rollout: halt}\n",
-                "rollgate.yaml:3:9: gates.rollout: \"halt\" is not a choice here; did you mean `hold`?",
+                "rollgate.yaml:3:9: gates.rollout: \"halt\" is not allow, warn or hold; did you mean `hold`?",
             ),
             (
                 "gates:\n  windows:\n  - {cron: \"* * * * *\", for: 3h, timeZone: Mars}\n",
@@ -186,7 +341,37 @@ rules: []
                 "rollgate.yaml:4:5: lateValues[0].from: vip has no source; name an object, a file or an env variable",
             ),
         ] {
-            assert_eq!(complaint(lines), message);
+            let said = complaint(lines);
+            assert!(said.lines().any(|line| line == message), "{message} is not in {said}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_in_one_run_with_its_lines() {
+        let lines = "lateValues:\n- placeholders: [x]\n  wait: soon\n- name: b\n  type: addres\n  from: [{env: B}]\n  wait: 10\n\
+                     - name: c\n  from: [{env: C}]\n  patern: x\n- name: d\n  wait: never\ngates:\n  rollout: true\n  delete: halt\n  \
+                     maxMachines: -1\n  windows: [{cron: x, for: 3h}, {cron: '0 2 * * 6', for: long}]\nignore:\n- {path: 'a..b', reason: x}\n";
+        let text = complaint(lines);
+        let found: Vec<&str> = text.lines().map(|line| line.strip_prefix("rollgate.yaml:").unwrap_or(line)).collect();
+        let begins = [
+            "4:3: lateValues[0]: the field `name` is missing",
+            "4:3: lateValues[0].from: unnamed has no source",
+            "5:3: lateValues[0].wait: ",
+            "7:3: lateValues[1].type: \"addres\" is not ",
+            "9:3: lateValues[1].wait: expected text",
+            "12:3: lateValues[2].patern: there is no such field here; did you mean `pattern`?",
+            "13:3: lateValues[3].from: d has no source",
+            "14:3: lateValues[3].wait: ",
+            "16:3: gates.rollout: expected allow, warn or hold (",
+            "17:3: gates.delete: \"halt\" is not allow, warn or hold",
+            "18:3: gates.maxMachines: expected a whole number",
+            "19:14: gates.windows[0].cron: ",
+            "19:53: gates.windows[1].for: ",
+            "21:4: ignore[0].path: ",
+        ];
+        assert_eq!(found.len(), begins.len(), "{text}");
+        for (line, begin) in found.iter().zip(begins) {
+            assert!(line.starts_with(begin), "{line} does not begin with {begin}");
         }
     }
 

@@ -13,6 +13,15 @@ pub fn complete(report: &mut Report, rendered: &Inventory, files: &Files) {
         let (file, line) = files.at(place.line);
         (place.file, place.line) = (file.map(str::to_owned), line);
     }
+    let named = report.rollouts.iter().filter(|rollout| !rollout.cluster.is_empty());
+    let clusters: HashMap<_, &str> = named
+        .map(|rollout| (&rollout.owner, rollout.cluster.as_str()))
+        .map(|(owner, cluster)| ((&owner.kind, &owner.name, &owner.namespace), cluster))
+        .collect();
+    for object in report.objects.iter_mut().filter(|object| object.cluster.is_none()) {
+        let cluster = clusters.get(&(&object.kind, &object.name, &object.namespace));
+        object.cluster = cluster.map(|cluster| (*cluster).to_owned());
+    }
     let known = Known::of(&report.objects, &report.rollouts, rendered, files);
     for reason in &mut report.reasons {
         known.complete(reason.object.as_ref(), &mut reason.about);

@@ -2,19 +2,31 @@
 
 mod about;
 mod build;
+mod differ;
 mod dry_run;
 pub mod escape;
 pub mod fold;
+mod format;
+pub mod github;
+pub mod gitlab;
+pub mod html;
 pub mod human;
 mod ignore;
+pub mod json;
+pub mod junit;
+pub mod markdown;
 mod model;
+mod notice;
+pub mod sarif;
 pub mod sentence;
+mod template;
 pub mod why;
 
 pub use crate::model::{Finding, Reason};
 pub use about::complete;
 pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
+pub use format::{Format, Look};
 pub use ignore::ignore;
 pub use model::{
     ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,

@@ -1,20 +1,55 @@
-//! What a rule says, and what is said about a field, as text for a person.
+//! What a rule says, and what is said about a field, a kind or a word of a report, as text for a person.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::matching::Rules;
-use super::pack::{CauseText, Pack, Rule};
-use crate::object::Path;
+use super::pack::{CauseText, KindName, Pack, Rule};
+use super::terms::{TERMS, Term};
+use crate::object::{Path, Segment};
+use crate::providers::kind_of;
+use crate::yaml;
 
-/// Explains a rule (`kcp/version`) or a field (`KubeadmControlPlane.spec.version`); `None` where nothing is called so.
+/// Explains a rule (`kcp/version`), a field (`KubeadmControlPlane.spec.version`), a kind (`MachineDeployment`), or a word of a report:
+/// a gate, a finding, a decision, an exit code, a state of a late value. `None` where nothing is called so.
 #[must_use]
 pub fn explain(rules: &Rules, what: &str) -> Option<String> {
+    let words: Vec<&Term> = Term::all_named(what).collect();
+    if !words.is_empty() {
+        return Some(words.into_iter().map(of_term).collect());
+    }
     if what.contains('/') && !what.contains('[') {
         return by_id(rules, what);
     }
     let (kind, path) = what.split_once('.').unwrap_or((what, ""));
     let path = if path.is_empty() { Path::root() } else { Path::parse(path).ok()? };
-    by_field(rules, kind, &path)
+    if path.is_root() { by_kind(rules, kind) } else { by_field(rules, kind, &path) }
+}
+
+/// What somebody may have meant who asked for something that is not there, the nearest first.
+#[must_use]
+pub fn near(rules: &Rules, what: &str) -> Vec<String> {
+    const MOST: usize = 5;
+    let packs = || rules.packs().iter().chain(&rules.user);
+    let kinds: BTreeSet<&str> = packs().flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str()).collect();
+    if let Some((kind, path)) = what.split_once('.') {
+        return yaml::nearest(kind, kinds).map(|kind| format!("{kind}.{path}")).into_iter().collect();
+    }
+    let causes = packs().flat_map(|pack| &pack.causes).map(|cause| cause.id.as_str());
+    let rules = packs().flat_map(|pack| &pack.rules).map(|rule| rule.id.as_str());
+    let known: BTreeSet<&str> = causes.chain(rules).chain(kinds).chain(TERMS.iter().map(|term| term.name)).collect();
+    let mut found: Vec<String> = yaml::nearest(what, known.iter().copied()).map(str::to_owned).into_iter().collect();
+    let word = what.to_ascii_lowercase();
+    let holds = |name: &&&str| word.len() > 2 && name.to_ascii_lowercase().contains(&word);
+    let more = known.iter().filter(holds).filter(|name| !found.iter().any(|one| one == *name));
+    let more: Vec<String> = more.take(MOST).map(|name| (*name).to_owned()).collect();
+    found.extend(more);
+    found.truncate(MOST);
+    found
+}
+
+fn of_term(term: &Term) -> String {
+    format!("{}: {}\n  {}\n  {}\n\n", term.sort.word(), term.name, term.says, term.remedy)
 }
 
 fn by_id(rules: &Rules, id: &str) -> Option<String> {
@@ -26,14 +61,57 @@ fn by_id(rules: &Rules, id: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
-    let about = |pack: &&Pack| pack.kinds.iter().any(|name| name.kind.eq_ignore_ascii_case(kind));
-    let mut packs: Vec<&Pack> = rules.packs().iter().filter(about).collect();
-    if packs.is_empty() {
-        return None;
+/// The packs about a kind, and its names as they write them.
+fn about<'r>(rules: &'r Rules, kind: &str) -> (Vec<&'r Pack>, Vec<&'r KindName>) {
+    let is_it = |name: &&KindName| name.kind.eq_ignore_ascii_case(kind);
+    let mut packs: Vec<&Pack> =
+        rules.packs().iter().filter(|pack| pack.kinds.iter().any(|name| is_it(&name))).collect();
+    let names = packs.iter().flat_map(|pack| &pack.kinds).filter(is_it).collect();
+    if !packs.is_empty() {
+        let any = |pack: &&Pack| pack.kinds.iter().any(|name| is_it(&name) || name.kind == "*");
+        packs.extend(rules.user.iter().filter(any));
     }
-    let any = |pack: &&Pack| about(pack) || pack.kinds.iter().any(|name| name.kind == "*");
-    packs.extend(rules.user.iter().filter(any));
+    (packs, names)
+}
+
+/// What is said of the fields of spec that no rule names.
+const UNNAMED: &str = "A field of spec that nothing names is unknown: a change of it meets the strictest of the rollout and delete gates.\n";
+
+/// A kind: what it is, and every rule about it, a line each.
+fn by_kind(rules: &Rules, kind: &str) -> Option<String> {
+    let (packs, names) = about(rules, kind);
+    let first = names.first()?;
+    let mut groups: Vec<&str> = names.iter().map(|name| name.group.as_str()).collect();
+    groups.dedup();
+    let role = kind_of(&first.group, &first.kind).role.word();
+    let mut text = format!("{} ({}): {role}\n\n{UNNAMED}\n", first.kind, groups.join(", "));
+    let mut line = |effect: String, id: &str, paths: String| {
+        let _: std::fmt::Result = writeln!(text, "  {effect:<9}  {id:<34}  {paths}");
+    };
+    for pack in &packs {
+        for cause in &pack.causes {
+            line(cause.effect.to_string(), &cause.id, cause.paths.join(", "));
+        }
+        for rule in &pack.rules {
+            let paths: Vec<&str> = rule.paths.iter().map(super::Pattern::text).collect();
+            line(rule.effect.to_string(), &rule.id, paths.join(", "));
+        }
+    }
+    let example = packs
+        .iter()
+        .flat_map(|pack| pack.causes.iter().map(|cause| &cause.id).chain(pack.rules.iter().map(|rule| &rule.id)));
+    if let Some(id) = example.into_iter().next() {
+        let _: std::fmt::Result = write!(text, "\n  more: rollgate explain {id}\n");
+    }
+    let built_in = packs.iter().filter(|pack| rules.packs().iter().any(|own| own.pack == pack.pack));
+    let pages: Vec<String> = built_in.map(|pack| format!("docs/rules/{}.md", pack.pack)).collect();
+    let _: std::fmt::Result = writeln!(text, "  page: {}", pages.join(", "));
+    Some(text)
+}
+
+fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
+    let (packs, names) = about(rules, kind);
+    let kind = &names.first()?.kind;
     let mut text = format!("{kind}.{path}\n\n");
     let before = text.len();
     for pack in &packs {
@@ -43,11 +121,19 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
         rules.for_each(|rule| page(&mut text, &of_rule(pack, rule)));
     }
     if text.len() == before {
-        text.push_str(if path.segments().first().is_some_and(|first| *first == crate::object::Segment::Key("spec".into())) {
+        text.push_str(if path.segments().first().is_some_and(|first| *first == Segment::Key("spec".into())) {
             "No rule names this field. A change of it is unknown: it meets the strictest of the rollout and delete gates.\n"
         } else {
             "No rule names this field, and it lies outside of spec: a change of it reaches no Machine.\n"
         });
+    }
+    let causes = packs.iter().flat_map(|pack| &pack.causes).flat_map(|cause| &cause.paths).map(String::as_str);
+    let named = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths).map(super::Pattern::text);
+    let asked = path.to_string();
+    let slip = |name: &&str| (1..=2).contains(&strsim::damerau_levenshtein(name, &asked));
+    let named: BTreeSet<&str> = causes.chain(named).collect();
+    if let Some(near) = named.iter().find(|name| slip(name) && !named.contains(asked.as_str())) {
+        let _: std::fmt::Result = writeln!(text, "A rule names {kind}.{near}; did you mean that?");
     }
     Some(text)
 }
@@ -144,7 +230,55 @@ mod tests {
 
     #[test]
     fn what_nothing_is_called_is_not_explained() {
-        assert_eq!(explain("kcp/nonsense"), None);
-        assert_eq!(explain("Nonsense.spec"), None);
+        for what in ["kcp/nonsense", "Nonsense.spec", "Nonsense", "", ".spec", "5"] {
+            assert_eq!(explain(what), None, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_kind_is_explained_by_everything_that_is_known_of_it() {
+        let text = explain("machinedeployment").expect("a kind");
+        for word in [
+            "MachineDeployment (cluster.x-k8s.io): workers",
+            "rollout    md/version ",
+            "is unknown",
+            "docs/rules/workers.md",
+        ] {
+            assert!(text.contains(word), "{word} is not in {text}");
+        }
+        assert!(!text.contains("reaches no Machine"), "{text}");
+    }
+
+    #[test]
+    fn words_of_a_report_are_explained() {
+        for (word, sort) in [
+            ("rollout", "gate: rollout"),
+            ("gates.maxMachines", "gate: maxMachines"),
+            ("gate/health.etcd", "gate: health.etcd"),
+            ("pending-rollout", "finding: pending-rollout"),
+            ("exit 3", "exit code: 3"),
+            ("4", "exit code: 4"),
+            ("Hold", "decision: hold"),
+            ("symbolic", "state of a late value: symbolic"),
+            ("kind-unknown", "state of a source of a late value: kind-unknown"),
+        ] {
+            let text = explain(word).unwrap_or_default();
+            assert!(text.contains(sort), "{word}: {text}");
+        }
+        // One word may mean two things.
+        assert_eq!(explain("resolved").expect("a state").matches("resolved\n").count(), 2);
+    }
+
+    #[test]
+    fn near_misses_find_what_was_meant() {
+        let near = |what: &str| super::near(Rules::built_in(), what);
+        assert_eq!(near("kcp/versio")[0], "kcp/version");
+        assert_eq!(near("MachineDeploymet")[0], "MachineDeployment");
+        assert_eq!(near("KubeadmControlPlan.spec.version"), ["KubeadmControlPlane.spec.version"]);
+        assert_eq!(near("pending-rolout")[0], "pending-rollout");
+        assert!(near("perpetual").contains(&"perpetual-rollout".to_owned()), "{:?}", near("perpetual"));
+        assert_eq!(near("zzzzzzzzzz"), [""; 0]);
+        let text = explain("KubeadmControlPlane.spec.versoin").expect("a kind");
+        assert!(text.contains("A rule names KubeadmControlPlane.spec.version; did you mean that?"), "{text}");
     }
 }

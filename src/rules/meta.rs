@@ -17,7 +17,7 @@ use crate::yaml;
 pub fn check_pack(bytes: &[u8]) -> Vec<String> {
     match yaml::read_strict(bytes) {
         Ok(value) => match read(value) {
-            Ok(pack) => faults(&pack),
+            Ok(pack) => faults(&pack).into_iter().chain(form(&pack)).collect(),
             Err(fault) => vec![fault],
         },
         Err(error) => vec![error.to_string()],
@@ -28,6 +28,12 @@ pub fn check_pack(bytes: &[u8]) -> Vec<String> {
 fn read(value: Value) -> Result<Pack, String> {
     let name = value.get("pack").and_then(Value::as_str).unwrap_or("pack").to_owned();
     Pack::from_value(&name, value).map_err(|error| error.to_string())
+}
+
+/// What is no fault of a rule, but of a page that it stands on.
+fn form(pack: &Pack) -> impl Iterator<Item = String> {
+    let unended = pack.rules.iter().filter(|rule| !rule.because.ends_with('.'));
+    unended.map(|rule| format!("{}: {}: its sentence does not end with a full stop", pack.pack, rule.id))
 }
 
 /// What is wrong with a pack that can be read.
@@ -43,9 +49,6 @@ pub(super) fn faults(pack: &Pack) -> Vec<String> {
         }
         if rule.paths.is_empty() {
             fault("it names no path");
-        }
-        if !rule.because.ends_with('.') {
-            fault("its sentence does not end with a full stop");
         }
         if rule.source.is_empty() && pack.source.is_empty() {
             fault("neither it nor the pack names a source");

@@ -8,13 +8,15 @@ mod meta;
 mod pack;
 mod pages;
 mod pattern;
+mod terms;
 mod user;
 
 pub use builtin::{is_known, known};
-pub use explain::explain;
+pub use explain::{explain, near};
 pub use matching::{Asked, Gates, Hit, Rules, Shift};
 pub use meta::{check_pack, check_user_rules};
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;
 pub use pattern::Pattern;
+pub use terms::{Sort, TERMS, Term};
 pub use user::UserFault;

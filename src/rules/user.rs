@@ -71,10 +71,22 @@ fn as_pack(value: &Value) -> (String, Value) {
         return (value.get("pack").and_then(Value::as_str).unwrap_or("pack").to_owned(), value.clone());
     }
     let mut rule = value.as_object().cloned().unwrap_or_else(Map::new);
-    let kinds = rule.remove("kinds").unwrap_or_else(|| json!([{"group": "*", "kind": "*"}]));
+    let kinds = rule.remove("kinds").map_or_else(|| json!([{"group": "*", "kind": "*"}]), kinds);
     let provider = rule.remove("provider").unwrap_or_else(|| json!("cluster-api"));
     let pack = json!({"pack": LONE, "provider": provider, "source": "the policy", "kinds": kinds, "rules": [rule]});
     (LONE.to_owned(), pack)
+}
+
+/// The kinds of a rule: a name stands for the kind of that name in every group, and one need not be in a list.
+fn kinds(value: Value) -> Value {
+    let one = |value: Value| match value {
+        Value::String(kind) => json!({"group": "*", "kind": kind}),
+        other => other,
+    };
+    match value {
+        Value::Array(list) => list.into_iter().map(one).collect(),
+        other => json!([one(other)]),
+    }
 }
 
 #[cfg(test)]
@@ -99,6 +111,21 @@ mod tests {
         assert_eq!(faults(told), [""; 0]);
         let strict = json!({"id": "mine/x", "paths": ["spec.x"], "effect": "rollout", "because": "We fear it."});
         assert_eq!(faults(strict), [""; 0]);
+    }
+
+    #[test]
+    fn kinds_are_names_too_and_a_sentence_needs_no_full_stop() {
+        for kinds in [
+            json!(["MachineDeployment", "MachinePool"]),
+            json!("MachineDeployment"),
+            json!([{"group": "*", "kind": "X"}]),
+        ] {
+            let rule = json!({"id": "mine/x", "paths": ["spec.x"], "effect": "rollout", "because": "We fear it", "kinds": kinds});
+            assert_eq!(faults(rule), [""; 0]);
+        }
+        let rule =
+            json!({"id": "mine/x", "paths": ["spec.x"], "effect": "rollout", "because": "We fear it", "kinds": [3]});
+        assert_eq!(faults(rule).len(), 1);
     }
 
     #[test]

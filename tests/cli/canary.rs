@@ -257,7 +257,7 @@ fn no_report_shows_a_secret() {
     let program = program();
     let new = stream("new", "v1.31.0", "55.55.55.55");
     let with = |args: &[&str]| program.run(&[args, &["--live", "live.yaml", "-n", "telco"]].concat(), new.as_bytes());
-    for format in ["human", "json", "json=report.json"] {
+    for format in super::corpus::FORMATS {
         let ran = with(&["plan", "-", "--policy", "rollgate.yaml", "-o", format]);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         searched(&program, &format!("plan -o {format}"), &ran, false);

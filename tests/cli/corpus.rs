@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Program, Ran};
 
+/// Every format, and two of them into files.
+pub(super) const FORMATS: [&str; 10] =
+    ["human", "json", "markdown", "sarif", "junit", "gitlab", "github", "html", "json=report.json", "human=report.txt"];
+
 /// Contents of files, as they are written for machines. `{}` is the secret; no name says that it is one unless people call it so.
 const FILES: &[&str] = &[
     "{}",
@@ -300,7 +304,7 @@ fn no_output_shows_any_of_the_planted_secrets() {
     program.file("new.yaml", &new);
     program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n");
     let with = |args: &[&str]| program.run(&[args, &["--live", "old.yaml", "-n", "telco"]].concat(), new.as_bytes());
-    for format in ["human", "json", "json=report.json", "human=report.txt"] {
+    for format in FORMATS {
         let ran = with(&["plan", "-", "-o", format]);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         searched(&program, &format!("plan -o {format}"), &ran);
@@ -358,7 +362,7 @@ fn no_output_shows_a_late_value_that_is_secret() {
     let with = |args: &[&str]| {
         program.run_with(&[args, &["-n", "telco", "--policy", "rollgate.yaml"]].concat(), &stream, &env)
     };
-    for format in ["human", "json", "json=report.json", "human=report.txt"] {
+    for format in FORMATS {
         let ran = with(&["plan", "new.yaml", "--live", "old.yaml", "-o", format]);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         searched(&program, &format!("plan -o {format}"), &ran);

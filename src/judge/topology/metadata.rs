@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::blueprint::class_of;
 use super::values::list;
+use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::CORE;
@@ -20,7 +21,9 @@ pub(crate) fn hand_down(side: Side<'_>, owner: &Key, value: &mut Value) {
     }
     let Some(cluster) = side.stage.cluster_of(owner, value) else { return };
     let [before, after] = Side::both(side.stage).map(|side| handed(side, owner, value, &cluster));
-    let (Some(before), Some(after)) = (before, after) else { return };
+    let (Some(before), Some(Handed { is_stopped: false, metadata: after })) = (before, after) else { return };
+    // What was said while the controller did nothing comes along.
+    let before = if before.is_stopped { Value::Null } else { before.metadata };
     let template = if owner.group == CORE { "/spec/template" } else { "/spec/machineTemplate" };
     for holder in ["", template] {
         if let Some(holder) = value.pointer_mut(holder) {
@@ -50,9 +53,18 @@ pub(crate) fn change(holder: &mut Value, before: &Value, after: &Value) {
     }
 }
 
-/// What the Cluster and its class hand to an owner on one side; `None` where the Cluster does not know it there.
-fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Option<Value> {
+/// What the Cluster and its class hand to an owner on one side.
+struct Handed {
+    /// Whether a pause keeps the topology controller from it.
+    is_stopped: bool,
+    /// Its labels and annotations.
+    metadata: Value,
+}
+
+/// What is handed to an owner on one side; `None` where the Cluster does not know it there.
+fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Option<Handed> {
     let cluster = side.cluster(cluster_key)?;
+    let is_stopped = pause::is_paused_cluster(&cluster) || pause::is_annotated(&cluster);
     let class = class_of(cluster_key, &cluster).and_then(|class| side.get(&class)).unwrap_or_default();
     let (group, of_class) = match kind(owner).role {
         Role::ControlPlane => (cluster.pointer("/spec/topology/controlPlane"), class.pointer("/spec/controlPlane")),
@@ -79,5 +91,5 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         out.extend(of(own));
         out
     };
-    Some(json!({"labels": both("labels"), "annotations": both("annotations")}))
+    Some(Handed { is_stopped, metadata: json!({"labels": both("labels"), "annotations": both("annotations")}) })
 }

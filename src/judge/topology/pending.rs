@@ -5,13 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::blueprint::{class_of, parts};
 use super::held::hold;
 use super::in_use::drifts;
 use super::values::list;
-use super::weight::{Groups, entry_of, fewer_of, machines, owner};
+use super::weight::{Groups, entry_of, fewer_of, machines, own_cause, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::{self, annotation_path};
@@ -53,6 +53,8 @@ enum What {
     More,
     /// The group itself is there no more.
     Removed,
+    /// A time or a failure domain.
+    Own,
     /// The template of a slot.
     Content(&'static str),
 }
@@ -61,7 +63,7 @@ impl What {
     /// What a controller does to bring it about.
     const fn act(self) -> Act {
         match self {
-            Self::Version | Self::Content(_) => Act::Replace,
+            Self::Version | Self::Own | Self::Content(_) => Act::Replace,
             Self::Fewer => Act::Fewer,
             Self::More => Act::Make,
             Self::Removed => Act::Delete,
@@ -236,7 +238,31 @@ fn of_control_plane(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
     }
     let counts = number(cluster, "/spec/topology/controlPlane/replicas").zip(number(&plane, "/spec/replicas"));
     out.extend(counts.and_then(|counts| Task::scales(("controlPlane", ""), counts)));
+    let group = cluster.pointer("/spec/topology/controlPlane").unwrap_or(&Value::Null);
+    out.extend(of_own_fields(side, key, cluster, ("controlPlane", "", group), &plane));
     out
+}
+
+/// What a time or a failure domain of a group, which replace its Machines by themselves, has still to bring about.
+fn of_own_fields(
+    side: Side<'_>,
+    key: &Key,
+    cluster: &Value,
+    (word, name, group): (&'static str, &str, &Value),
+    live: &Value,
+) -> Option<Task> {
+    let class = class_of(key, cluster).and_then(|class| side.get(&class)).unwrap_or_default();
+    let own = text(group, "/class");
+    let mut of_class = list(&class, "/spec/workers/machineDeployments");
+    let of_class = of_class.find(|item| own.is_some() && text(item, "/class") == own).unwrap_or(&Value::Null);
+    let domain = text(group, "/failureDomain").or_else(|| text(of_class, "/failureDomain"));
+    let wanted = json!({"rollout": {"after": text(group, "/rollout/after")}, "failureDomain": domain});
+    let have = json!({
+        "rollout": {"after": text(live, "/spec/rollout/after")},
+        "failureDomain": text(live, "/spec/template/spec/failureDomain"),
+    });
+    let cause = own_cause(side.stage, key, cluster, (&have, &wanted), word, name)?;
+    Some(Task::new((word, name), What::Own, Effect::Rollout, format!("{cause} is not what is in use")))
 }
 
 /// What the workers of one kind in a Cluster have still to come to, beside their content.
@@ -275,6 +301,7 @@ fn of_workers(
         }
         let counts = number(groups[place], "/replicas").zip(number(&workers, "/spec/replicas"));
         out.extend(counts.and_then(|counts| Task::scales((word, name), counts)));
+        out.extend(of_own_fields(side, key, cluster, (word, name, groups[place]), &workers));
     }
     out
 }

@@ -157,7 +157,7 @@ impl<'v> Groups<'v> {
 }
 
 /// The field of a group that replaces its Machines by itself: a time, or a failure domain of workers.
-fn own_cause(
+pub(super) fn own_cause(
     stage: &Stage<'_>,
     key: &Key,
     cluster: &Value,

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
-use super::super::{PolicyError, parse};
+use super::super::{PolicyErrors, parse};
 
-fn policy(edit: impl FnOnce(&mut Value)) -> Result<super::Policy, PolicyError> {
+fn policy(edit: impl FnOnce(&mut Value)) -> Result<super::Policy, PolicyErrors> {
     let mut value = json!({
         "apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy",
         "lateValues": [{"name": "vip", "placeholders": ["55.55.55.55"], "type": "ip", "within": "10.0.0.0/8",
@@ -58,7 +58,7 @@ fn what_can_never_work_is_named() {
         (format!("{late}/pattern"), json!("("), "lateValues[0].pattern: not a regular expression"),
         (format!("{late}/within"), json!("10.0.0.0"), "is not a network"),
         (format!("{late}/type"), json!("hostname"), "set type: ip"),
-        (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not a choice here; did you mean `ip`?"),
+        (format!("{late}/type"), json!("ipv4"), "\"ipv4\" is not ip, cidr, hostname"),
         (format!("{late}/wait"), json!("10"), "write it as 10m"),
         ("/pins".to_owned(), json!({"store": "configmap/a", "file": "b"}), "not both"),
         ("/pins/store".to_owned(), json!("vault/a"), "write configmap/NAME or secret/NAME"),
@@ -89,7 +89,7 @@ fn what_can_never_work_is_named() {
         ),
     ] {
         let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
-        assert!(error.message.contains(complaint), "{pointer}: {}", error.message);
+        assert!(error.0[0].message.contains(complaint), "{pointer}: {}", error.0[0].message);
     }
 }
 
@@ -100,7 +100,7 @@ fn a_pinned_field_has_a_value_where_a_person_sets_it() {
         (json!({"kind": "A", "path": "spec.a", "value": 1}), "only a field with pin: manual has a value"),
         (json!({"kind": "ATemplate", "path": "metadata.name", "pin": "manual", "value": "x"}), "is kept or not"),
     ] {
-        let error = policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).message;
+        let error = policy(|root| root["pins"]["fields"] = json!([field])).expect_err(complaint).0[0].message.clone();
         assert!(error.contains(complaint), "{error}");
     }
 }
@@ -112,7 +112,8 @@ fn places_say_something_that_can_be_read() {
         (json!({"path": "spec..a"}), "a step is empty"),
         (json!({"path": ""}), "is empty"),
     ] {
-        let error = policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).message;
+        let error =
+            policy(|root| root["resolve"] = json!({"skip": [places]})).expect_err(complaint).0[0].message.clone();
         assert!(error.contains(complaint), "{error}");
     }
 }
@@ -126,7 +127,7 @@ fn two_values_do_not_share_a_name_or_a_placeholder() {
             let twin = json!({"name": name, "placeholders": [placeholder], "from": [{"env": "A"}]});
             root["lateValues"].as_array_mut().expect("a list").push(twin);
         });
-        let message = error.expect_err(complaint).message;
+        let message = error.expect_err(complaint).0[0].message.clone();
         assert!(message.contains(complaint), "{message}");
     }
 }
@@ -134,11 +135,14 @@ fn two_values_do_not_share_a_name_or_a_placeholder() {
 #[test]
 fn unknown_fields_are_named_with_the_nearest_one() {
     let error = policy(|root| root["lateValues"][0]["placeholder"] = json!("x")).expect_err("unknown field");
-    assert_eq!(error.message, "lateValues[0].placeholder: there is no such field here; did you mean `placeholders`?");
+    assert_eq!(
+        error.0[0].message,
+        "lateValues[0].placeholder: there is no such field here; did you mean `placeholders`?"
+    );
 }
 
 #[test]
 fn an_empty_policy_says_how_one_starts() {
     let error = parse("rollgate.yaml", b"null").expect_err("nothing in it");
-    assert!(error.message.contains("apiVersion: rollgate.dev/v1alpha1"), "{error}");
+    assert!(error.0[0].message.contains("apiVersion: rollgate.dev/v1alpha1"), "{error}");
 }

@@ -1,0 +1,72 @@
+//! The formats of a report, by the names that `-o` takes.
+
+use std::io::{self, Write};
+
+use super::{Report, github, gitlab, html, human, json, junit, markdown, sarif};
+
+/// A format of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For a person at a terminal.
+    Human,
+    /// For programs: everything.
+    Json,
+    /// For a comment on a merge request.
+    Markdown,
+    /// For code scanning.
+    Sarif,
+    /// For whatever shows tests.
+    Junit,
+    /// For GitLab's Code Quality.
+    Gitlab,
+    /// For the log of GitHub Actions.
+    Github,
+    /// One page for a browser.
+    Html,
+}
+
+/// What a format may know beside the report.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// How the report for people looks.
+    pub page: human::Page,
+    /// Most bytes of a comment.
+    pub comment: usize,
+}
+
+impl Format {
+    /// Every format with its name.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("human", Self::Human),
+        ("json", Self::Json),
+        ("markdown", Self::Markdown),
+        ("sarif", Self::Sarif),
+        ("junit", Self::Junit),
+        ("gitlab", Self::Gitlab),
+        ("github", Self::Github),
+        ("html", Self::Html),
+    ];
+
+    /// The format of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(own, _)| *own == name).map(|(_, format)| *format)
+    }
+
+    /// Writes a report in this format.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write(self, report: &Report, look: Look, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Human => human::write_on(report, look.page, out),
+            Self::Json => json::write(report, out),
+            Self::Markdown => markdown::write(report, look.comment, out),
+            Self::Sarif => sarif::write(report, out),
+            Self::Junit => junit::write(report, out),
+            Self::Gitlab => gitlab::write(report, out),
+            Self::Github => github::write(report, out),
+            Self::Html => html::write(report, out),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Code Quality of GitLab: one flat list, from which a merge request shows what is new against its target
+//! (docs.gitlab.com, ci/testing/code_quality, "Implement a custom tool").
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use super::Report;
+use super::escape::Visible;
+use super::notice::{Level, Notice, Spots, notices};
+use crate::model::{Decision, Effect};
+
+/// Writes every notice of the report.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let spots = Spots::of(report);
+    let list: Vec<_> = notices(report)
+        .iter()
+        .map(|notice| {
+            let spot = spots.spot(notice.location);
+            json!({
+                "description": notice.message,
+                "check_name": notice.id,
+                // GitLab keeps only the first of those that have the same one.
+                "fingerprint": notice.fingerprint,
+                "severity": severity(notice),
+                "location": {"path": spot.path, "lines": {"begin": spot.line.unwrap_or(1)}},
+            })
+        })
+        .collect();
+    serde::Serialize::serialize(&list, &mut serde_json::Serializer::with_formatter(&mut *out, Visible))?;
+    out.write_all(b"\n")
+}
+
+/// How bad it is, in GitLab's words.
+fn severity(notice: &Notice<'_>) -> &'static str {
+    let takes = notice.effect.is_some_and(|effect| matches!(effect, Effect::Delete | Effect::Unknown));
+    match (notice.level, notice.decision) {
+        (Level::Error, Decision::Hold) if takes => "blocker",
+        (Level::Error, Decision::Hold) => "critical",
+        (Level::Error, _) => "major",
+        (Level::Warning, _) => "minor",
+        (Level::Note, _) => "info",
+    }
+}

@@ -1,0 +1,173 @@
+//! SARIF 2.1.0 (OASIS), as code scanning takes it: each rule once with its help, each result at its line with a fingerprint that
+//! the next render keeps.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::escape::Visible;
+use super::notice::{Level, Notice, Spots, clip, notices};
+use super::{Report, hash};
+use crate::rules::Term;
+use crate::verdict;
+
+/// Most results that GitHub takes of one run.
+const MOST: usize = 25_000;
+/// Longest text of a notification.
+const LONGEST: usize = 1000;
+
+/// Writes one run.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut all = notices(report);
+    let left_out = all.len().saturating_sub(MOST);
+    all.truncate(MOST);
+    let (rules, places) = rules(&all);
+    let spots = Spots::of(report);
+    let results: Vec<Value> = all.iter().map(|notice| result(notice, &places, &spots)).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "rollgate",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules,
+            }},
+            // Runs of several releases in one pipeline stand beside each other.
+            "automationDetails": {"id": format!("rollgate/{}/", category(report))},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": true,
+                "exitCode": verdict::exit(report.decision).code(),
+                "exitCodeDescription": report.decision.word(),
+                "toolExecutionNotifications": notifications(report, left_out),
+            }],
+            "results": results,
+            "properties": {"decision": report.decision, "effect": report.effect, "digest": clip(&report.digest, LONGEST)},
+        }],
+    });
+    serde::Serialize::serialize(&log, &mut serde_json::Serializer::with_formatter(&mut *out, Visible))?;
+    out.write_all(b"\n")
+}
+
+/// What tells the runs of one pipeline apart: the release, as far as it is known.
+fn category(report: &Report) -> String {
+    let host = &report.host;
+    let name = [host.namespace.as_deref(), host.release.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("/");
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/');
+    match name.as_str() {
+        "" => "stream".to_owned(),
+        name if name.len() <= 200 && name.chars().all(plain) => name.to_owned(),
+        name => hash(name.as_bytes()).replace(':', "-"),
+    }
+}
+
+/// The rules that have results, and the place of each.
+fn rules(all: &[Notice<'_>]) -> (Vec<Value>, HashMap<String, usize>) {
+    let (mut rules, mut places) = (Vec::new(), HashMap::new());
+    for notice in all {
+        if places.contains_key(&notice.id) {
+            continue;
+        }
+        places.insert(notice.id.clone(), rules.len());
+        let word = notice.id.strip_prefix("gate/").unwrap_or(&notice.id);
+        let term = Term::named(word);
+        let short = match term {
+            Some(term) => term.says.to_owned(),
+            None if notice.because.is_empty() => notice.id.clone(),
+            None => clip(notice.because, LONGEST),
+        };
+        let source = if notice.source.is_empty() { String::new() } else { format!("\n\nSource: {}", notice.source) };
+        let remedy = term.map_or_else(String::new, |term| format!("\n\n{}", term.remedy));
+        let help = clip(&format!("{short}{remedy}{source}\n\nrollgate explain {word}"), 2 * LONGEST);
+        rules.push(json!({
+            "id": notice.id,
+            "shortDescription": {"text": short},
+            "fullDescription": {"text": short},
+            "help": {"text": help},
+            "helpUri": concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/rules/README.md"),
+            "defaultConfiguration": {"level": notice.level.word()},
+            "properties": {"tags": ["machines"], "precision": "high", "problem.severity": severity(notice.level)},
+        }));
+    }
+    (rules, places)
+}
+
+/// How bad it is, in the words of code scanning.
+const fn severity(level: Level) -> &'static str {
+    match level {
+        Level::Note => "recommendation",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    }
+}
+
+fn result(notice: &Notice<'_>, places: &HashMap<String, usize>, spots: &Spots<'_>) -> Value {
+    let spot = spots.spot(notice.location);
+    let mut region = json!({"startLine": spot.line.unwrap_or(1)});
+    if let Some(column) = spot.column {
+        region["startColumn"] = json!(column);
+    }
+    let mut location = json!({"physicalLocation": {"artifactLocation": {"uri": uri(&spot.path)}, "region": region}});
+    let template = notice.location.and_then(|location| location.template.as_deref());
+    let mut logical = Vec::new();
+    if !notice.object.is_empty() {
+        let path = if notice.path.is_empty() { String::new() } else { format!(" {}", notice.path) };
+        let name = if notice.path.is_empty() { &notice.object } else { &notice.path };
+        logical
+            .push(json!({"name": name, "fullyQualifiedName": format!("{}{path}", notice.object), "kind": "resource"}));
+    }
+    if let Some(template) = template {
+        logical.push(json!({"name": clip(template, LONGEST), "kind": "template"}));
+    }
+    if !logical.is_empty() {
+        location["logicalLocations"] = Value::Array(logical);
+    }
+    let mut properties = json!({"decision": notice.decision});
+    if let Some(effect) = notice.effect {
+        properties["effect"] = json!(effect);
+    }
+    if let Some(next) = notice.next {
+        properties["next"] = json!(clip(next, LONGEST));
+    }
+    json!({
+        "ruleId": notice.id,
+        "ruleIndex": places.get(&notice.id),
+        "level": notice.level.word(),
+        "message": {"text": notice.message},
+        "locations": [location],
+        "partialFingerprints": {"rollgate/v1": notice.fingerprint},
+        "properties": properties,
+    })
+}
+
+/// What is said about the run beside its results.
+fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
+    let note = |text: &str| json!({"level": "warning", "message": {"text": clip(text, LONGEST)}});
+    let mut list: Vec<Value> = report.warnings.iter().map(|warning| note(warning)).collect();
+    if left_out > 0 {
+        list.push(note(&format!("{left_out} results are left out: no more than {MOST} are taken; -o json has all")));
+    }
+    list
+}
+
+/// A path as the reference of a URI (RFC 3986): only what is unreserved stays as it is.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    if path.starts_with('/') {
+        out.push_str("file://");
+    }
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/') {
+            out.push(char::from(byte));
+        } else {
+            out.extend([format!("%{byte:02X}")]);
+        }
+    }
+    out
+}

@@ -1,0 +1,384 @@
+//! The words of a report that are no rules: gates, findings, decisions, exit codes, states of late values. What each means, and
+//! what to do about it.
+
+/// What a word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// A check that can hold.
+    Gate,
+    /// Something that deserves a line of its own.
+    Finding,
+    /// The answer of a gate, or of a run.
+    Decision,
+    /// How the program ends.
+    Exit,
+    /// The state of a late value.
+    LateState,
+    /// What became of one source of a late value.
+    SourceState,
+}
+
+impl Sort {
+    /// What it is called.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Finding => "finding",
+            Self::Decision => "decision",
+            Self::Exit => "exit code",
+            Self::LateState => "state of a late value",
+            Self::SourceState => "state of a source of a late value",
+        }
+    }
+}
+
+/// A word and what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Term {
+    /// What it is.
+    pub sort: Sort,
+    /// The word, as reports have it.
+    pub name: &'static str,
+    /// What it means.
+    pub says: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl Term {
+    /// The gate or finding of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TERMS.iter().find(|term| term.name == name && matches!(term.sort, Sort::Gate | Sort::Finding))
+    }
+
+    /// Every meaning of a word; an exit code may be said as `3` or `exit 3`, a gate with `gates.` or `gate/` before it.
+    pub fn all_named(name: &str) -> impl Iterator<Item = &'static Self> {
+        let name = name.trim().to_ascii_lowercase();
+        let prefixes = ["exit code ", "exit ", "gates.", "gate/", "effect/"];
+        let name = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name).to_owned();
+        TERMS.iter().filter(move |term| term.name.eq_ignore_ascii_case(&name))
+    }
+}
+
+const fn gate(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::Gate, name, says, remedy }
+}
+
+const fn finding(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::Finding, name, says, remedy }
+}
+
+const fn decision(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::Decision, name, says, remedy }
+}
+
+const fn exit(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::Exit, name, says, remedy }
+}
+
+const fn late(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::LateState, name, says, remedy }
+}
+
+const fn source(name: &'static str, says: &'static str, remedy: &'static str) -> Term {
+    Term { sort: Sort::SourceState, name, says, remedy }
+}
+
+/// What to do where Machines go.
+const REVIEW: &str = "Read which field causes it (rollgate explain RULE). If it is not wanted, take the change back. If it is, let it through with \
+                      the policy: gates, maxMachines, windows.";
+/// What to do where a read is missing.
+const GRANT: &str = "Do what the line `next` says: grant the right (docs/rbac.yaml), reach the cluster, or give the file. Then run it again.";
+
+/// Every word.
+pub const TERMS: &[Term] = &[
+    gate("none", "Nothing of the change reaches a Machine.", "Nothing to do."),
+    gate(
+        "in-place",
+        "The change is propagated to Machines that run, and none is replaced.",
+        "Nothing to do, unless gates.inPlace says otherwise.",
+    ),
+    gate(
+        "scale",
+        "Only the number of Machines changes.",
+        "Compare the new number with what you want; fewer counts against maxMachines.",
+    ),
+    gate(
+        "latent",
+        "The change is accepted now and lands with the next new Machine: a template edited in place, OnDelete, a pause.",
+        "Decide when it may land. Every Machine that is made later, also in place of a broken one, has it.",
+    ),
+    gate("rollout", "Machines are replaced.", REVIEW),
+    gate(
+        "rejected",
+        "The API server will refuse the write, and the release stops half-way.",
+        "Correct the field that the reason names before anything is written.",
+    ),
+    gate("delete", "Machines are destroyed and not replaced.", REVIEW),
+    gate(
+        "unknown",
+        "Nothing is known about the field, so it may do anything; it meets the stricter of the rollout and delete gates.",
+        "Find out what the field does and write a rule for it into the policy (rules), or take the change back.",
+    ),
+    gate(
+        "infrastructure",
+        "Load balancers, networks or security groups move at once, with no Machine replaced.",
+        "Check what stands behind them, above all the endpoint of the control plane.",
+    ),
+    gate(
+        "maxMachines",
+        "More Machines would go in one run than the policy allows, or their number is not known.",
+        "Split the change, or raise gates.maxMachines in the policy.",
+    ),
+    gate(
+        "windows",
+        "Machines would go outside every maintenance window of the policy.",
+        "Wait for the window, or change gates.windows in the policy.",
+    ),
+    gate(
+        "paused",
+        "What replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again when it does.",
+        "Decide now: let it through with gates.paused, or take the change back before the pause ends.",
+    ),
+    gate(
+        "scaleIn",
+        "Machines are taken away in a number or at a place where that is dangerous, such as members of a control plane.",
+        "Check the new number of replicas; set gates.scaleIn or gates.maxMachines where this is wanted.",
+    ),
+    gate(
+        "health.bootstrap",
+        "The control plane of the cluster was never complete, and a rollout now would take Machines from it.",
+        "Wait until the control plane is initialized.",
+    ),
+    gate(
+        "health.inProgress",
+        "The owner is not done with what it was told before, and another rollout on top of it would start.",
+        "Wait until the rollout, the scaling or the update is over.",
+    ),
+    gate(
+        "health.remediation",
+        "A Machine of the owner is being replaced because it is broken; a rollout now would compete with it.",
+        "Wait until the remediation is over.",
+    ),
+    gate(
+        "health.machines",
+        "Machines of the cluster are not ok, so a rollout would start from a broken state.",
+        "Look at the Machine that the reason names and bring it back first.",
+    ),
+    gate(
+        "health.etcd",
+        "After the first step of the rollout too few healthy members of etcd would be left for a quorum.",
+        "Bring the members back first; do not force this.",
+    ),
+    gate(
+        "health.vip",
+        "Nobody can say from here which Machine has the virtual IP; that is known in the workload cluster alone.",
+        "Look which Machine has it before a control plane rolls, or say gates.health.vip: allow.",
+    ),
+    gate(
+        "health.hosts",
+        "A new Machine is made before an old one goes, and no free host is there for it; the rollout would stand still.",
+        "Make hosts available, or let the owner go below its count (maxUnavailable).",
+    ),
+    gate(
+        "release",
+        "The newest revision of the release is pending: somebody else is writing it, or was interrupted.",
+        "Wait, or bring the release into order first (helm history, helm rollback).",
+    ),
+    gate("read", "Something that is needed could not be read, so nothing can be said about it.", GRANT),
+    gate(
+        "late",
+        "A late value that is not known offline reaches a field that would replace Machines.",
+        "Give the value by a file pin or a source, or run with --live cluster.",
+    ),
+    gate(
+        "late-value",
+        "A late value is not known, cannot be used, or policy and chart have parted.",
+        "Wait for its source (--wait), correct the source, or its entry in the policy.",
+    ),
+    gate(
+        "pin",
+        "The pin of a late value and its source, or what is live, do not agree.",
+        "Decide which is right: rollgate pin set NAME VALUE --reason TEXT.",
+    ),
+    gate(
+        "placeholder",
+        "A placeholder of a known late value is left in a place that could not be filled in.",
+        "Let the chart take the value before it renders (rollgate values), or correct resolve and keys in the policy.",
+    ),
+    finding(
+        "adopted-unchanged",
+        "The release takes an object over and writes nothing to it, although it differs from what the chart renders.",
+        "Make the chart say what is live, or change the object on purpose.",
+    ),
+    finding(
+        "cancelled-rollout",
+        "Machines that are out of date match again after this write, so a rollout that is due ends.",
+        "Check that nobody waits for that rollout.",
+    ),
+    finding(
+        "dangling-reference",
+        "An object refers to a template that is neither in the release nor among what was read; without it no Machine can be made.",
+        "Render the template too, or correct the name.",
+    ),
+    finding(
+        "half-applied",
+        "The API server refuses one object, and the host then writes only a part of the release.",
+        "Correct the object that is refused before anything is written.",
+    ),
+    finding(
+        "late-value-in-checksum",
+        "A checksum was made by the chart before a late value was filled in, so it does not change when the value does.",
+        "Let the chart know the value before it renders (rollgate values).",
+    ),
+    finding(
+        "late-value-in-hashed-template",
+        "The name of a template is a hash that the chart made before a late value was filled in.",
+        "Let the chart know the value before it renders (rollgate values).",
+    ),
+    finding(
+        "late-value-unseen",
+        "Neither a placeholder of a late value nor its value stands in the stream: a typo, or the chart prints another placeholder now.",
+        "Correct placeholders in the policy, or write optional: true there.",
+    ),
+    finding(
+        "likely-placeholder",
+        "A text looks like a placeholder, and no late value has it.",
+        "Add it to placeholders of its late value in the policy, or to except if it is meant.",
+    ),
+    finding(
+        "old-template-removed",
+        "A template is deleted that Machines of an old revision are still made of.",
+        "Keep it until the rollout is over (helm.sh/resource-policy: keep).",
+    ),
+    finding(
+        "pending-rollout",
+        "Machines are out of date already, whatever this write does; it may let their rollout go.",
+        "Find out why it waits (a pause, OnDelete) before you write anything.",
+    ),
+    finding(
+        "perpetual-rollout",
+        "A Machine made by the owner is out of date at once, so it would be replaced for ever.",
+        "Correct the field that the finding names, before the rollout starts.",
+    ),
+    finding(
+        "pinned-field",
+        "A field that the policy pins was set back, or could not be.",
+        "Change its entry under pins.fields if the new value is wanted.",
+    ),
+    finding(
+        "recreated",
+        "The host deletes an object and makes it anew, whether it changes or not.",
+        "Take the option away that makes the host do so (--force, Force=true, a hook).",
+    ),
+    finding(
+        "removal-takes-others",
+        "What is removed takes compared objects with it: a namespace, a definition, a Flux release.",
+        "Keep it, or move what is in it first.",
+    ),
+    finding(
+        "removed-in-use",
+        "An object is removed that others still refer to.",
+        "Render it again, or move what refers to it first.",
+    ),
+    finding(
+        "renamed-equal-content",
+        "A template has a new name and the same content: Machines are replaced and get nothing new.",
+        "Keep the old name.",
+    ),
+    finding(
+        "silent-no-op",
+        "The field is accepted and does nothing: it is not read, or not known to this version.",
+        "Take it out, or use the field that works.",
+    ),
+    finding(
+        "template-in-use-removed",
+        "A template is deleted while an owner still refers to it, so no Machine can be made any more.",
+        "Keep it (helm.sh/resource-policy: keep), or refer to another one first.",
+    ),
+    finding(
+        "write-refused",
+        "The API server refuses the write of this object.",
+        "Correct what the sentence names before anything is written.",
+    ),
+    decision("allow", "The install may go on; the exit code is 0.", "Nothing to do."),
+    decision(
+        "warn",
+        "The install may go on, and somebody should read this. Never the decision of a whole run.",
+        "Read it.",
+    ),
+    decision("hold", "The install is stopped; the exit code is 3.", REVIEW),
+    decision("undecided", "Something needed is not known. It is never treated as allow; the exit code is 4.", GRANT),
+    exit("0", "Allow: the install may go on. A post-renderer prints the stream with this code only.", "Nothing to do."),
+    exit(
+        "1",
+        "An internal error, or an output that cannot be written. Nothing is said about the install.",
+        "Free the output; else report it, with the message.",
+    ),
+    exit(
+        "2",
+        "The command line, the policy or the stream cannot be read. Nothing was judged.",
+        "Correct what the message names, with its line and column.",
+    ),
+    exit("3", "Hold: a gate, a pin or a left-over placeholder stops the install.", REVIEW),
+    exit("4", "Undecided: something needed could not be read, or a late value is not there in time.", GRANT),
+    late(
+        "unused",
+        "Nothing in the stream needs it.",
+        "Nothing to do, or its placeholder is mistyped: then there is a finding late-value-unseen.",
+    ),
+    late("resolved", "A source gave it, and it was filled in.", "Nothing to do."),
+    late("pinned", "The pin gave it; the source agrees or was not needed.", "Nothing to do."),
+    late(
+        "differs",
+        "The source and the pin disagree, so the install is held.",
+        "Decide which is right: rollgate pin set NAME VALUE --reason TEXT.",
+    ),
+    late(
+        "missing",
+        "No source has it yet, so nothing is written.",
+        "Wait for it (--wait 10m), or look at its sources: rollgate pin verify.",
+    ),
+    late("unread", "A source could not be read, and doubt is no value.", GRANT),
+    late(
+        "symbolic",
+        "Offline and not known: equal to itself and to nothing else.",
+        "Give it by a file pin or a source where the verdict depends on it.",
+    ),
+    late(
+        "invalid",
+        "A source gave something that is not of its type.",
+        "Correct the source, or type, pattern or within in the policy.",
+    ),
+    source(
+        "absent",
+        "Its object, file or variable is not there, or what it is made of is not known.",
+        "Wait for whoever makes it; check its name and namespace.",
+    ),
+    source(
+        "kind-unknown",
+        "The API server does not know its kind: no such definition is installed, or the apiVersion is another one.",
+        "Install the definition, or correct apiVersion and kind in the policy.",
+    ),
+    source(
+        "key-missing",
+        "The object is there, and the key or field is not. The keys that are there are listed.",
+        "Correct path in the policy, or wait until the key is written.",
+    ),
+    source("empty", "It holds nothing yet.", "Wait for whoever writes it."),
+    source(
+        "placeholder",
+        "It holds a placeholder, or another spelling of \"not known yet\".",
+        "Wait for whoever writes it.",
+    ),
+    source(
+        "malformed",
+        "It holds something that is not of the type.",
+        "Correct the source, or type, pattern or within in the policy.",
+    ),
+    source("forbidden", "The right to read it is missing.", "Grant it: docs/rbac.yaml."),
+    source("unread", "It could not be read, or gives several values.", GRANT),
+    source("resolved", "It holds the value.", "Nothing to do."),
+];

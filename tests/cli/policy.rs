@@ -1,0 +1,109 @@
+//! `rollgate policy`: all that is wrong in one run, what is in force, and a team's own cases.
+
+use super::{MACHINE_DEPLOYMENT, Program};
+
+const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates:\n  rollout: warn\n  maxMachines: 2\n";
+
+#[test]
+fn check_says_everything_that_is_wrong_with_its_line_and_what_was_expected() {
+    let program = Program::new();
+    program.file("rollgate.yaml", &POLICY.replace("warn", "true").replace("maxMachines: 2", "maxMachine: 2"));
+    let ran = program.run(&["policy", "check"], b"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    for line in [
+        "rollgate.yaml:4:3: gates.rollout: expected allow, warn or hold",
+        "rollgate.yaml:5:3: gates.maxMachine: there is no such field here; did you mean `maxMachines`?",
+    ] {
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+    }
+    program.file("rollgate.yaml", POLICY);
+    let ran = program.run(&["policy", "check"], b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with("rollgate.yaml: nothing is wrong with it\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn show_tells_what_is_in_force_and_where_it_is_said() {
+    let program = Program::new();
+    program.file("rollgate.yaml", POLICY);
+    let ran = program.run(&["policy", "show"], b"");
+    let said = |field: &str| ran.stdout.lines().find(|line| line.starts_with(field)).unwrap_or_default().to_owned();
+    assert!(said("gates.rollout: warn").ends_with("line 4"), "{}", ran.stdout);
+    assert!(said("gates.maxMachines: 2").ends_with("line 5"), "{}", ran.stdout);
+    assert!(said("gates.delete: hold").ends_with("default"), "{}", ran.stdout);
+    let ran = program.run(&["policy", "show", "--policy", "none"], b"");
+    assert!(ran.stdout.starts_with("policy built-in"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_team_keeps_its_own_cases() {
+    let program = Program::new();
+    program.file("rollgate.yaml", POLICY);
+    let case = |name: &str, replicas: &str, says: &str| {
+        let folder = program.home().join("cases").join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let old = MACHINE_DEPLOYMENT.replace("replicas: 2", replicas);
+        std::fs::write(folder.join("live.yaml"), &old).expect("written");
+        std::fs::write(folder.join("rendered.yaml"), old.replace("v1.31.0", "v1.32.0")).expect("written");
+        std::fs::write(folder.join("case.yaml"), says).expect("written");
+    };
+    case("small", "replicas: 2", "decision: allow\neffect: rollout\ngates: [rollout]\nmachines: 2\n");
+    case("large", "replicas: 3", "shows: too many\ndecision: hold\ngates: [maxMachines, rollout]\nmachines: 3\n");
+    let ran = program.run(&["policy", "test", "cases"], b"");
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "ok    large\nok    small\nall 2 cases are as they say\n"),
+        "{}",
+        ran.stderr
+    );
+    case("small", "replicas: 2", "decision: hold\ngates: []\nfindings: [pending-rollout]\nmachines: 1\n");
+    let ran = program.run(&["policy", "test", "cases"], b"");
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(
+            "FAIL  small: the decision is allow, expected hold; the number of Machines is 2, expected 1; the list of gates is rollout, \
+             expected ; there is no finding pending-rollout"
+        ),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("1 of 2 cases"), "{}", ran.stderr);
+    case("small", "replicas: 2", "decison: hold\n");
+    let ran = program.run(&["policy", "test", "cases"], b"");
+    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean `decision`?"), "{}", ran.stderr);
+    let ran = program.run(&["policy", "test", "."], b"");
+    assert!(ran.code == Some(2) && ran.stderr.contains("has no case"), "{}", ran.stderr);
+}
+
+#[test]
+fn explain_knows_the_words_of_a_report_and_finds_near_misses() {
+    let program = Program::new();
+    for (what, said) in [
+        ("exit 4", "exit code: 4"),
+        ("maxMachines", "gate: maxMachines"),
+        ("MachineDeployment", "MachineDeployment (cluster.x-k8s.io): workers"),
+        ("silent-no-op", "finding: silent-no-op"),
+    ] {
+        let ran = program.run(&["explain", what], b"");
+        assert!(ran.code == Some(0) && ran.stdout.contains(said), "{what}: {} {}", ran.stdout, ran.stderr);
+    }
+    let ran = program.run(&["explain", "kcp/versoin"], b"");
+    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean kcp/version"), "{}", ran.stderr);
+}
+
+#[test]
+fn completions_and_manual_pages_are_made_from_the_options() {
+    let program = Program::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = program.run(&["completions", shell], b"");
+        assert!(ran.code == Some(0) && ran.stdout.contains("post-render"), "{shell}: {}", ran.stderr);
+    }
+    // The shell itself reads what it is given.
+    let script = program.run(&["completions", "bash"], b"").stdout;
+    let file = program.file("rollgate.bash", &script);
+    let read = std::process::Command::new("bash").arg("-n").arg(&file).output().expect("bash runs");
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert!(program.run(&["man"], b"").stdout.contains(".TH"), "no page");
+    assert_eq!(program.run(&["man", "pages"], b"").code, Some(0));
+    assert!(program.home().join("pages/rollgate-plan.1").exists());
+}
