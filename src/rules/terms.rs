@@ -87,8 +87,8 @@ const fn source(name: &'static str, says: &'static str, remedy: &'static str) ->
 }
 
 /// What to do where Machines go.
-const REVIEW: &str = "Read which field causes it (rollgate explain RULE). If it is not wanted, take the change back. If it is, let it through with \
-                      the policy: gates, maxMachines, windows.";
+const REVIEW: &str = "Read which field causes it (rollgate explain RULE). If it is not wanted, take the change back. If it is, approve exactly \
+                      this change (rollgate approve), or let it through with the policy: expect, gates, maxMachines, windows.";
 /// What to do where a read is missing.
 const GRANT: &str = "Do what the line `next` says: grant the right (docs/rbac.yaml), reach the cluster, or give the file. Then run it again.";
 
@@ -181,6 +181,16 @@ pub const TERMS: &[Term] = &[
         "health.hosts",
         "A new Machine is made before an old one goes, and no free host is there for it; the rollout would stand still.",
         "Make hosts available, or let the owner go below its count (maxUnavailable).",
+    ),
+    gate(
+        "expected",
+        "The policy expects this change (expect), or would if it fitted: the reason says which, and why not.",
+        "Nothing to do where it passes; else compare the value, the Machines and the time with the policy.",
+    ),
+    gate(
+        "approval",
+        "An approval that was counted on is no longer good or cannot be used up, or the stream writes the place where approvals are kept.",
+        "rollgate approve --list shows what became of it; docs/approvals.md says what it is bound to.",
     ),
     gate(
         "release",
