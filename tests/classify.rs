@@ -73,12 +73,20 @@ fn world(live: Inventory, expected: &Expected) -> World {
             .collect(),
         feature_gates: expected.gates.clone(),
         unread: Vec::new(),
-        absent: expected.absent.iter().map(|what| Absent { what: what.clone() }).collect(),
+        absent: expected.absent.iter().map(|what| absent(what)).collect(),
         coverage: rollgate::world::Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         answers: None,
     }
+}
+
+/// An object that is not there, as `apiVersion kind namespace/name`.
+fn absent(text: &str) -> Absent {
+    let words: Vec<&str> = text.split([' ', '/']).collect();
+    let [group, version, kind, namespace, name] = words.as_slice() else { panic!("{text:?} is no object") };
+    let object = Key::new(&format!("{group}/{version}"), kind, Some(namespace), name);
+    Absent { what: text.to_owned(), object: Some(object) }
 }
 
 fn named(key: &Key) -> String {

@@ -121,6 +121,8 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-provider-rke2", (0, 2), (0, 25)),
     ("cluster-api-provider-openstack", (0, 8), (0, 15)),
     ("cluster-api-provider-metal3", (1, 4), (1, 14)),
+    ("baremetal-operator", (0, 10), (0, 14)),
+    ("ip-address-manager", (1, 12), (1, 14)),
     ("cluster-api-provider-vsphere", (1, 5), (1, 17)),
     ("cluster-api-provider-aws", (2, 11), (2, 13)),
     ("cluster-api-provider-azure", (1, 26), (1, 26)),

@@ -18,7 +18,7 @@ use crate::approval::{self, Found, Ledger};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
-use crate::object::{Key, Stream};
+use crate::object::{Object, Stream};
 use crate::pin::{Book, FileStore, Pin};
 use crate::pipeline::{self, Question};
 use crate::policy::{self, ApprovalPlace, Doubt, Loaded, Policy, Revision, StoreKind};
@@ -362,8 +362,8 @@ impl Look<'_> {
             return Ok(false);
         }
         let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        let matters = |key: &Key| host::kinds::is_compared(key) || host::carried::is_carrier(key);
-        Ok(!rendered.objects.objects().iter().any(|object| matters(&object.key)))
+        let matters = |object: &Object| host::kinds::is_compared(&object.key) || host::inside::is_carrier(object);
+        Ok(!rendered.objects.objects().iter().any(matters))
     }
 
     /// The base that was told; `None` where it is to be found out.

@@ -11,7 +11,7 @@ use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, OF_CONTROL_PLANE
 use crate::kinds::fields::{annotation, is_in, label, number, text};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
-use crate::object::Key;
+use crate::object::{Key, is_deleting};
 use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
@@ -227,7 +227,7 @@ fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
 /// What is wrong with a Machine, in a few words.
 fn ailment(machine: &Value) -> Option<String> {
     let name = machine.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
-    if machine.pointer("/metadata/deletionTimestamp").is_some() {
+    if is_deleting(machine) {
         return Some(format!("{name} is being deleted"));
     }
     // A Machine without any status was never looked at by a controller; that is said by the read, not here.

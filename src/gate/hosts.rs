@@ -12,7 +12,7 @@ use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::references::references;
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
-use crate::object::{Key, Object};
+use crate::object::{Key, Object, is_deleting};
 use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
 use crate::report::plural;
 use crate::world::LiveKind;
@@ -102,7 +102,7 @@ fn is_free(host: &Value, owner: &str) -> bool {
     let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
     let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
     host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
-        && host.pointer("/metadata/deletionTimestamp").is_none()
+        && !is_deleting(host)
         && text("/status/errorMessage").is_empty()
         && matches!(text("/status/provisioning/state"), "available" | "ready")
         && !SHUT.iter().any(|name| annotation(name))

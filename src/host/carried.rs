@@ -7,11 +7,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
+use super::inside::{self, Sources};
 use super::predict::Run;
 use super::{kinds, merge, reprint};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::object::{self, ApiVersion, Inventory, Key, LoadError, Object};
-use crate::world::{BaseKind, LiveKind, Unread};
+use crate::object::{Inventory, LoadError, Object};
+use crate::world::{BaseKind, LiveKind, Unread, World};
 
 /// Fields of a `spec` that say when something is done, and not what.
 const WHEN: [&str; 4] = ["interval", "retryInterval", "timeout", "suspend"];
@@ -32,25 +33,44 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         return Ok(());
     }
     let values = named_values(run.rendered)?;
-    let (mut fresh, mut changed) = (Vec::new(), Vec::new());
+    let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let sources = Sources::of(&[run.rendered, old])?;
+    let (mut fresh, mut changed, mut remote) = (Vec::new(), Vec::new(), Vec::new());
     for object in run.rendered.objects() {
         if !carries(object, &values)? {
             continue;
         }
-        match differs(run, object)? {
+        let differs = differs(run, object)?;
+        let is_remote = || -> Result<bool, LoadError> {
+            let was = before(run, object)
+                .and_then(|before| Some(inside::is_remote(&before.key, before.value().ok()?.as_ref())));
+            Ok(sources.are_only_remote(&object.key)
+                || inside::is_remote(&object.key, object.value()?.as_ref()) && was.unwrap_or(true))
+        };
+        match differs {
             Differs::No => {}
+            _ if is_remote()? => remote.push(object.key.to_string()),
             Differs::New => fresh.push(object.key.to_string()),
             Differs::Yes => changed.push((object.key.clone(), "it changes")),
             Differs::MayBe => changed.push((object.key.clone(), "it is not known what it was before")),
         }
     }
-    let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
     for gone in old.objects() {
         // What goes with a release of Flux is read from the cluster, where there is one.
         let seen = kinds::may_take_others(&gone.key) && run.world.source.kind == LiveKind::Cluster;
-        if !seen && !run.is_written(&gone.key) && run.was_written(gone) && is_carrier(&gone.key) {
-            changed.push((gone.key.clone(), "it goes away"));
+        if !seen && !run.is_written(&gone.key) && run.was_written(gone) && inside::is_carrier(gone) {
+            if sources.are_only_remote(&gone.key) || inside::is_remote(&gone.key, gone.value()?.as_ref()) {
+                remote.push(gone.key.to_string());
+            } else {
+                changed.push((gone.key.clone(), "it goes away"));
+            }
         }
+    }
+    if let [first, more @ ..] = remote.as_slice() {
+        run.out.warnings.push(format!(
+            "{first} and {} more change and write into other clusters, which were not looked at",
+            more.len()
+        ));
     }
     if let [first, more @ ..] = fresh.as_slice() {
         run.out.warnings.push(format!(
@@ -69,25 +89,10 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Whether objects of this kind are there to have other objects written.
-pub(crate) fn is_carrier(key: &Key) -> bool {
-    matches!(
-        (key.group.as_str(), key.kind.as_str()),
-        (
-            "helm.toolkit.fluxcd.io"
-                | "kustomize.toolkit.fluxcd.io"
-                | "source.toolkit.fluxcd.io"
-                | "helm.cattle.io"
-                | "fleet.cattle.io",
-            _
-        ) | ("argoproj.io", "Application" | "ApplicationSet")
-    )
-}
-
 /// Whether an object carries others: by its kind, by a release that takes values from it, or by what its data holds.
 fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, LoadError> {
     let key = &object.key;
-    if is_carrier(key) {
+    if inside::is_carrier(object) {
         return Ok(true);
     }
     if !kinds::is_compared_when_referred(key) {
@@ -106,37 +111,31 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
     Ok({ texts }.any(|(field, data)| {
         let encoded = field == "binaryData" || (field == "data" && key.kind == SECRET);
         data.values().filter_map(Value::as_str).any(|text| match encoded {
-            true => {
-                BASE64_STANDARD.decode(text.trim()).is_ok_and(|bytes| holds_compared(&String::from_utf8_lossy(&bytes)))
-            }
-            false => holds_compared(text),
+            true => BASE64_STANDARD
+                .decode(text.trim())
+                .is_ok_and(|bytes| inside::holds_compared(&String::from_utf8_lossy(&bytes))),
+            false => inside::holds_compared(text),
         })
     }))
 }
 
-/// Whether a text holds an object of a compared kind, in YAML or JSON.
-fn holds_compared(text: &str) -> bool {
-    const END: [char; 8] = ['"', '\'', ',', '}', ' ', '\n', '\r', '\t'];
-    text.match_indices("apiVersion").any(|(at, word)| {
-        let rest = text[at + word.len()..].trim_start_matches(['"', '\'', ':', ' ', '\\']);
-        let version = rest.split(END).next().unwrap_or_default().trim_end_matches('\\');
-        object::is_compared(ApiVersion::parse(version).group)
-    })
-}
-
-/// Kind and name of the ConfigMaps and Secrets that releases of the stream take values from.
+/// Kind and name of the ConfigMaps and Secrets that releases of the stream take values from, where they write into this cluster.
 fn named_values(rendered: &Inventory) -> Result<HashSet<(String, String)>, LoadError> {
     let mut found = HashSet::new();
-    for object in rendered.objects().iter().filter(|object| is_carrier(&object.key)) {
+    for object in rendered.objects().iter().filter(|object| inside::is_carrier(object)) {
         let value = object.value()?;
-        for pointer in ["/spec/valuesFrom", "/spec/postBuild/substituteFrom"] {
-            for source in value.pointer(pointer).and_then(Value::as_array).into_iter().flatten() {
-                let text = |key: &str| source.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-                found.insert((text("kind"), text("name")));
-            }
+        if !inside::is_remote(&object.key, &value) {
+            found.extend(inside::values_of(&value));
         }
     }
     Ok(found)
+}
+
+/// The object as it was written last, or as it is there.
+fn before<'a>(run: &Run<'a>, object: &Object) -> Option<&'a Object> {
+    let world: &'a World = run.world;
+    let base = run.way.is_some().then(|| run.locator.anywhere(&world.base.objects, &object.key)).flatten();
+    base.or_else(|| run.locator.anywhere(&world.live, &object.key))
 }
 
 /// How an object differs from what was written last, or from what is there.
@@ -208,6 +207,73 @@ mod tests {
         // One that is new is said.
         let new = predicted(&old, &helm3(&[], &[]));
         assert!(new.carried.is_empty() && new.warnings.iter().any(|warning| warning.contains("HelmRelease n/r")));
+    }
+
+    #[test]
+    fn what_is_written_into_other_clusters_is_a_note() {
+        let remote = |version: &str| {
+            let mut release = release(version);
+            release["spec"]["kubeConfig"] = json!({"secretRef": {"name": "demo-kubeconfig"}});
+            release["spec"]["chart"] =
+                json!({"spec": {"chart": "cni", "sourceRef": {"kind": "HelmRepository", "name": "cni"}}});
+            release
+        };
+        let source = |url: &str| {
+            json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmRepository", "metadata": {"name": "cni", "namespace": "n"},
+                "spec": {"url": url}})
+        };
+        let values = |text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "v", "namespace": "n"}, "data": {"a": text}});
+        let (old, new) = ([remote("v1"), source("a"), values("a")], [remote("v2"), source("b"), values("b")]);
+        let found = predicted(&new, &old_render(&old));
+        assert_eq!(named(&found), [""; 0]);
+        assert!(found.warnings.iter().any(|warning| warning.contains("other clusters")), "{:?}", found.warnings);
+        assert_eq!(named(&predicted(&[], &old_render(&old))), [""; 0]);
+        // A kubeconfig that goes brings the release into this cluster, and one release that stays here makes the source count.
+        let mut here = release("v2");
+        here["spec"]["chart"] = new[0]["spec"]["chart"].clone();
+        assert_eq!(named(&predicted(&[here.clone(), source("a")], &old_render(&old[..2]))), ["HelmRelease n/r"]);
+        here["metadata"]["name"] = json!("here");
+        let both = [remote("v1"), here.clone(), source("b")];
+        assert_eq!(named(&predicted(&both, &old_render(&[remote("v1"), here, source("a")]))), ["HelmRepository n/cni"]);
+        // A source that nothing here names may be that of somebody else.
+        assert_eq!(named(&predicted(&[source("b")], &old_render(&[source("a")]))), ["HelmRepository n/cni"]);
+        let application = |server: &str, revision: &str| {
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a", "namespace": "n"},
+                "spec": {"destination": {"server": server}, "source": {"targetRevision": revision}}})
+        };
+        for (server, count) in [("https://10.0.0.1:6443", 0), ("https://kubernetes.default.svc", 1)] {
+            let found = predicted(&[application(server, "b")], &old_render(&[application(server, "a")]));
+            assert_eq!(named(&found).len(), count, "{server}");
+        }
+    }
+
+    #[test]
+    fn a_carrier_is_known_by_its_kind_or_by_what_it_holds() {
+        let object = |api_version: &str, kind: &str, spec: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}, "spec": spec});
+        let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": "c"}});
+        let reference = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "name": "md"});
+        for (api_version, kind, spec, found) in [
+            ("provisioning.cattle.io/v1", "Cluster", json!({"rkeConfig": {}}), true),
+            ("k0rdent.mirantis.com/v1beta1", "ClusterDeployment", json!({}), true),
+            ("kro.run/v1alpha1", "ResourceGraphDefinition", json!({}), true),
+            ("hypershift.openshift.io/v1beta1", "NodePool", json!({}), true),
+            ("example.com/v1", "Bundle", json!({"resources": [cluster]}), true),
+            ("example.com/v1", "Bundle", json!({"text": format!("---\n{cluster}\n")}), true),
+            ("example.com/v1", "Release", json!({"valuesFrom": [{"kind": "ConfigMap", "name": "v"}]}), true),
+            ("example.com/v1", "Release", json!({"template": "aws-1-0", "config": {"workers": 3}}), true),
+            ("keda.sh/v1alpha1", "ScaledObject", json!({"scaleTargetRef": reference}), false),
+            ("monitoring.coreos.com/v1", "PodMonitor", json!({"selector": {}}), false),
+            ("apps/v1", "Deployment", json!({"template": {}}), false),
+        ] {
+            let mut after = spec.clone();
+            after["more"] = json!("b");
+            let (old, new) = (object(api_version, kind, spec), object(api_version, kind, after));
+            assert_eq!(
+                named(&predicted(&[new], &old_render(&[old]))).len(),
+                usize::from(found),
+                "{kind} {api_version}"
+            );
+        }
     }
 
     #[test]

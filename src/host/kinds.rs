@@ -15,7 +15,7 @@ pub(crate) fn is_compared(key: &Key) -> bool {
 }
 
 /// Whether an object of this kind is compared where a compared object refers to it.
-pub(super) fn is_compared_when_referred(key: &Key) -> bool {
+pub(crate) fn is_compared_when_referred(key: &Key) -> bool {
     kind(key).role == Role::Data
 }
 

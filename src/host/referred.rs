@@ -142,12 +142,21 @@ fn mark(run: &mut Run<'_>, from: usize, what: &str) {
 
 /// Whether a key is that of a Secret in which a cluster of either side keeps its certificates, its token or its access.
 fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
-    let Some((name, end)) = key.name.rsplit_once('-') else { return false };
-    if key.kind != SECRET || !OF_CLUSTER.contains(&end) {
-        return false;
-    }
-    let cluster = contract::cluster(key.namespace.as_deref(), name);
+    let Some(cluster) = cluster_of(key) else { return false };
     run.locator.anywhere(&run.world.live, &cluster).or_else(|| run.locator.anywhere(run.rendered, &cluster)).is_some()
+}
+
+/// The Cluster that keeps its keys in a Secret, by the name of that; there may be none.
+pub(crate) fn cluster_of(key: &Key) -> Option<Key> {
+    let (name, end) = key.name.rsplit_once('-')?;
+    (key.kind == SECRET && OF_CLUSTER.contains(&end)).then(|| contract::cluster(key.namespace.as_deref(), name))
+}
+
+/// Those of `names` that stand in the `spec` of a compared object.
+pub(crate) fn named<'n>(objects: &Inventory, names: &HashSet<&'n str>) -> Result<HashSet<&'n str>, LoadError> {
+    let mut found = HashSet::new();
+    collect(objects, names, &mut found)?;
+    Ok(found)
 }
 
 /// Collects those of `names` that are a whole string inside the `spec` of a compared object.

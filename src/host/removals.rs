@@ -17,7 +17,7 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::providers::kind;
-use crate::world::{BaseKind, LiveKind, World};
+use crate::world::{BaseKind, LiveKind, World, files};
 
 impl<'a> Run<'a> {
     /// Adds what the last manifest has and the stream lacks.
@@ -39,7 +39,9 @@ impl<'a> Run<'a> {
             if !kinds::is_compared(&gone.key) && !takes_others || self.is_written(&gone.key) {
                 continue;
             }
-            if self.way.is_none() && kinds::is_made_by_controllers(&gone.key) {
+            // Of two renders, what a chart rendered itself goes, whatever its kind is usually made by.
+            let is_made = || gone.value().is_ok_and(|value| files::bears_marks(&value));
+            if self.way.is_none() && kinds::is_made_by_controllers(&gone.key) && is_made() {
                 continue;
             }
             if takes_others {

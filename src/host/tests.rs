@@ -126,8 +126,18 @@ fn an_old_render_is_its_own_base() {
 
 #[test]
 fn what_controllers_made_is_not_taken_for_rendered() {
-    let old = ["Machine", "MachineSet", "DockerMachine"].map(|kind| object(kind, None, "m", json!({})));
-    assert!(predicted(&[], &old_render(&old)).pairs.is_empty());
+    let plain = ["Machine", "MachineSet", "DockerMachine"].map(|kind| object(kind, None, "m", json!({})));
+    let marked = plain.clone().map(|mut object| {
+        object["metadata"]["ownerReferences"] =
+            json!([{"kind": "MachineDeployment", "name": "md", "controller": true}]);
+        object
+    });
+    assert!(predicted(&[], &old_render(&marked)).pairs.is_empty());
+    // What a chart rendered itself goes with it.
+    assert_eq!(
+        told(&predicted(&[], &old_render(&plain))),
+        ["delete Machine m", "delete MachineSet m", "delete DockerMachine m"]
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
 use crate::model::{Basis, Effect, Rollout, Unit};
-use crate::object::Key;
+use crate::object::{Key, is_deleting};
 
 /// An owner of Machines, as it is weighed.
 #[derive(Clone, Copy)]
@@ -93,11 +93,6 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         return Some(replaced(base, assessment, wanted));
     }
     (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
-}
-
-/// Whether an owner is on its way out already: nothing is done to its Machines but deleting them.
-fn is_deleting(owner: &Value) -> bool {
-    owner.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
 }
 
 /// All Machines go.

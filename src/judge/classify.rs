@@ -15,8 +15,7 @@ use crate::judge::subject;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::{Lifted, adoption};
-use crate::judge::{Scene, dangling, half_applied, plain_owner, replicas, templates, topology, waiting, weigh};
-use crate::kinds::Versions;
+use crate::judge::{Scene, dangling, half_applied, open, plain_owner, replicas, templates, topology, waiting, weigh};
 use crate::kinds::contract::{CLUSTER_CLASS, INFRASTRUCTURE};
 use crate::kinds::fields;
 use crate::kinds::webhook::Refusal;
@@ -26,7 +25,7 @@ use crate::model::Classified;
 use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
-use crate::object::{Key, Path};
+use crate::object::{Key, Path, Segment};
 use crate::parallel;
 use crate::providers::kind;
 use crate::rules::Rules;
@@ -52,16 +51,31 @@ pub(crate) struct Outcome {
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
-    let mut runs = Versions::candidates(&scene.world.told_versions()).into_iter().map(|versions| {
+    let mut runs = open::candidates(scene, pairs, rules).into_iter().map(|versions| {
+        let older: Vec<(String, String)> =
+            versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let stage = Stage::new(*scene, pairs, rules, versions);
         let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
-        (judge_all(&stage, &mut out), out)
+        (judge_all(&stage, &mut out), out, older)
     });
-    let (mut outcomes, mut out) = runs.next().unwrap_or_default();
-    for (others, other) in runs {
-        outcomes.iter_mut().zip(others).for_each(|(outcome, other)| outcome.take_worse(other));
-        out.add(other);
+    let (mut outcomes, mut out, _) = runs.next().unwrap_or_default();
+    let mut differ: BTreeMap<String, String> = BTreeMap::new();
+    for (others, other, older) in runs {
+        let worse = outcomes.iter_mut().zip(others).map(|(outcome, other)| outcome.take_worse(other));
+        let is_worse = worse.fold(false, |any, worse| any | worse);
+        // What a version that is only tried says beside an answer that is no worse is nobody's business.
+        if is_worse || older.is_empty() {
+            differ.extend(older);
+            out.add(other);
+        } else {
+            out.add(Classified { rollouts: other.rollouts, ..Classified::default() });
+        }
     }
+    out.warnings.extend(differ.into_iter().map(|(name, version)| {
+        format!(
+            "the version of {name} is not known, and not all do the same: what is said is the worst of them, such as {version} (--provider {name}=VERSION tells which)"
+        )
+    }));
     for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
         for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
             answer.write(change);
@@ -81,16 +95,20 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
 }
 
 impl Outcome {
-    /// Keeps the worse of two outcomes of the same pair.
-    fn take_worse(&mut self, other: Self) {
+    /// Keeps the worse of two outcomes of the same pair; says whether anything became worse.
+    fn take_worse(&mut self, other: Self) -> bool {
+        let mut is_worse = false;
         for (answer, other) in self.answers.iter_mut().zip(other.answers) {
             if other.outweighs(answer) {
+                is_worse = true;
                 *answer = other;
             }
         }
         if (other.effect, other.waits) > (self.effect, self.waits) {
+            is_worse = true;
             (self.effect, self.waits, self.rule, self.because) = (other.effect, other.waits, other.rule, other.because);
         }
+        is_worse
     }
 }
 
@@ -410,14 +428,18 @@ fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
     out
 }
 
+/// Whether a change at a place can move the reference to a template: it lies in one, or holds one.
+fn may_move_reference(path: &Path) -> bool {
+    const REFERENCES: [&str; 2] = ["infrastructureRef", "configRef"];
+    let in_one =
+        path.segments().iter().any(|step| matches!(step, Segment::Key(key) if REFERENCES.contains(&key.as_str())));
+    // References stand at least this deep in an owner: spec, template, spec, infrastructureRef.
+    in_one || path.segments().len() < 4
+}
+
 /// What a moved template reference of an owner does to its Machines.
 fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
-    let about_reference = |path: &str| path.contains("infrastructureRef") || path.contains("configRef");
-    let found = pair
-        .changes
-        .iter()
-        .zip(answers)
-        .filter(|(change, _)| about_reference(&change.path.to_string()) || change.path.segments().len() < 4);
+    let found = pair.changes.iter().zip(answers).filter(|(change, _)| may_move_reference(&change.path));
     found.map(|(_, answer)| answer.effect).filter(|effect| *effect <= Effect::Rollout).max().unwrap_or_default()
 }
 

@@ -5,6 +5,7 @@ mod classify;
 mod dangling;
 mod deletions;
 mod half_applied;
+mod open;
 mod owner;
 mod plain_owner;
 mod replicas;

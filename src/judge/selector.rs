@@ -94,7 +94,7 @@ impl Lost {
 
 /// A number of Machines.
 fn words(count: u64) -> String {
-    if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") }
+    crate::model::plural(count, "Machine")
 }
 
 /// The ids of a kind whose selector finds Machines.
@@ -165,7 +165,7 @@ fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Va
         .filter(|object| kind(&object.key).role == Role::Machine)
         .filter(|object| fields::is_in(object, key.namespace.as_deref()))
         .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
-        .filter(|(_, machine)| machine.pointer("/metadata/deletionTimestamp").is_none())
+        .filter(|(_, machine)| !crate::object::is_deleting(machine))
         .collect();
     (is_any || !real.is_empty()).then_some(real)
 }

@@ -391,9 +391,9 @@ fn is_empty(value: Option<&Value>) -> bool {
 
 /// Whether a place of a class is one that its clusters' templates are computed from.
 fn is_computed(path: &Path) -> bool {
-    let text = path.to_string();
+    const MADE_FROM: [&str; 4] = ["templateRef", "ref", "infrastructure", "bootstrap"];
     path.starts_with(&["spec", "patches"])
-        || [".templateRef", ".ref.", ".infrastructure.", ".bootstrap."].iter().any(|word| text.contains(word))
+        || path.segments().iter().any(|step| matches!(step, Segment::Key(key) if MADE_FROM.contains(&key.as_str())))
 }
 
 /// Whether a path lies in the reference to the infrastructure template.

@@ -118,7 +118,11 @@ pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> 
 fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
     let (view, nothing) = (world.view(), Inventory::default());
     let scene = Scene { world, view: &view, rendered: &nothing };
-    let Some(versions) = Versions::candidates(&world.told_versions()).into_iter().next() else { return Vec::new() };
+    let Some(versions) =
+        Versions::candidates(&world.told_versions(), &std::collections::BTreeMap::new()).into_iter().next()
+    else {
+        return Vec::new();
+    };
     ask(&Stage::new(scene, &[], rules, versions))
 }
 

@@ -28,6 +28,22 @@ pub fn plain_number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
+/// A number, or a percentage of so many, rounded up or down; `None` for what is neither.
+#[must_use]
+pub fn scaled(value: &Value, of: u64, up: bool) -> Option<u64> {
+    if let Some(number) = value.as_u64() {
+        return Some(number);
+    }
+    let text = value.as_str()?;
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let share = of.checked_mul(percent.parse::<u64>().ok()?)?;
+            Some(if up { share.div_ceil(100) } else { share / 100 })
+        }
+        None => text.parse().ok(),
+    }
+}
+
 /// Value of a label.
 #[must_use]
 pub fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {

@@ -16,9 +16,12 @@ impl Kind {
         const MACHINES: Read = (CORE, MACHINE, "Machines of");
         const SETS: Read = (CORE, MACHINE_SET, "revisions of");
         const DEPLOYMENTS: Read = (CORE, MACHINE_DEPLOYMENT, "owners that refer to");
+        const WAITING: Read = (CORE, MACHINE_DEPLOYMENT, "workers that may wait for");
         match self.role {
             Role::Deployment | Role::Set => &[OF_CLUSTER, SETS, MACHINES],
-            Role::Pool | Role::ControlPlane => &[OF_CLUSTER, MACHINES],
+            Role::Pool => &[OF_CLUSTER, MACHINES],
+            // Workers may wait for the version of their control plane, whichever release they are of.
+            Role::ControlPlane => &[OF_CLUSTER, WAITING, SETS, MACHINES],
             // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
             Role::HealthCheck | Role::Machine => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
             _ if group == super::contract::CONTROL_PLANE => &[OF_CLUSTER, MACHINES],

@@ -154,7 +154,7 @@ pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
                 }
                 let named = text(child, "/name").or_else(|| child.as_str());
                 if let (Some(name), None) = (named, text(child, "/kind")) {
-                    kinds_by_field(key).iter().for_each(|kind| add(kind, name));
+                    kinds_by_field(key, child.is_string()).iter().for_each(|kind| add(kind, name));
                 }
             }
             map.values().for_each(|child| named(child, add));
@@ -164,10 +164,13 @@ pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// The kinds that a field without a kind of its own can mean, by its name.
-fn kinds_by_field(field: &str) -> &'static [&'static str] {
+/// The kinds that a field without a kind of its own can mean, by its name. A text in a field about a key is the key.
+fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
     let lower = field.to_ascii_lowercase();
-    if lower == "identityref" || lower == "cloudssecret" || (lower.contains("secret") && !lower.contains("key")) {
+    if lower == "identityref"
+        || lower == "cloudssecret"
+        || (lower.contains("secret") && !(is_text && lower.contains("key")))
+    {
         &[SECRET]
     } else if lower.contains("configmap") {
         &[CONFIG_MAP]

@@ -1,5 +1,5 @@
 //! Which version of each provider decides, and which behaviour came with which version.
-//! A version that nobody told counts as the newest known one; one that is newer than that is judged as that, and said so.
+//! Where a version is not known, all that are known here may be it: the worse of their answers counts.
 
 use semver::Version;
 
@@ -37,6 +37,8 @@ impl Since {
 #[derive(Debug, Clone)]
 pub struct Versions {
     pub(crate) known: Vec<(String, Version)>,
+    /// Versions that are only tried, because nobody knows which one it is.
+    pub(crate) tried: Vec<(String, Version)>,
     pub(crate) releases: &'static [&'static Release],
     /// What a person should know about them.
     pub warnings: Vec<String>,
@@ -46,6 +48,15 @@ impl Versions {
     /// The version of a provider.
     #[must_use]
     pub fn get(&self, provider: &str) -> Version {
+        let provider = canonical(self.releases, provider);
+        let own = self.known.iter().chain(&self.tried).find(|(name, _)| name == provider);
+        own.map(|(_, version)| version.clone()).unwrap_or_else(|| self.known_or_newest(provider))
+    }
+
+    /// The version by which the fields of a kind are known: what is only tried does not count, since a chart that renders a
+    /// field is no sign of an API server that lacks it.
+    #[must_use]
+    pub fn known_or_newest(&self, provider: &str) -> Version {
         let provider = canonical(self.releases, provider);
         let own = self.known.iter().find(|(name, _)| name == provider).map(|(_, version)| version.clone());
         own.or_else(|| newest(self.releases, provider)).unwrap_or(Version::new(0, 0, 0))

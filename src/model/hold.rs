@@ -40,6 +40,8 @@ pub enum Why {
     Preflight,
     /// More Machines are unhealthy than a health check allows.
     TooManySick,
+    /// A Machine is not unhealthy for long enough.
+    NotYet,
     /// The only Machine of a control plane.
     LastOne,
     /// A MachineSet that the rollout empties anyway.
@@ -57,7 +59,9 @@ impl Why {
             Self::RolloutPaused | Self::OnDelete | Self::NoStrategy => matches!(act, Act::Replace),
             Self::Stopped => !matches!(act, Act::Delete),
             Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
-            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => matches!(act, Act::Remedy),
+            Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {
+                matches!(act, Act::Remedy)
+            }
         }
     }
 
@@ -71,7 +75,9 @@ impl Why {
             Self::NoStrategy => RuleId::of("waiting/strategy"),
             Self::Stopped | Self::NothingToMakeOf => RuleId::of("waiting/arrived"),
             Self::Preflight => RuleId::of("waiting/preflight"),
-            Self::TooManySick | Self::LastOne | Self::OldRevision | Self::InFlight => RuleId::of("waiting/unhealthy"),
+            Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {
+                RuleId::of("waiting/unhealthy")
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Cause;
+use crate::object::is_deleting;
 
 /// A Machine and what it was made of.
 #[derive(Clone)]
@@ -27,7 +28,7 @@ impl Member {
     /// Whether it is being deleted already.
     #[must_use]
     pub fn is_deleting(&self) -> bool {
-        self.machine.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
+        is_deleting(&self.machine)
     }
 }
 

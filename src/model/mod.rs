@@ -8,6 +8,7 @@ mod machine;
 mod pair;
 mod rule;
 mod said;
+mod words;
 
 pub use cause::Cause;
 pub use classified::Classified;
@@ -17,3 +18,4 @@ pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;
 pub use said::{About, Finding, Reason, Rollout};
+pub use words::plural;

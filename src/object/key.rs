@@ -61,6 +61,11 @@ pub fn is_compared(group: &str) -> bool {
     is_capi(group) || GROUPS.contains(&group)
 }
 
+/// The words of which every `apiVersion` of a compared group has one.
+pub(crate) fn compared_words() -> impl Iterator<Item = &'static str> {
+    GROUPS.into_iter().chain([CORE])
+}
+
 fn is_capi(group: &str) -> bool {
     group == CORE || group.ends_with(".cluster.x-k8s.io")
 }

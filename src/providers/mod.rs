@@ -1,6 +1,7 @@
 //! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and a line here.
 
 pub mod aws;
+pub mod carriers;
 pub mod ck8s;
 pub mod core;
 pub mod docker;
@@ -92,6 +93,14 @@ pub fn kind(key: &Key) -> &'static Kind {
 pub fn kind_of(group: &str, name: &str) -> &'static Kind {
     let claimed = KINDS.get(name).and_then(|kinds| kinds.iter().copied().find(|kind| kind.group == group));
     claimed.unwrap_or_else(|| contract::of(group, name))
+}
+
+/// The name under which the version of a kind is told; `None` where no version of it is told apart.
+#[must_use]
+pub fn release_of(group: &str, name: &str) -> Option<&'static str> {
+    let is_claimed = |provider: &&&Provider| provider.kinds.iter().any(|kind| kind.group == group && kind.name == name);
+    let provider = PROVIDERS.iter().find(is_claimed)?;
+    Some(versions::named(provider.release.map_or(provider.name, |release| release.name)))
 }
 
 /// The kinds whose loss with a whole namespace is weighed: what has Machines, and the hosts that they run on.

@@ -1,8 +1,10 @@
 //! Which versions a World leaves open, by the names and the newest versions of the providers that are known here.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use semver::Version;
 
-use super::RELEASES;
+use super::{PROVIDERS, RELEASES};
 use crate::kinds::versions::{Versions, canonical, newest, parse};
 
 /// A version as somebody told or found it.
@@ -16,65 +18,114 @@ pub struct Told<'t> {
     pub by_person: bool,
 }
 
+/// Minor versions, by provider.
+pub type Minors = BTreeMap<String, BTreeSet<(u64, u64)>>;
+
+/// The name under which the version of a provider is told.
+#[must_use]
+pub fn named(provider: &str) -> &str {
+    canonical(&RELEASES, provider)
+}
+
+/// The minor versions of each provider since which it behaves otherwise.
+#[must_use]
+pub fn turns() -> Minors {
+    let mut out = Minors::new();
+    for since in PROVIDERS.iter().flat_map(|provider| provider.changes) {
+        out.entry(named(since.provider).to_owned()).or_default().insert(since.version);
+    }
+    out
+}
+
+/// One version that a provider may have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Choice {
+    version: Version,
+    /// Whether it is only tried.
+    is_tried: bool,
+}
+
 impl Versions {
     /// Reads the versions of a World.
     #[must_use]
     pub fn of(told: &[Told<'_>]) -> Self {
-        let mut out = Self { known: Vec::new(), releases: &RELEASES, warnings: Vec::new() };
+        let mut out = Self { known: Vec::new(), tried: Vec::new(), releases: &RELEASES, warnings: Vec::new() };
         for Told { provider, version: text, .. } in told {
-            let name = canonical(&RELEASES, provider);
+            let name = named(provider);
             match parse(text) {
-                Some(version) => out.add(name, version, text),
-                None => out
-                    .warnings
-                    .push(format!("the version {text:?} of provider {name} is not one; judged as the newest known")),
+                Some(version) if !is_newer(name, &version) => out.known.push((name.to_owned(), version)),
+                Some(_) => out.warnings.push(format!(
+                    "{name} {text} is newer than the newest version known here; where the known ones differ, the worst counts"
+                )),
+                None => out.warnings.push(format!(
+                    "the version {text:?} of provider {name} is not one; where the known ones differ, the worst counts"
+                )),
             }
         }
         out
     }
 
-    /// Every set of versions that the World leaves open: parts of one provider that were found in different versions, and a
-    /// version that was told without its patch. There is always one; the worse of their answers counts.
+    /// Every set of versions that the World leaves open: parts of one provider that were found in different versions, a version
+    /// that was told without its patch, and of each provider in `turns` that has none the last before each of its turns.
+    /// There is always one; the worse of their answers counts.
     #[must_use]
-    pub fn candidates(told: &[Told<'_>]) -> Vec<Self> {
+    pub fn candidates(told: &[Told<'_>], turns: &Minors) -> Vec<Self> {
         let base = Self::of(told);
-        let mut sets = vec![Self { known: Vec::new(), ..base.clone() }];
-        let mut names: Vec<&str> = base.known.iter().map(|(name, _)| name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: BTreeSet<&str> =
+            base.known.iter().map(|(name, _)| name).chain(turns.keys()).map(String::as_str).collect();
+        let mut first = Self { known: Vec::new(), ..base.clone() };
+        let mut open: Vec<(&str, Vec<Choice>)> = Vec::new();
         for name in names {
-            let choices = base.choices(name, told);
-            if choices.len() > 1 {
-                let words: Vec<String> = choices.iter().map(|version| format!("v{version}")).collect();
-                let warning = format!(
+            let choices = base.choices(name, told, turns.get(name));
+            if choices.len() > 1 && !choices[0].is_tried {
+                let words: Vec<String> = choices.iter().map(|choice| format!("v{}", choice.version)).collect();
+                first.warnings.push(format!(
                     "{name} may be {}; what is said is the worse of what these would do (--provider {name}=VERSION tells which)",
                     words.join(" or ")
-                );
-                sets.iter_mut().for_each(|set| set.warnings.push(warning.clone()));
+                ));
             }
+            open.push((name, choices));
+        }
+        let all: usize = open.iter().map(|(_, choices)| choices.len().max(1)).product();
+        let mut sets = vec![first];
+        for (name, choices) in &open {
+            // Too many to try each with each: then each with the first of the others.
+            let others = if all > MOST_CANDIDATES { 1 } else { sets.len() };
             let mut next = Vec::new();
-            for set in &sets {
-                for version in &choices {
-                    let mut set = set.clone();
-                    set.known.push((name.to_owned(), version.clone()));
-                    next.push(set);
+            for (at, set) in sets.iter().enumerate() {
+                for choice in choices.iter().take(if at < others { choices.len() } else { 1 }) {
+                    next.push(set.with(name, choice));
                 }
             }
             sets = next;
         }
-        sets.truncate(MOST_CANDIDATES);
         sets
     }
 
-    /// The versions that one provider may have; what somebody told counts alone.
-    fn choices(&self, name: &str, told: &[Told<'_>]) -> Vec<Version> {
-        let own = told.iter().filter(|told| canonical(&RELEASES, told.provider) == name);
-        let told: Vec<&str> = own.filter(|told| told.by_person).map(|told| told.version).collect();
-        let mut out: Vec<Version> = match told.as_slice() {
-            [] => self.known.iter().filter(|(own, _)| own == name).map(|(_, version)| version.clone()).collect(),
-            _ => told.iter().filter_map(|text| parse(text)).map(|version| cut(name, version)).collect(),
-        };
-        for text in told {
+    /// The same versions and one more.
+    fn with(&self, name: &str, choice: &Choice) -> Self {
+        let mut set = self.clone();
+        let list = if choice.is_tried { &mut set.tried } else { &mut set.known };
+        list.push((name.to_owned(), choice.version.clone()));
+        set
+    }
+
+    /// The versions that are only tried, and are not the newest known ones, as people write them.
+    #[must_use]
+    pub fn older_tried(&self) -> Vec<(&str, String)> {
+        let older = self.tried.iter().filter(|(name, version)| newest(&RELEASES, name).as_ref() != Some(version));
+        older.map(|(name, version)| (name.as_str(), format!("v{}.{}", version.major, version.minor))).collect()
+    }
+
+    /// The versions that one provider may have, the likeliest first; what somebody told counts alone.
+    fn choices(&self, name: &str, told: &[Told<'_>], turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
+        let own = || told.iter().filter(|told| named(told.provider) == name);
+        let by_person = own().any(|told| told.by_person);
+        let told: Vec<&Told<'_>> = own().filter(|told| told.by_person || !by_person).collect();
+        let versions: Option<Vec<Version>> =
+            told.iter().map(|told| parse(told.version).filter(|version| !is_newer(name, version))).collect();
+        let Some(mut out) = versions.filter(|versions| !versions.is_empty()) else { return tried(name, turns) };
+        for text in told.iter().filter(|told| told.by_person).map(|told| told.version) {
             // Patches matter too: where none was told, the last one that is known of that minor is possible as well.
             let whole =
                 text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default().split('.').count() > 2;
@@ -83,41 +134,34 @@ impl Versions {
         }
         out.sort();
         out.dedup();
-        out
+        out.into_iter().map(|version| Choice { version, is_tried: false }).collect()
     }
 
     /// Versions of which only one is told, as tests and recordings do.
     #[must_use]
     pub fn told(provider: &str, version: &str) -> Self {
-        let known =
-            parse(version).map(|version| (canonical(&RELEASES, provider).to_owned(), version)).into_iter().collect();
-        Self { known, releases: &RELEASES, warnings: Vec::new() }
-    }
-
-    /// Adds one, cut to the newest known.
-    fn add(&mut self, name: &str, version: Version, text: &str) {
-        let version = match newest(&RELEASES, name) {
-            Some(newest) if (version.major, version.minor) > (newest.major, newest.minor) => {
-                self.warnings.push(format!(
-                    "{name} {text} is newer than the newest version known here; judged as v{newest}, which may be wrong"
-                ));
-                newest
-            }
-            _ => version,
-        };
-        self.known.push((name.to_owned(), version));
+        let known = parse(version).map(|version| (named(provider).to_owned(), version)).into_iter().collect();
+        Self { known, tried: Vec::new(), releases: &RELEASES, warnings: Vec::new() }
     }
 }
 
-/// How many sets of versions are judged at most.
-const MOST_CANDIDATES: usize = 8;
+/// How many sets of versions are judged at most, unless single providers alone leave more open.
+const MOST_CANDIDATES: usize = 16;
 
-/// A version, or the newest known one where that is older.
-fn cut(name: &str, version: Version) -> Version {
-    match newest(&RELEASES, name) {
-        Some(newest) if version > newest && !same_minor(&version, &newest) => newest,
-        _ => version,
-    }
+/// The versions to try of a provider of which none is known: the newest, and the last minor before each turn.
+fn tried(name: &str, turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
+    let choice = |version| Choice { version, is_tried: true };
+    let before = turns.into_iter().flatten().rev().filter(|(_, minor)| *minor > 0);
+    let before = before.map(|(major, minor)| Version::new(*major, minor - 1, LAST_PATCH));
+    newest(&RELEASES, name).into_iter().chain(before).map(choice).collect()
+}
+
+/// The patch of a version of which only the minor counts.
+const LAST_PATCH: u64 = 99;
+
+/// Whether a version is newer than all that are known.
+fn is_newer(name: &str, version: &Version) -> bool {
+    newest(&RELEASES, name).is_some_and(|newest| (version.major, version.minor) > (newest.major, newest.minor))
 }
 
 /// Whether two versions are of one minor.
@@ -133,5 +177,41 @@ mod tests {
     fn nothing_told_is_the_newest_known() {
         assert_eq!(Versions::told("rke2", "v0.14.0").get("cluster-api").minor, 14);
         assert_eq!(Versions::told("kubeadm", "v1.11.0").get("core").minor, 11);
+    }
+
+    fn tried(told: &[(&str, &str, bool)], turns: &Minors) -> Vec<Vec<(String, u64)>> {
+        let told: Vec<Told<'_>> = told
+            .iter()
+            .map(|(provider, version, by_person)| Told { provider, version, by_person: *by_person })
+            .collect();
+        let of = |set: &Versions| turns.keys().map(|name| (name.clone(), set.get(name).minor)).collect();
+        Versions::candidates(&told, turns).iter().map(of).collect()
+    }
+
+    fn of(name: &str, minors: &[u64]) -> Vec<Vec<(String, u64)>> {
+        minors.iter().map(|minor| vec![(name.to_owned(), *minor)]).collect()
+    }
+
+    #[test]
+    fn a_version_that_is_not_known_may_be_each_that_behaves_otherwise() {
+        let turns = Minors::from([("cluster-api".to_owned(), BTreeSet::from([(1, 9), (1, 12)]))]);
+        assert_eq!(tried(&[], &turns), of("cluster-api", &[14, 11, 8]));
+        // Newer than all that is known, and no version at all.
+        assert_eq!(tried(&[("core", "v1.15.0", false)], &turns), of("cluster-api", &[14, 11, 8]));
+        assert_eq!(tried(&[("core", "main", true)], &turns), of("cluster-api", &[14, 11, 8]));
+        // A person's word ends it.
+        assert_eq!(tried(&[("core", "v1.15.0", false), ("core", "v1.13.1", true)], &turns), of("cluster-api", &[13]));
+        assert_eq!(tried(&[("core", "v1.10.2", false)], &turns), of("cluster-api", &[10]));
+    }
+
+    #[test]
+    fn where_too_much_is_open_each_version_is_tried_with_the_first_of_the_others() {
+        let minors = |from: u64| (from..from + 6).map(|minor| (1, minor)).collect::<BTreeSet<_>>();
+        let turns = Minors::from([("cluster-api".to_owned(), minors(5)), ("metal3".to_owned(), minors(6))]);
+        let sets = tried(&[], &turns);
+        assert_eq!(sets.len(), 13);
+        for (place, known) in [(0, 4..=9), (1, 5..=10)] {
+            assert!(known.into_iter().all(|minor| sets.iter().any(|set| set[place].1 == minor)), "{sets:?}");
+        }
     }
 }

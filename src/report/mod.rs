@@ -22,7 +22,7 @@ pub mod sentence;
 mod template;
 pub mod why;
 
-pub use crate::model::{Finding, Reason};
+pub use crate::model::{Finding, Reason, plural};
 pub use about::complete;
 pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
@@ -32,9 +32,3 @@ pub use model::{
     ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
     ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
 };
-
-/// A count with its noun: `1 Machine`, `3 Machines`.
-#[must_use]
-pub fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}

@@ -10,7 +10,7 @@ pub use super::pack::Shift;
 use super::pack::{Pack, Rule};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};
-use crate::object::{Key, Path};
+use crate::object::{Key, Path, Segment};
 
 /// All packs in force for a run.
 #[derive(Debug, Clone)]
@@ -115,6 +115,17 @@ impl Rules {
         self.about(key).next().is_some()
     }
 
+    /// The minor versions since which a rule begins or ends to hold, by the provider of its pack.
+    pub fn turns(&self) -> impl Iterator<Item = (&str, (u64, u64))> {
+        let rules =
+            self.packs.iter().chain(&self.user).flat_map(|pack| pack.rules.iter().map(move |rule| (pack, rule)));
+        rules.flat_map(|(pack, rule)| {
+            let since = rule.since.as_ref().map(|version| (version.major, version.minor));
+            let after = rule.until.as_ref().map(|version| (version.major, version.minor + 1));
+            since.into_iter().chain(after).map(move |minor| (pack.provider.as_str(), minor))
+        })
+    }
+
     /// The first rule that is about a change.
     #[must_use]
     pub fn find(&self, asked: &Asked<'_>) -> Option<Hit> {
@@ -160,9 +171,19 @@ impl Rule {
             && when.after.as_ref().is_none_or(|list| one_of(asked.after, list))
             && when.field.iter().all(|(path, list)| field(asked.new, path, list))
             && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
+            && when.new_item.is_none_or(|wanted| wanted == is_in_new_item(asked))
             && when.gate.as_ref().is_none_or(|gate| asked.gates.is_on(&gate.name).unwrap_or(gate.default) == gate.state)
             && (when.used_by.is_empty() || when.used_by.iter().any(|kind| asked.used_by.contains(kind)))
     }
+}
+
+/// Whether the innermost list item in which a field stands was not there before.
+fn is_in_new_item(asked: &Asked<'_>) -> bool {
+    let mut item = asked.path.clone();
+    while !matches!(item.segments().last(), Some(Segment::Index(_)) | None) {
+        item.pop();
+    }
+    !item.is_root() && item.get(asked.old).is_none()
 }
 
 impl Shift {

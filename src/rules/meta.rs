@@ -134,6 +134,7 @@ fn is_unconditional(when: &When) -> bool {
         && when.after.is_none()
         && when.field.is_empty()
         && when.field_before.is_empty()
+        && when.new_item.is_none()
         && when.gate.is_none()
         && when.used_by.is_empty()
 }

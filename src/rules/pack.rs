@@ -108,6 +108,8 @@ pub struct When {
     pub field: BTreeMap<String, Vec<Value>>,
     /// Fields of the object before the write, likewise.
     pub field_before: BTreeMap<String, Vec<Value>>,
+    /// Whether the list item in which the field stands is new as a whole.
+    pub new_item: Option<bool>,
     /// A feature gate of the controllers.
     pub gate: Option<Gate>,
     /// Whether an object of one of these kinds refers to this one after the write.

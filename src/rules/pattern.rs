@@ -1,4 +1,4 @@
-//! Path patterns of rules: `*` is one key, `[*]` one list place, `**` everything below.
+//! Path patterns of rules: `*` is one key, `["start*"]` one that starts so, `[*]` one list place, `**` everything below.
 
 use crate::object::{Path, Segment};
 
@@ -7,6 +7,8 @@ use crate::object::{Path, Segment};
 enum Step {
     /// This key.
     Key(String),
+    /// Any key that starts so.
+    Start(String),
     /// Any key.
     AnyKey,
     /// Any list place.
@@ -40,7 +42,10 @@ impl Pattern {
             } else if let Some(inner) = rest.strip_prefix("[\"") {
                 let (key, tail) =
                     inner.split_once("\"]").ok_or_else(|| format!("{text:?}: a bracket does not close"))?;
-                steps.push(Step::Key(key.to_owned()));
+                steps.push(match key.strip_suffix('*') {
+                    Some(start) => Step::Start(start.to_owned()),
+                    None => Step::Key(key.to_owned()),
+                });
                 rest = tail;
             } else {
                 let body = if steps.is_empty() { rest } else { rest.strip_prefix('.').unwrap_or_default() };
@@ -65,6 +70,7 @@ impl Pattern {
             let matched = match (step, segments.get(place)) {
                 (Step::Rest, _) => return true,
                 (Step::Key(want), Some(Segment::Key(have))) => want == have,
+                (Step::Start(want), Some(Segment::Key(have))) => have.starts_with(want.as_str()),
                 (Step::AnyKey, Some(Segment::Key(_))) | (Step::AnyPlace, Some(Segment::Index(_))) => true,
                 _ => false,
             };
@@ -102,6 +108,8 @@ mod tests {
         assert!(!hit("spec.a[*].b", "spec.a.b"));
         assert!(hit("spec.*.b", "spec.x.b"));
         assert!(hit("metadata.annotations[\"a.b/c\"]", "metadata.annotations[\"a.b/c\"]"));
+        assert!(hit("metadata.annotations[\"a.b/*\"]", "metadata.annotations[\"a.b/c\"]"));
+        assert!(!hit("metadata.annotations[\"a.b/*\"]", "metadata.annotations[\"a.b\"]"));
     }
 
     #[test]

@@ -206,21 +206,31 @@ const MADE: [&str; 4] = [
     "cluster.x-k8s.io/set-name",
 ];
 
+/// Whether a controller has left its marks on an object, so that no chart rendered it.
+#[must_use]
+pub fn bears_marks(value: &Value) -> bool {
+    let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
+    let has = |pointer: &str| {
+        value.pointer(pointer).is_some_and(|mark| match mark {
+            Value::Null => false,
+            Value::Object(map) => !map.is_empty(),
+            _ => true,
+        })
+    };
+    ["/metadata/ownerReferences", "/metadata/uid", "/metadata/creationTimestamp", "/status"]
+        .iter()
+        .any(|mark| has(mark))
+        || labels.is_some_and(|labels| MADE.iter().any(|name| labels.contains_key(*name)))
+}
+
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == super::needs::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
     let possible = object.may_say("uid") || object.may_say("managedFields");
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
-    let made = || {
-        object.value().is_ok_and(|value| {
-            let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
-            value.pointer("/metadata/ownerReferences").is_some()
-                || value.get("status").is_some()
-                || value.pointer("/spec/infrastructureRef").is_none()
-                || labels.is_some_and(|labels| MADE.iter().any(|name| labels.contains_key(*name)))
-        })
-    };
+    let made =
+        || object.value().is_ok_and(|value| bears_marks(&value) || value.pointer("/spec/infrastructureRef").is_none());
     machine && made()
         || possible
             && object.value().is_ok_and(|value| {

@@ -277,4 +277,7 @@ pub struct Unread {
 pub struct Absent {
     /// What: a kind whose CRD is missing, an object.
     pub what: String,
+    /// The object, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Key>,
 }

@@ -3,18 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::Base;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::host::{Detected, HostKind, ReleaseName, carried, hook, kinds};
-use crate::kinds::Role;
-use crate::kinds::Versions;
+use crate::host::{Detected, HostKind, ReleaseName, hook, inside, kinds};
 pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
-use crate::kinds::contract::{
-    CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_SET, SECRET,
-};
+use crate::kinds::contract::{CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_SET};
 use crate::kinds::gates::Gate;
+use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, Policy};
 use crate::providers::lost_with_a_namespace;
@@ -58,7 +53,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
             None => plan.homeless.push(object.key.clone()),
         }
     }
-    let references = references(asked.rendered)?;
+    let references = named_data(asked.rendered)?;
     referenced(asked.rendered, &references, home, &mut plan);
     late_sources(asked, home, &mut plan);
     pins(asked.policy, home, &mut plan);
@@ -67,7 +62,10 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     plan.release = release(asked);
     kin(asked, home, &mut plan);
     plan.providers = !plan.kinds.is_empty();
-    plan.gates = asked.rendered.objects().iter().any(needs_gate);
+    // Whether new workers are held back by their version is up to a gate.
+    let workers =
+        [MACHINE_DEPLOYMENT, MACHINE_SET].iter().any(|name| plan.kinds.contains_key(&GroupKind::new(CORE, name)));
+    plan.gates = workers || asked.rendered.objects().iter().any(needs_gate);
     plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
     Ok(plan)
 }
@@ -179,12 +177,12 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
     }
 }
 
-/// What the health gates look at, where there are Machines to look at.
+/// The health checks, where there are Machines that they may have replaced, and the hosts that a gate looks at.
 fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadPlan) {
     let gates = &policy.gates.health;
     let machines = plan.kinds.contains_key(&GroupKind::new(CORE, MACHINE));
-    if machines && gates.remediation != Answer::Allow {
-        let read = plan.list(GroupKind::new(CORE, MACHINE_HEALTH_CHECK), "gate health.remediation");
+    if machines {
+        let read = plan.list(GroupKind::new(CORE, MACHINE_HEALTH_CHECK), "which Machines they have replaced");
         if read.version.is_none() {
             read.version = versions.get(CORE).cloned();
         }
@@ -206,12 +204,14 @@ fn versions(objects: &Inventory) -> BTreeMap<String, String> {
 }
 
 /// Names of Secrets and ConfigMaps that CAPI objects refer to, whatever the field is called.
-fn references(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadError> {
+fn named_data(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadError> {
     let mut found = BTreeSet::new();
     let held = rendered.objects().iter().any(|object| is_data(&object.key));
     if held {
         for object in rendered.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
-            names(object.value()?.as_ref(), "", &mut found);
+            references::named(object.value()?.as_ref(), &mut |kind, name| {
+                found.insert((kind.to_owned(), name.to_owned()));
+            });
         }
     }
     Ok(found)
@@ -220,31 +220,6 @@ fn references(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadEr
 /// Whether a key is that of a Secret or a ConfigMap.
 fn is_data(key: &Key) -> bool {
     kind_of(&key.group, &key.kind).role == Role::Data
-}
-
-/// Collects `secret: {name}`, `configMapRef: {name}`, `{kind: Secret, name}` and `dataSecretName`.
-fn names(value: &Value, field: &str, found: &mut BTreeSet<(String, String)>) {
-    let lower = field.to_ascii_lowercase();
-    match value {
-        Value::Object(map) => {
-            let name = map.get("name").and_then(Value::as_str);
-            let kind = map.get("kind").and_then(Value::as_str);
-            if let Some(name) = name {
-                if lower.contains("secret") || lower.contains("identity") || kind == Some(SECRET) {
-                    found.insert((SECRET.to_owned(), name.to_owned()));
-                }
-                if lower.contains("configmap") || kind == Some(CONFIG_MAP) {
-                    found.insert((CONFIG_MAP.to_owned(), name.to_owned()));
-                }
-            }
-            map.iter().for_each(|(key, value)| names(value, key, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| names(item, field, found)),
-        Value::String(name) if lower.ends_with("secretname") => {
-            found.insert((SECRET.to_owned(), name.clone()));
-        }
-        _ => {}
-    }
 }
 
 /// Asks for the rendered Secrets and ConfigMaps that CAPI objects refer to.
@@ -348,7 +323,7 @@ const KIN: usize = 8;
 fn kin(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
     let no_record = plan.release.is_none() && !asked.base_given;
-    let wanted = |object: &&Object| nameless || no_record && carried::is_carrier(&object.key);
+    let wanted = |object: &&Object| nameless || no_record && inside::is_carrier(object);
     let limit = if nameless { KIN } else { BY_NAME };
     for object in asked.rendered.objects().iter().filter(wanted).take(limit) {
         let api = ApiVersion::parse(&object.api_version);

@@ -42,7 +42,7 @@ fn a_stream_without_capi_objects_asks_only_which_release_it_is() {
 }
 
 #[test]
-fn a_control_plane_needs_its_machines_and_no_workers() {
+fn a_control_plane_needs_its_machines_and_the_workers_that_may_wait_for_it() {
     let plan = plan(
         vec![object("controlplane.cluster.x-k8s.io/v1beta1", "RKE2ControlPlane", Some("telco"), "cp")],
         &Policy::default(),
@@ -54,7 +54,9 @@ fn a_control_plane_needs_its_machines_and_no_workers() {
         [
             "Cluster.cluster.x-k8s.io",
             "Machine.cluster.x-k8s.io",
+            "MachineDeployment.cluster.x-k8s.io",
             "MachineHealthCheck.cluster.x-k8s.io",
+            "MachineSet.cluster.x-k8s.io",
             "RKE2ControlPlane.controlplane.cluster.x-k8s.io"
         ]
     );
@@ -66,6 +68,17 @@ fn a_control_plane_needs_its_machines_and_no_workers() {
 }
 
 #[test]
+fn health_checks_are_read_whatever_the_policy_says_of_remediation() {
+    let mut policy = Policy::default();
+    policy.gates.health.remediation = Answer::Allow;
+    let workers = object("cluster.x-k8s.io/v1beta2", "MachineDeployment", Some("telco"), "md");
+    let plan = plan(vec![workers], &policy, &[], Host::default());
+    assert!(kinds(&plan).contains(&"MachineHealthCheck.cluster.x-k8s.io".to_owned()));
+    // Whether the preflight check of workers is on is up to a gate.
+    assert!(plan.gates);
+}
+
+#[test]
 fn feature_gates_are_asked_for_where_the_chart_needs_one() {
     let plan_of = |format: &str| {
         let value = json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfigTemplate",
@@ -74,7 +87,8 @@ fn feature_gates_are_asked_for_where_the_chart_needs_one() {
     };
     let asked = plan_of("ignition");
     assert!(asked.gates && asked.lines().iter().any(|line| line.contains("feature gates")));
-    assert!(!plan_of("cloud-config").gates);
+    // Workers may be made of it, and whether their version holds them back is up to a gate.
+    assert!(plan_of("cloud-config").gates);
     // A gate that is usually on is not worth a question.
     let pool = object("cluster.x-k8s.io/v1beta2", "MachinePool", Some("telco"), "mp");
     assert!(!plan(vec![pool], &Policy::default(), &[], Host::default()).gates);
@@ -93,13 +107,12 @@ fn workers_need_their_revisions() {
 }
 
 #[test]
-fn a_health_gate_that_is_off_is_not_read_for() {
+fn a_gate_of_hosts_that_is_off_is_not_read_for() {
     let mut policy = Policy::default();
-    policy.gates.health.remediation = Answer::Allow;
     policy.gates.health.hosts = Answer::Allow;
     let template = object("infrastructure.cluster.x-k8s.io/v1beta1", "Metal3MachineTemplate", Some("a"), "t");
     let without = plan(vec![template.clone()], &policy, &[], Host::default());
-    assert!(!kinds(&without).iter().any(|kind| kind.starts_with("MachineHealthCheck") || kind.contains("metal3.io")));
+    assert!(!kinds(&without).iter().any(|kind| kind.contains("metal3.io")));
     let with = plan(vec![template], &Policy::default(), &[], Host::default());
     assert!(kinds(&with).contains(&"BareMetalHost.metal3.io".to_owned()));
 }

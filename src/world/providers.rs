@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Provider;
+use crate::kinds::Versions;
+use crate::providers::core::PREFLIGHT;
 use crate::providers::gates;
 
 /// One version that was found, before providers of one name are put together.
@@ -104,12 +106,28 @@ pub fn gates(object: &Value) -> BTreeMap<String, bool> {
             }
         }
     }
-    let all = told.get("AllAlpha").copied().unwrap_or(false);
-    let usual = own.iter().map(|name| ((*name).to_owned(), all)).filter(|(name, _)| !told.contains_key(name));
-    let usual: Vec<_> = usual.collect();
-    told.extend(usual);
+    // Which checks run is told apart from whether any does: a list of them is not understood here.
+    let is_all = |word: &&str| matches!(word.trim_start_matches('-'), "machineset-preflight-checks=All");
+    let lists_checks = words.iter().any(|word| word.contains("machineset-preflight-checks") && !is_all(word));
+    let is_open = |name: &str| lists_checks && name == PREFLIGHT;
+    let versions = deployment(object).map(|found| Versions::told(short(&found.name), &found.version));
+    let usual: Vec<(String, bool)> =
+        own.iter().filter_map(|name| Some(((*name).to_owned(), usual(name, versions.as_ref(), &told)?))).collect();
+    for (name, state) in usual {
+        told.entry(name).or_insert(state);
+    }
+    told.retain(|name, _| !is_open(name));
     told.retain(|name, _| gates::all().any(|gate| gate.name == name));
     told
+}
+
+/// Whether a gate is on that the arguments do not name; `None` where that came with a version, and the version is not told.
+fn usual(name: &str, versions: Option<&Versions>, told: &BTreeMap<String, bool>) -> Option<bool> {
+    let is_beta = match gates::all().find(|gate| gate.name == name)?.usually_on {
+        Some(_) => gates::is_usually_on(name, versions?),
+        None => false,
+    };
+    Some(if is_beta { told.get("AllBeta") != Some(&false) } else { told.get("AllAlpha") == Some(&true) })
 }
 
 /// Puts the gates of several controllers together; one that they do not agree about is not known.
@@ -146,7 +164,8 @@ pub fn merge(sightings: &[Sighting]) -> BTreeMap<String, Provider> {
 }
 
 /// The name that people use.
-fn short(name: &str) -> &str {
+#[must_use]
+pub fn short(name: &str) -> &str {
     ["bootstrap-", "control-plane-", "infrastructure-", "ipam-", "addon-", "runtime-extension-"]
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))
@@ -222,6 +241,22 @@ mod tests {
         assert_eq!(gates(&manager("infrastructure-openstack", &["--feature-gates=X=true"])), map(&[]));
         let all = manager("cluster-api", &["--feature-gates=AllAlpha=true,RuntimeSDK=false"]);
         assert_eq!(gates(&all), map(&[(TAINTS, true), (TOPOLOGY, true), (RUNTIME_SDK, false)]));
+    }
+
+    #[test]
+    fn a_gate_that_came_with_a_version_is_on_from_there() {
+        let manager = |image: &str, args: &[&str]| {
+            let object = json!({"metadata": {"name": "m", "labels": {PROVIDER_LABEL: "cluster-api"}},
+            "spec": {"template": {"spec": {"containers": [{"image": image, "command": ["/manager"], "args": args}]}}}});
+            gates(&object).get(PREFLIGHT).copied()
+        };
+        assert_eq!(manager("x/capi:v1.14.0", &[]), Some(true));
+        assert_eq!(manager("x/capi:v1.8.4", &[]), Some(false));
+        assert_eq!(manager("x/capi:latest", &[]), None);
+        assert_eq!(manager("x/capi:v1.14.0", &["--feature-gates=MachineSetPreflightChecks=false"]), Some(false));
+        assert_eq!(manager("x/capi:v1.14.0", &["--feature-gates=AllBeta=false"]), Some(false));
+        assert_eq!(manager("x/capi:v1.14.0", &["--machineset-preflight-checks=All"]), Some(true));
+        assert_eq!(manager("x/capi:v1.14.0", &["--machineset-preflight-checks=KubeadmVersionSkew"]), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The view that a World in memory gives of a cluster: what is in it is there, what was asked for and is not in it is absent,
 //! and the rest is unread.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::{Coverage, World};
@@ -11,14 +11,14 @@ use crate::object::{Key, Objects, Presence, View};
 #[derive(Debug)]
 pub struct InMemory<'w> {
     world: &'w World,
-    absences: OnceLock<Absences>,
+    absent: OnceLock<HashSet<&'w Key>>,
 }
 
 impl World {
     /// What a judgement reads of it.
     #[must_use]
     pub fn view(&self) -> InMemory<'_> {
-        InMemory { world: self, absences: OnceLock::new() }
+        InMemory { world: self, absent: OnceLock::new() }
     }
 }
 
@@ -29,7 +29,10 @@ impl View for InMemory<'_> {
         }
         let asked = matches!(self.world.coverage, Coverage::Asked(_)) && self.world.coverage.shows(key);
         // Files say nothing of what they lack, unless somebody noted it.
-        let is_absent = asked || self.absences.get_or_init(|| Absences::of(self.world)).has(key);
+        let noted = || {
+            self.absent.get_or_init(|| self.world.absent.iter().filter_map(|absent| absent.object.as_ref()).collect())
+        };
+        let is_absent = asked || noted().contains(key);
         if is_absent { Presence::Absent } else { Presence::Unread }
     }
 
@@ -58,35 +61,6 @@ impl View for InMemory<'_> {
     }
 }
 
-/// What is known not to be there: kinds that were asked for or listed, and single objects by kind and name.
-#[derive(Debug, Default)]
-struct Absences {
-    kinds: HashSet<String>,
-    names: HashMap<String, HashSet<String>>,
-}
-
-impl Absences {
-    fn of(world: &World) -> Self {
-        let kind_of = |text: &str| text.split(['.', ' ']).next().unwrap_or_default().to_owned();
-        let mut out = Self::default();
-        if matches!(world.coverage, Coverage::Whole) {
-            out.kinds.extend(world.source.resource_versions.keys().map(|listed| kind_of(listed)));
-        }
-        for absent in &world.absent {
-            match absent.what.strip_prefix("kind ") {
-                Some(kind) => {
-                    out.kinds.insert(kind_of(kind));
-                }
-                None => {
-                    let name = absent.what.rsplit([' ', '/']).next().unwrap_or_default();
-                    out.names.entry(kind_of(&absent.what)).or_default().insert(name.to_owned());
-                }
-            }
-        }
-        out
-    }
-
-    fn has(&self, key: &Key) -> bool {
-        self.kinds.contains(&key.kind) || self.names.get(&key.kind).is_some_and(|names| names.contains(&key.name))
-    }
-}
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

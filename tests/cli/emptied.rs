@@ -17,17 +17,22 @@ const DEPLOYMENT: &str = "---\n# Source: demo/templates/d.yaml\napiVersion: apps
 
 /// Answers by path; what is not here is not there.
 #[derive(Clone)]
-struct Cluster(BTreeMap<String, Value>);
+pub(super) struct Cluster(pub(super) BTreeMap<String, Value>);
 
 impl Answers for Cluster {
     fn answer(&mut self, _: &str, path: &str, _: &[u8]) -> (u16, Value) {
         let path = path.split('?').next().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or_default();
-        self.0.get(path).map_or_else(|| missing(name), |value| (200, value.clone()))
+        // What is written down as nothing may not be read.
+        match self.0.get(path) {
+            None => missing(name),
+            Some(Value::Null) => server::forbidden(path),
+            Some(value) => (200, value.clone()),
+        }
     }
 }
 
-fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str, spec: Value) -> Value {
+pub(super) fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str, spec: Value) -> Value {
     let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
     if let Some(namespace) = namespace {
         object["metadata"]["namespace"] = json!(namespace);
@@ -35,7 +40,7 @@ fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str, sp
     object
 }
 
-fn capi() -> [Value; 2] {
+pub(super) fn capi() -> [Value; 2] {
     let template = json!({"spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "x"}, "infrastructureRef":
         {"apiVersion": "infrastructure.cluster.x-k8s.io/v1", "kind": "XTemplate", "name": "t"}}});
     [
@@ -52,7 +57,7 @@ fn capi() -> [Value; 2] {
 
 impl Cluster {
     /// A cluster with a release of `last`, written by Helm 4 where it was applied.
-    fn with(last: &[Value], applied: bool) -> Self {
+    pub(super) fn with(last: &[Value], applied: bool) -> Self {
         let mut held = Self(BTreeMap::new());
         held.0.insert("/apis".to_owned(), server::groups(&[CAPI, "apps"]));
         let kinds = [
@@ -77,7 +82,7 @@ impl Cluster {
         held
     }
 
-    fn kinds(&mut self, group: &str, kinds: &[(&str, &str)]) {
+    pub(super) fn kinds(&mut self, group: &str, kinds: &[(&str, &str)]) {
         let resource = |(kind, name): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["get", "list"]});
         let resources: Vec<Value> = kinds.iter().map(resource).collect();
         let list = json!({"kind": "APIResourceList", "groupVersion": format!("{group}/v1"), "resources": resources});
@@ -87,7 +92,7 @@ impl Cluster {
         }
     }
 
-    fn list(&mut self, path: &str, kind: &str, items: &[Value]) {
+    pub(super) fn list(&mut self, path: &str, kind: &str, items: &[Value]) {
         let list = json!({"kind": format!("{kind}List"), "apiVersion": format!("{CAPI}/v1"),
             "metadata": {"resourceVersion": "7"}, "items": items});
         self.0.insert(path.to_owned(), list);
@@ -109,7 +114,7 @@ impl Cluster {
     }
 
     /// Runs the program beside this cluster.
-    fn run(&self, program: &Program, args: &[&str], stdin: &str) -> Ran {
+    pub(super) fn run(&self, program: &Program, args: &[&str], stdin: &str) -> Ran {
         let kubeconfig = server::serve(&Arc::new(Mutex::new(self.clone())), "default");
         program.file("kubeconfig", &kubeconfig);
         let mut command = program.command();
@@ -119,7 +124,7 @@ impl Cluster {
 }
 
 /// An object as the API server holds it after Helm wrote it.
-fn live(mut object: Value) -> Value {
+pub(super) fn live(mut object: Value) -> Value {
     object["metadata"]["uid"] = json!(object["kind"]);
     object["metadata"]["annotations"] =
         json!({"meta.helm.sh/release-name": "demo", "meta.helm.sh/release-namespace": "telco"});
@@ -129,7 +134,7 @@ fn live(mut object: Value) -> Value {
 /// Options of a run as Helm's user would give them.
 const TOLD: [&str; 6] = ["--policy", "none", "--release", "demo", "--namespace", "telco"];
 
-fn args<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn args<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     command.iter().chain(&TOLD).chain(more).copied().collect()
 }
 

@@ -11,6 +11,7 @@ mod helm_setup;
 mod late_cluster;
 mod limits;
 mod locations;
+mod online;
 mod pieces;
 mod pins;
 mod policy;

@@ -45,6 +45,13 @@ pub(super) fn missing(name: &str) -> (u16, Value) {
     (404, status)
 }
 
+/// What a real API server says of something that the user may not read.
+pub(super) fn forbidden(path: &str) -> (u16, Value) {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+        "metadata": {}, "message": format!("{path} is forbidden")});
+    (403, status)
+}
+
 /// Answers the requests of one connection.
 fn one<A: Answers>(connection: TcpStream, held: &Mutex<A>) -> std::io::Result<()> {
     let mut reader = BufReader::new(connection.try_clone()?);

@@ -11,7 +11,7 @@ use rollgate::host::Host;
 use rollgate::judge::{Scene, classify};
 use rollgate::kinds::Versions;
 use rollgate::model::Effect;
-use rollgate::object::{Inventory, Object};
+use rollgate::object::{Inventory, Key, Object};
 use rollgate::providers::gates;
 use rollgate::rules::Rules;
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
@@ -246,7 +246,11 @@ impl Recording {
             for pointer in ["/spec/machineTemplate/infrastructureRef", "/spec/machineTemplate/spec/infrastructureRef"] {
                 if let Some(reference) = after.pointer(pointer) {
                     let word = |key: &str| reference[key].as_str().unwrap_or_default();
-                    world.to_mut().absent.push(Absent { what: format!("{} {}", word("kind"), word("name")) });
+                    let namespace = base.object["metadata"]["namespace"].as_str();
+                    let api_version = reference["apiVersion"].as_str().map(str::to_owned);
+                    let api_version = api_version.unwrap_or_else(|| format!("{}/v1", word("apiGroup")));
+                    let object = Key::new(&api_version, word("kind"), namespace, word("name"));
+                    world.to_mut().absent.push(Absent { what: object.to_string(), object: Some(object) });
                 }
             }
         }

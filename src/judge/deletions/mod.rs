@@ -43,7 +43,7 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     if found.effect != Effect::Delete {
         return found;
     }
-    if old.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null()) {
+    if crate::object::is_deleting(old) {
         let because = "it is being deleted already, so this write changes nothing";
         return plain(Effect::None, RuleId::of("delete/under-way"), because);
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::holds;
-use super::machines::{controller, has_labels, is_deleting, is_orphan};
+use super::machines::{controller, has_labels, is_orphan};
 use super::side::Side;
 use crate::judge::stage::Stage;
 use crate::kinds::Mirror;
@@ -22,7 +22,7 @@ use crate::model::Member;
 use crate::model::Rollout;
 use crate::model::Unit;
 use crate::model::{Act, Hold, hold_of};
-use crate::object::Key;
+use crate::object::{Key, is_deleting};
 use crate::providers::core::machine_deployment::{self, Set};
 use crate::providers::kind;
 use crate::providers::machines;
@@ -110,7 +110,7 @@ fn taken(
 
 /// A number of Machines.
 fn counted(count: u64) -> String {
-    if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") }
+    crate::model::plural(count, "Machine")
 }
 
 /// The verb for so many.

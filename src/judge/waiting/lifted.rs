@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::machines::is_deleting;
 use crate::impact;
 use crate::judge::owner::Assessment;
 use crate::kinds::fields;
@@ -11,7 +10,7 @@ use crate::model::RuleId;
 use crate::model::Unit;
 use crate::model::{Act, Hold, Places, hold_of};
 use crate::model::{Basis, Effect};
-use crate::object::Key;
+use crate::object::{Key, is_deleting};
 
 /// Work on the Machines of one owner that starts with this write.
 #[derive(Debug, Clone)]
@@ -99,7 +98,7 @@ impl<'a> Work<'a> {
 
     /// What is to be done of an act, in words; `None` where nothing is.
     fn by(&self, act: Act) -> Option<(Effect, String)> {
-        let counted = |count: u64| if count == 1 { "1 Machine".to_owned() } else { format!("{count} Machines") };
+        let counted = |count: u64| crate::model::plural(count, "Machine");
         let are = |count: u64| if count == 1 { "is" } else { "are" };
         match act {
             Act::Delete => self.is_deleting.then(|| {

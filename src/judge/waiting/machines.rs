@@ -15,7 +15,7 @@ use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields;
 pub(super) use crate::kinds::fields::controller;
 use crate::kinds::fields::is_in;
-use crate::object::Key;
+use crate::object::{Key, is_deleting};
 use crate::providers::machines::read;
 
 /// A Machine of a cluster.
@@ -37,12 +37,6 @@ impl Found {
     pub(super) fn is_deleting(&self) -> bool {
         is_deleting(&self.value)
     }
-}
-
-/// Whether an object is being deleted.
-#[must_use]
-pub(super) fn is_deleting(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
 }
 
 /// The Machines of a cluster.

@@ -23,9 +23,9 @@ const SKEW: u64 = 3;
 /// What the checks hold against new Machines of a MachineDeployment.
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let stage = side.stage;
-    // Where nobody told the version the checks may be off: then the workers are replaced.
-    let is_on = || stage.versions.is_known(PREFLIGHT_ON.provider) && stage.versions.has(&PREFLIGHT_ON);
-    if !stage.told_gate(PREFLIGHT).unwrap_or_else(is_on) {
+    // Where nobody told the gate, the checks may have held something back so far, and may hold back nothing from now on.
+    let may_be_on = || !side.is_after() && stage.versions.has(&PREFLIGHT_ON);
+    if !stage.told_gate(PREFLIGHT).unwrap_or_else(may_be_on) {
         return None;
     }
     // With room below the wanted number old Machines go first, whether or not new ones can be made.

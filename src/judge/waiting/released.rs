@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::lifted::Lifted;
-use super::machines::{controller, is_deleting};
+use super::machines::controller;
 use super::pause::{self, annotation_path};
 use super::side::Side;
 use crate::judge::deletions::{machine_names, unhindered};
@@ -17,7 +17,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{self, number, target};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
-use crate::object::{Key, Path};
+use crate::object::{Key, Path, is_deleting};
 use crate::providers::kind;
 
 /// What pauses that end with this write let go.

@@ -126,13 +126,20 @@ impl Shape {
         let mut best: Option<&Root> = None;
         for root in ROOTS.get(&word)? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
-            let wanted = versions.get(&root.provider);
+            let wanted = versions.known_or_newest(&root.provider);
             if best.is_none() || (root.version.major, root.version.minor) <= (wanted.major, wanted.minor) {
                 best = Some(root);
             }
         }
         Some(Self { root: node(best?.node)? })
     }
+}
+
+/// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
+#[must_use]
+pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
+    let root = ROOTS.get(&format!("{kind}/{}", api_version.rsplit('/').next()?))?.first()?;
+    Some((root.provider.as_str(), (root.version.major, root.version.minor)))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.

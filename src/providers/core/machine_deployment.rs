@@ -14,12 +14,11 @@ use crate::kinds::diff;
 use crate::kinds::diff::Style;
 use crate::kinds::fields;
 use crate::kinds::fields::number;
-use crate::kinds::fields::plain_number;
 use crate::kinds::fields::text;
 use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Hold, Member, Unit, Why};
-use crate::object::{Key, Object, Path, View};
+use crate::object::{Key, Object, Path, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
 
@@ -131,8 +130,8 @@ impl Mirror for Workers {
 
     fn room(&self, owner: &Value, wanted: u64) -> (u64, u64) {
         let told = |key: &str| owner.pointer(&format!("/spec/rollout/strategy/rollingUpdate/{key}"));
-        let surge = told("maxSurge").map_or(1, |value| of_percent(value, wanted, true));
-        let unavailable = told("maxUnavailable").map_or(0, |value| of_percent(value, wanted, false));
+        let surge = told("maxSurge").map_or(1, |value| fields::scaled(value, wanted, true).unwrap_or(0));
+        let unavailable = told("maxUnavailable").map_or(0, |value| fields::scaled(value, wanted, false).unwrap_or(0));
         // Both zero would stand still, so the controller takes one Machine away at a time.
         if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
     }
@@ -150,16 +149,6 @@ impl Mirror for Workers {
 
     fn machine_names(&self, live: &dyn View, key: &Key, versions: &Versions) -> Option<Vec<String>> {
         Some(sets(live, key, versions).into_iter().flat_map(|set| set.machines).collect())
-    }
-}
-
-/// A number or a percentage of the wanted Machines; surge rounds up, unavailable rounds down.
-fn of_percent(value: &Value, wanted: u64, up: bool) -> u64 {
-    let percent = value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<u64>().ok());
-    match percent {
-        Some(percent) if up => (wanted * percent).div_ceil(100),
-        Some(percent) => wanted * percent / 100,
-        None => plain_number(value),
     }
 }
 
@@ -264,10 +253,7 @@ pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
 #[must_use]
 pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     let namespace = key.namespace.as_deref();
-    let stays = |object: &&Object| {
-        let stamp = |machine: &Value| machine.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null);
-        object.value().is_ok_and(|machine| stamp(&machine))
-    };
+    let stays = |object: &&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
     let own = live.owned_by(MACHINE_SET, &key.name);
     let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace)).filter(stays);
     let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();

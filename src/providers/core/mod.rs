@@ -48,7 +48,7 @@ static GATES: &[Gate] = &[
     Gate { name: TOPOLOGY, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
     Gate { name: POOLS, usually_on: Some(&changes::POOLS_ON), asked_by: &[] },
     Gate { name: RUNTIME_SDK, usually_on: None, asked_by: &["cluster-api"] },
-    Gate { name: PREFLIGHT, usually_on: Some(&changes::PREFLIGHT_ON), asked_by: &[] },
+    Gate { name: PREFLIGHT, usually_on: Some(&changes::PREFLIGHT_ON), asked_by: &["cluster-api"] },
     Gate { name: RESOURCE_SETS, usually_on: Some(&changes::RESOURCE_SETS_ON), asked_by: &[] },
 ];
 

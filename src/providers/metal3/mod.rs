@@ -60,5 +60,7 @@ pub static PROVIDER: Provider = Provider {
     packs: &[
         ("metal3", include_str!("packs/metal3.yaml")),
         ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
+        ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
+        ("metal3-addresses", include_str!("packs/metal3-addresses.yaml")),
     ],
 };

@@ -1,5 +1,5 @@
-//! Asks for the versions of the providers, the best record first, and stops at the first that answers.
-//! Feature gates are read from the controllers' arguments. What may not be read is a warning, since the newest known version is then assumed; what broke is a doubt.
+//! Asks for the versions of the providers, the best record first, until each whose kinds were read has one.
+//! Feature gates are read from the controllers' arguments. What may not be read is a warning, since the worst of the known versions counts then; what broke is a doubt.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,8 @@ use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
 use super::{Outcome, list};
+use crate::providers::release_of;
+use crate::providers::versions::named;
 use crate::world::plan::{GroupKind, Keep};
 use crate::world::providers::{self, PROVIDER_LABEL, Sighting};
 
@@ -31,11 +33,12 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
     if !outcome.plan.providers {
         return;
     }
-    let mut sightings = Vec::new();
+    let mut sightings: Vec<Sighting> = Vec::new();
     let mut refusals = Vec::new();
     let mut group = "";
+    let wanted = wanted(outcome);
     for (next, kind, label, reader) in SOURCES {
-        if !sightings.is_empty() && next != group {
+        if next != group && open(&wanted, &sightings).is_empty() {
             break;
         }
         group = next;
@@ -51,18 +54,40 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
         };
         match answer {
             Ok(listed) => {
-                sightings.extend(listed.objects.iter().filter_map(|object| reader(object.value().ok()?.as_ref())));
+                let found = listed.objects.iter().filter_map(|object| reader(object.value().ok()?.as_ref()));
+                add(&mut sightings, found.collect());
             }
             Err((remedy, fault)) => refusals.push((format!("list of {wanted}"), remedy, fault)),
         }
     }
-    if sightings.is_empty() {
+    if !open(&wanted, &sightings).is_empty() {
         definitions(caller, &mut sightings).await;
     }
+    let open = open(&wanted, &sightings);
     outcome.world.providers = providers::merge(&sightings);
-    if sightings.is_empty() {
-        told(outcome, refusals);
+    if !open.is_empty() {
+        told(outcome, &open, refusals);
     }
+}
+
+/// The providers whose versions may decide: those of what is rendered, and of what is there.
+fn wanted(outcome: &Outcome) -> BTreeSet<&'static str> {
+    let live = outcome.world.live.objects().iter().map(|object| (object.key.group.as_str(), object.key.kind.as_str()));
+    let kinds: BTreeSet<(&str, &str)> =
+        outcome.plan.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str())).chain(live).collect();
+    kinds.into_iter().filter_map(|(group, kind)| release_of(group, kind)).collect()
+}
+
+/// Those of which no version was found.
+fn open(wanted: &BTreeSet<&'static str>, sightings: &[Sighting]) -> Vec<&'static str> {
+    let found: BTreeSet<&str> = sightings.iter().map(|sighting| named(providers::short(&sighting.name))).collect();
+    wanted.iter().copied().filter(|name| !found.contains(name)).collect()
+}
+
+/// Adds what a record says of parts of which no better record said anything.
+fn add(sightings: &mut Vec<Sighting>, found: Vec<Sighting>) {
+    let known: BTreeSet<String> = sightings.iter().map(|sighting| sighting.name.clone()).collect();
+    sightings.extend(found.into_iter().filter(|one| !known.contains(&one.name)));
 }
 
 /// Fills in the feature gates that the chart needs. Where the controllers cannot be read, nothing is known of them, and what
@@ -86,12 +111,12 @@ pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &
 async fn definitions(caller: &Caller, sightings: &mut Vec<Sighting>) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     if let Ok(found) = list::labels(caller, path, PROVIDER_LABEL).await {
-        sightings.extend(found.iter().filter_map(|(name, labels)| providers::definition(name, labels)));
+        add(sightings, found.iter().filter_map(|(name, labels)| providers::definition(name, labels)).collect());
     }
 }
 
-/// Says that no version is known, and why.
-fn told(outcome: &mut Outcome, refusals: Vec<(String, String, Fault)>) {
+/// Says of which providers no version is known, and why.
+fn told(outcome: &mut Outcome, open: &[&str], refusals: Vec<(String, String, Fault)>) {
     for (what, remedy, fault) in refusals {
         if !matches!(fault, Fault::Forbidden(_)) {
             outcome.world.unread.push(unread(&format!("the provider versions ({what})"), &fault, &remedy, Vec::new()));
@@ -99,8 +124,8 @@ fn told(outcome: &mut Outcome, refusals: Vec<(String, String, Fault)>) {
         }
         outcome.warnings.push(format!("the provider versions are not known: {}; {remedy}", fault.why()));
     }
-    outcome.warnings.push(
-        "no provider version was found in the cluster, so the newest known ones are assumed; give --provider NAME=VERSION"
-            .to_owned(),
-    );
+    outcome.warnings.push(format!(
+        "no version of {} was found in the cluster, so the worst of what the versions known here do counts; give --provider NAME=VERSION",
+        open.join(", ")
+    ));
 }

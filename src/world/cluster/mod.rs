@@ -3,6 +3,7 @@
 
 mod call;
 mod connect;
+mod data;
 mod discover;
 mod dry_run;
 mod installed;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, installed, list, record, second, unserved};
+use super::{Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, second, unserved};
 use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
 use crate::world::needs;
@@ -39,9 +39,11 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
     }
     record::read(caller, online, outcome).await;
     removed(caller, online, &mut catalogue, outcome, progress).await;
+    data::around(caller, online, &mut catalogue, outcome, progress).await;
     installed::read(caller, &mut catalogue, outcome).await;
     installed::gates(caller, &mut catalogue, outcome).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
+    data::named(caller, online, &catalogue, outcome).await;
     unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
     unserved::namespaces(caller, online.rendered, outcome).await;
 }
@@ -197,7 +199,7 @@ fn served(
             Some(resource)
         }
         Ok(Served::Absent) => {
-            outcome.world.absent.push(Absent { what: format!("kind {kind}") });
+            outcome.world.absent.push(Absent { what: format!("kind {kind}"), object: None });
             outcome.world.coverage.note_not_served(kind);
             None
         }
@@ -277,7 +279,7 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
             }
         }
         (_, Answer::Absent | Answer::NoKind) => {
-            outcome.world.absent.push(Absent { what: text });
+            outcome.world.absent.push(Absent { what: text, object: Some(key(read)) });
             outcome.world.coverage.note_absent(key(read));
         }
         // Others may say the same, and that nobody says it is doubt of its own.

@@ -7,13 +7,14 @@ use super::Outcome;
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::list;
+use super::read::{refused, unread};
 use crate::host::{HostKind, kinds};
 use crate::object::{ApiVersion, Inventory, Key};
 use crate::world::plan::{GroupKind, Keep};
 
 /// Groups of Kubernetes itself beside those that end in `.k8s.io`: that they have a version is enough.
 const BUILT_IN: [&str; 4] = ["apps", "autoscaling", "batch", "policy"];
-/// So many namespaces are asked for.
+/// Up to so many namespaces are asked for one by one; above that a list is the smaller read.
 const NAMESPACES: usize = 8;
 
 /// Notes the rendered kinds and versions that are not served.
@@ -74,14 +75,38 @@ pub(super) async fn namespaces(caller: &Caller, rendered: &Inventory, outcome: &
             wanted.remove(namespace.as_str());
         }
     }
-    let asked = wanted.into_iter().take(NAMESPACES).map(|name| async move {
-        let path = format!("/api/v1/namespaces/{name}");
-        let answer = list::get(caller, &path, Keep::default()).await;
-        matches!(answer, Err(Fault::NotFound(found)) if found == name).then(|| key(name))
-    });
-    let absent: Vec<Key> = futures_util::future::join_all(asked).await.into_iter().flatten().collect();
-    absent.into_iter().for_each(|key| outcome.world.coverage.note_absent(key));
+    // What was written to last time was there.
+    for object in outcome.world.base.objects.objects() {
+        if let Some(namespace) = &object.key.namespace {
+            wanted.remove(namespace.as_str());
+        }
+    }
+    let wanted: BTreeSet<String> = wanted.into_iter().map(str::to_owned).collect();
+    if wanted.len() > NAMESPACES
+        && let Ok(there) = list::labels(caller, ALL, "").await
+    {
+        let there: BTreeSet<String> = there.into_iter().map(|(name, _)| name).collect();
+        wanted.difference(&there).for_each(|name| outcome.world.coverage.note_absent(key(name)));
+        return;
+    }
+    let asked = wanted
+        .iter()
+        .map(|name| async move { (name, list::get(caller, &format!("{ALL}/{name}"), Keep::default()).await) });
+    for (name, answer) in futures_util::future::join_all(asked).await {
+        match answer {
+            Ok(_) => {}
+            Err(Fault::NotFound(found)) if found == *name => outcome.world.coverage.note_absent(key(name)),
+            Err(fault) => {
+                let remedy = refused(&fault, "", "namespaces", &["get"]);
+                let what = format!("whether there is a namespace {name}, to which the release has not written yet");
+                outcome.world.unread.push(unread(&what, &fault, &remedy, Vec::new()));
+            }
+        }
+    }
 }
+
+/// All namespaces.
+const ALL: &str = "/api/v1/namespaces";
 
 /// The key of a namespace.
 fn key(name: &str) -> Key {

@@ -3,7 +3,7 @@
 //! (needsRemediation, getTargetsFromMHC, isAllowedRemediation). Nodes are seen through the conditions of their Machines
 //! (`core/reconcilers/machine/machine_controller_status.go`), which carry the Node's own state and time.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::judge::waiting::pause;
@@ -11,6 +11,7 @@ use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
 use crate::kinds::fields::list;
 use crate::kinds::fields::number;
+use crate::kinds::fields::scaled;
 use crate::kinds::fields::text;
 use crate::kinds::labels;
 
@@ -23,6 +24,43 @@ pub(super) struct Ailing {
     pub(super) says: String,
     /// What it depends on, where the Node's own conditions would have to be read.
     pub(super) depends: bool,
+    /// Whether somebody told to replace it, and not its state.
+    pub(super) is_told: bool,
+    /// When it has lasted long enough, where that is still to come.
+    pub(super) due: Option<Timestamp>,
+}
+
+/// What a check finds wrong with one Machine.
+struct Ailment {
+    says: String,
+    depends: bool,
+    due: Option<Timestamp>,
+}
+
+impl Ailment {
+    /// One that counts at once.
+    fn now(says: String) -> Self {
+        Self { says, depends: false, due: None }
+    }
+
+    /// One that is not seen from here.
+    fn unseen(name: &str, status: &str) -> Self {
+        let says = format!("whether the condition {name} of its Node is {status} is not seen from here");
+        Self { says, depends: true, due: None }
+    }
+
+    /// The same one as of a state that counts only after some seconds.
+    fn lasting(mut self, wanted: &Value, since: Option<&str>, now: Timestamp) -> Self {
+        let seconds = number(wanted, "/timeoutSeconds").unwrap_or(0);
+        self.due =
+            since.and_then(|since| since.parse().ok()).and_then(|since| after(since, seconds)).filter(|due| *due > now);
+        self
+    }
+}
+
+/// So many seconds later.
+fn after(from: Timestamp, seconds: u64) -> Option<Timestamp> {
+    from.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()
 }
 
 /// What a check finds.
@@ -51,9 +89,10 @@ pub(super) fn findings(check: &Value, machines: &[Value], cluster: Option<&Value
             continue;
         }
         out.targets += 1;
-        if let Some((says, depends)) = ailment(check, machine, cluster, now) {
+        if let Some(Ailment { says, depends, due }) = ailment(check, machine, cluster, now) {
+            let is_told = annotation(machine, REMEDIATE).is_some();
             let machine = text(machine, "/metadata/name").unwrap_or_default().to_owned();
-            out.ailing.push(Ailing { machine, says, depends });
+            out.ailing.push(Ailing { machine, says, depends, is_told, due });
         }
     }
     out
@@ -67,10 +106,10 @@ fn selects(check: &Value, machine: &Value) -> bool {
         && labels::selects(selector, |key| label(machine, key)) == Some(true)
 }
 
-/// What a check finds wrong with a Machine, and whether that depends on what its Node says.
-fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<(String, bool)> {
+/// What a check finds wrong with a Machine: what counts at once before what is not seen, and that before what is to come.
+fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<Ailment> {
     if annotation(machine, REMEDIATE).is_some() {
-        return Some((format!("it is annotated with {REMEDIATE}"), false));
+        return Some(Ailment::now(format!("it is annotated with {REMEDIATE}")));
     }
     let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
     let says_no = |name: &str| {
@@ -79,70 +118,77 @@ fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timesta
     if says_no("InfrastructureReady") || (says_no("ControlPlaneInitialized") && !is_control_plane) {
         return None;
     }
-    machine_conditions(check, machine).map(|says| (says, false)).or_else(|| node(check, machine, cluster, now))
+    let mut all = machine_conditions(check, machine, now);
+    all.extend(node(check, machine, cluster, now));
+    all.into_iter().min_by_key(|ailment| (ailment.due, ailment.depends))
 }
 
-/// A condition of the Machine itself that the check calls unhealthy.
-fn machine_conditions(check: &Value, machine: &Value) -> Option<String> {
-    list(check, "/spec/checks/unhealthyMachineConditions").find_map(|wanted| {
+/// The conditions of the Machine itself that the check calls unhealthy.
+fn machine_conditions(check: &Value, machine: &Value, now: Timestamp) -> Vec<Ailment> {
+    let wanted = list(check, "/spec/checks/unhealthyMachineConditions");
+    let found = wanted.filter_map(|wanted| {
         let (name, status) = (text(wanted, "/type")?, text(wanted, "/status")?);
         let found = condition(machine, name).filter(|found| found.status == status)?;
-        Some(format!("its condition {name} is {status}{}", found.since()))
-    })
+        let says = format!("its condition {name} is {status}{}", found.since());
+        Some(Ailment::now(says).lasting(wanted, found.at, now))
+    });
+    found.collect()
 }
 
 /// What is wrong with the Node of a Machine, as far as the Machine tells it.
-fn node(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<(String, bool)> {
+fn node(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Vec<Ailment> {
     if machine.pointer("/status/nodeRef/name").is_none() {
-        return late(check, machine, cluster, now).map(|says| (says, false));
+        return late(check, machine, cluster, now).into_iter().collect();
     }
     let healthy = condition(machine, "NodeHealthy");
     if healthy.as_ref().is_some_and(|found| matches!(found.reason, "NodeDeleted" | "NodeNotFound")) {
-        return Some(("its Node is gone".to_owned(), false));
+        return vec![Ailment::now("its Node is gone".to_owned())];
     }
-    list(check, "/spec/checks/unhealthyNodeConditions").find_map(|wanted| {
+    let found = list(check, "/spec/checks/unhealthyNodeConditions").filter_map(|wanted| {
         let (name, status) = (text(wanted, "/type")?, text(wanted, "/status")?);
-        node_condition(machine, name, status)
-    })
+        let (ailment, since) = node_condition(machine, name, status)?;
+        Some(ailment.lasting(wanted, since, now))
+    });
+    found.collect()
 }
 
-/// Whether a Node may have a condition: its readiness is told by the Machine word for word, pressures in one condition.
-fn node_condition(machine: &Value, name: &str, status: &str) -> Option<(String, bool)> {
-    let depends =
-        || Some((format!("whether the condition {name} of its Node is {status} is not seen from here"), true));
+/// Whether a Node may have a condition, and since when: its readiness is told by the Machine word for word, pressures in one
+/// condition.
+fn node_condition<'m>(machine: &'m Value, name: &str, status: &str) -> Option<(Ailment, Option<&'m str>)> {
+    let unseen = || Some((Ailment::unseen(name, status), None));
     let healthy = condition(machine, "NodeHealthy");
     if name == "Ready" {
         if let Some(ready) = condition(machine, "NodeReady") {
-            return (ready.status == status)
-                .then(|| (format!("its Node's condition Ready is {status}{}", ready.since()), false));
+            let says = format!("its Node's condition Ready is {status}{}", ready.since());
+            return (ready.status == status).then(|| (Ailment::now(says), ready.at));
         }
         // Up to 1.8 a Machine has one condition for the whole Node.
         return match healthy {
-            Some(found) if (found.status == "True") == (status == "True") && found.status != "Unknown" => Some((
-                format!("its condition NodeHealthy is {}{}", found.status, found.since()),
-                found.status != "True",
-            )),
+            Some(found) if (found.status == "True") == (status == "True") && found.status != "Unknown" => {
+                let says = format!("its condition NodeHealthy is {}{}", found.status, found.since());
+                Some((Ailment { depends: found.status != "True", ..Ailment::now(says) }, found.at))
+            }
             Some(found) if found.status == status => {
-                Some((format!("its condition NodeHealthy is {status}{}", found.since()), false))
+                Some((Ailment::now(format!("its condition NodeHealthy is {status}{}", found.since())), found.at))
             }
             Some(_) => None,
-            None => depends(),
+            None => unseen(),
         };
     }
     if matches!(name, "MemoryPressure" | "DiskPressure" | "PIDPressure") {
         let is_pressed = status != "False";
         return match healthy {
             Some(found) if found.status == "True" => {
-                (!is_pressed).then(|| (format!("its Node's condition {name} is False"), false))
+                (!is_pressed).then(|| (Ailment::now(format!("its Node's condition {name} is False")), found.at))
             }
-            _ => depends(),
+            _ => unseen(),
         };
     }
-    depends()
+    unseen()
 }
 
-/// A Machine whose Node did not appear in time.
-fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<String> {
+/// A Machine whose Node did not appear in time, or would not.
+fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<Ailment> {
     let seconds = number(check, "/spec/checks/nodeStartupTimeoutSeconds").unwrap_or(STARTUP);
     if seconds == 0 {
         return None;
@@ -160,14 +206,15 @@ fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp)
     ];
     let from = times.into_iter().flatten().max()?;
     let waited = now.as_second().saturating_sub(from.as_second());
-    (waited > i64::try_from(seconds).unwrap_or(i64::MAX))
-        .then(|| format!("it has no Node after {waited} seconds, and {seconds} are allowed"))
+    let says = format!("it has no Node after {waited} seconds, and {seconds} are allowed");
+    Some(Ailment { due: after(from, seconds).filter(|due| *due >= now), ..Ailment::now(says) })
 }
 
 /// Whether a check lets so many unhealthy Machines be replaced (isAllowedRemediation).
 #[must_use]
 pub(super) fn is_allowed(check: &Value, found: &Findings) -> bool {
-    let (total, ailing) = (found.targets as u64, found.ailing.len() as u64);
+    let ailing = found.ailing.iter().filter(|ailing| ailing.due.is_none()).count();
+    let (total, ailing) = (found.targets as u64, ailing as u64);
     let trigger = check.pointer("/spec/remediation/triggerIf").unwrap_or(&Value::Null);
     if let Some(range) = text(trigger, "/unhealthyInRange") {
         let bounds = range.trim_start_matches('[').trim_end_matches(']').split_once('-');
@@ -179,22 +226,6 @@ pub(super) fn is_allowed(check: &Value, found: &Findings) -> bool {
         Some(value) => scaled(value, total, false).unwrap_or(0),
     };
     ailing <= most
-}
-
-/// A number, or a percentage of so many.
-#[must_use]
-pub(super) fn scaled(value: &Value, of: u64, up: bool) -> Option<u64> {
-    if let Some(number) = value.as_u64() {
-        return Some(number);
-    }
-    let text = value.as_str()?;
-    match text.strip_suffix('%') {
-        Some(percent) => {
-            let share = of.checked_mul(percent.parse::<u64>().ok()?)?;
-            Some(if up { share.div_ceil(100) } else { share / 100 })
-        }
-        None => text.parse().ok(),
-    }
 }
 
 /// A condition as an object tells it.
@@ -213,7 +244,8 @@ impl Condition<'_> {
 
 /// A condition of an object, in whichever list its API version keeps it.
 fn condition<'v>(object: &'v Value, name: &str) -> Option<Condition<'v>> {
-    let lists = ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"];
+    // A Machine that is read through v1beta1 has the old list, in which some names mean something else, where the new one has it.
+    let lists = ["/status/v1beta2/conditions", "/status/conditions", "/status/deprecated/v1beta1/conditions"];
     let found = lists
         .iter()
         .filter_map(|pointer| object.pointer(pointer)?.as_array())

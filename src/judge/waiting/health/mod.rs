@@ -7,6 +7,7 @@ mod topology;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use self::check::Findings;
@@ -38,6 +39,10 @@ pub(super) struct Sick {
     pub(super) says: String,
     /// Whether that depends on what the Node says, which is not seen from here.
     pub(super) depends: bool,
+    /// Whether somebody told to replace it, and not its state.
+    is_told: bool,
+    /// When it has lasted long enough, where that is still to come.
+    due: Option<Timestamp>,
     /// What keeps it from being replaced.
     pub(super) holds: Vec<Hold>,
 }
@@ -49,7 +54,9 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     for (name, sick) in &after {
         let was = before.get(name);
         let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends);
-        let waited = was.is_some() && !sick.holds.is_empty();
+        // One that is due earlier than before did not wait for that.
+        let waited = was.is_some_and(|was| sick.due.is_none_or(|due| was.due.is_some_and(|was| was <= due)))
+            && !sick.holds.is_empty();
         if !acted && !waited {
             groups.entry((sick.owner.clone(), sick.check.clone(), sick.holds.is_empty())).or_default().push(sick);
         }
@@ -65,7 +72,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
     let found = if first.depends { "may find" } else { "finds" };
     let who = format!("{} {found} {count} {noun} unhealthy, which its owner deletes and replaces", first.check);
     let each: Vec<String> = group.iter().map(|sick| format!("{}: {}", sick.machine, sick.says)).collect();
-    let again = group.iter().any(|sick| sick.says.contains(check::REMEDIATE));
+    let again = group.iter().any(|sick| sick.is_told);
     let again = if again { "; new Machines get the annotation too, so they are replaced again and again" } else { "" };
     let held = first.holds.first();
     let tail = held
@@ -204,12 +211,20 @@ fn of_check<'f>(
         let owner = found.owner.clone()?;
         let mut all = holds.to_vec();
         all.extend(remedy.holds(found, &owner));
+        all.extend(ailing.due.map(|due| Hold {
+            why: Why::NotYet,
+            places: vec![(key.clone(), Some(Path::root().key("spec").key("checks")))],
+            says: format!("{} has time until {due}", found.name),
+            over: format!("that lasts until {due}"),
+        }));
         Some(Sick {
             machine: ailing.machine.clone(),
             owner,
             check: key.clone(),
             says: ailing.says.clone(),
             depends: ailing.depends,
+            is_told: ailing.is_told,
+            due: ailing.due,
             holds: all,
         })
     })

@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-use super::check::scaled;
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
@@ -71,7 +70,7 @@ impl<'f> Remedy<'f> {
     /// The limit of Machines that a MachineDeployment replaces at a time for their health.
     fn in_flight(&self, owner: &Key, value: &Value) -> Option<Hold> {
         let limit = value.pointer("/spec/remediation/maxInFlight").filter(|limit| !limit.is_null())?;
-        let limit = scaled(limit, fields::wanted(value, None), true)?;
+        let limit = fields::scaled(limit, fields::wanted(value, None), true)?;
         let is_flying = |found: &&Found| {
             found.owner.as_ref() == Some(owner)
                 && found.is_deleting()

@@ -1,0 +1,115 @@
+//! What an object that carries others says about them: that it does, into which cluster, and from which sources.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::kinds;
+use crate::kinds::fields::{list, text};
+use crate::object::{self, ApiVersion, Inventory, Key, LoadError, Object};
+use crate::providers::carriers;
+
+/// The group of what releases of Flux are made from.
+const SOURCES: &str = "source.toolkit.fluxcd.io";
+
+/// Whether an object is there to have others written: by its kind, or by what it holds.
+pub(crate) fn is_carrier(object: &Object) -> bool {
+    carriers::is_carrier(&object.key.group, &object.key.kind) || carries_by_content(object)
+}
+
+/// Whether an object of a group that nobody knows holds compared objects, or what a release is made of.
+fn carries_by_content(object: &Object) -> bool {
+    if !kinds::is_foreign(&object.key) {
+        return false;
+    }
+    let says = |word: &&str| object.may_say(word);
+    let may = object::compared_words().any(|word| says(&word)) || ["valuesFrom", "chart", "config"].iter().any(says);
+    may && object.value().is_ok_and(|value| {
+        let spec = value.get("spec").unwrap_or(&Value::Null);
+        let is_release = spec.get("valuesFrom").is_some_and(Value::is_array)
+            || spec.get("chart").is_some_and(|chart| chart.is_object() || chart.is_string())
+            || (spec.get("template").is_some_and(Value::is_string) && spec.get("config").is_some_and(Value::is_object));
+        is_release || value.as_object().into_iter().flatten().any(|(_, field)| holds(field))
+    })
+}
+
+/// Whether a tree holds an object of a compared kind, which a mere reference to one is not.
+fn holds(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => {
+            let is_compared =
+                text(value, "/apiVersion").is_some_and(|api| object::is_compared(ApiVersion::parse(api).group));
+            let is_whole = map.contains_key("kind") && (map.contains_key("metadata") || map.contains_key("spec"));
+            (is_compared && is_whole) || map.values().any(holds)
+        }
+        Value::Array(items) => items.iter().any(holds),
+        Value::String(text) => holds_compared(text),
+        _ => false,
+    }
+}
+
+/// Whether a text holds an object of a compared kind, in YAML or JSON.
+pub(super) fn holds_compared(text: &str) -> bool {
+    const END: [char; 8] = ['"', '\'', ',', '}', ' ', '\n', '\r', '\t'];
+    text.match_indices("apiVersion").any(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start_matches(['"', '\'', ':', ' ', '\\']);
+        let version = rest.split(END).next().unwrap_or_default().trim_end_matches('\\');
+        object::is_compared(ApiVersion::parse(version).group)
+    })
+}
+
+/// Whether what an object has written goes into another cluster: Flux says so with a kubeconfig, Argo CD with a destination.
+pub(super) fn is_remote(key: &Key, value: &Value) -> bool {
+    if key.group == "argoproj.io" {
+        let at = |field: &str| text(value, &format!("/spec/destination/{field}")).filter(|text| !text.is_empty());
+        return key.kind == "Application"
+            && (at("server").is_some_and(|server| server.trim_end_matches('/') != "https://kubernetes.default.svc")
+                || at("name").is_some_and(|name| name != "in-cluster"));
+    }
+    let config = value.pointer("/spec/kubeConfig").and_then(Value::as_object);
+    is_of_flux(key) && config.is_some_and(|config| config.values().any(Value::is_object))
+}
+
+/// Whether a kind is a release of Flux, which a source of one is not.
+fn is_of_flux(key: &Key) -> bool {
+    matches!(key.group.as_str(), "helm.toolkit.fluxcd.io" | "kustomize.toolkit.fluxcd.io")
+}
+
+/// The sources that releases of Flux name, by kind and name, and whether one that writes into this cluster does.
+#[derive(Debug, Default)]
+pub(super) struct Sources(HashMap<(String, String), bool>);
+
+impl Sources {
+    /// Those of all releases on these sides.
+    pub(super) fn of(sides: &[&Inventory]) -> Result<Self, LoadError> {
+        let mut out = Self::default();
+        for object in sides.iter().flat_map(|side| side.objects()) {
+            if !is_of_flux(&object.key) && object.key.group != SOURCES {
+                continue;
+            }
+            let value = object.value()?;
+            let is_local = !is_remote(&object.key, &value);
+            for pointer in ["/spec/sourceRef", "/spec/chartRef", "/spec/chart/spec/sourceRef"] {
+                let Some(source) = value.pointer(pointer) else { continue };
+                let word = |field: &str| text(source, field).unwrap_or_default().to_owned();
+                *out.0.entry((word("/kind"), word("/name"))).or_default() |= is_local;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether an object is a source that only releases into other clusters name.
+    pub(super) fn are_only_remote(&self, key: &Key) -> bool {
+        key.group == SOURCES && self.0.get(&(key.kind.clone(), key.name.clone())) == Some(&false)
+    }
+}
+
+/// Kind and name of the ConfigMaps and Secrets that a release takes values from.
+pub(super) fn values_of(value: &Value) -> impl Iterator<Item = (String, String)> {
+    ["/spec/valuesFrom", "/spec/postBuild/substituteFrom"].into_iter().flat_map(move |pointer| {
+        list(value, pointer).map(|source| {
+            let word = |field: &str| text(source, field).unwrap_or_default().to_owned();
+            (word("/kind"), word("/name"))
+        })
+    })
+}

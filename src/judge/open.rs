@@ -1,0 +1,57 @@
+//! Which versions of the providers the judged objects leave open: of a provider that none of them is of, nothing is asked, and
+//! an `apiVersion` that is there says how old its provider is at most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Scene;
+use crate::compare::Pair;
+use crate::kinds::shapes;
+use crate::kinds::versions::Versions;
+use crate::providers::release_of;
+use crate::providers::versions::{named, turns};
+use crate::rules::Rules;
+
+/// Every set of versions by which these pairs may have to be judged; the first one is the likeliest.
+pub(super) fn candidates(scene: &Scene<'_>, pairs: &[Pair], rules: &Rules) -> Vec<Versions> {
+    let told = scene.world.told_versions();
+    let of_pairs = pairs.iter().map(|pair| (&pair.key, pair.api_version.as_str()));
+    let live = scene.view.objects().map(|object| (&object.key, object.api_version.as_str()));
+    let seen: BTreeSet<(&str, &str, &str)> =
+        of_pairs.chain(live).map(|(key, api)| (key.group.as_str(), key.kind.as_str(), api)).collect();
+    let mut minors = turns();
+    for (provider, minor) in rules.turns() {
+        minors.entry(named(provider).to_owned()).or_default().insert(minor);
+    }
+    let (asked, oldest) = (asked(&seen, rules), oldest(&seen));
+    minors.retain(|name, _| asked.contains(name.as_str()));
+    for (name, minors) in &mut minors {
+        minors.retain(|minor| oldest.get(name.as_str()).is_none_or(|oldest| minor > oldest));
+    }
+    Versions::candidates(&told, &minors)
+}
+
+/// The providers whose versions may decide about these kinds.
+fn asked<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>, rules: &'s Rules) -> BTreeSet<&'s str> {
+    let kinds: BTreeSet<(&str, &str)> = seen.iter().map(|(group, kind, _)| (*group, *kind)).collect();
+    let mut out = BTreeSet::new();
+    for (group, kind) in kinds {
+        out.extend(release_of(group, kind));
+        out.extend(rules.packs().iter().filter(|pack| pack.is_about(group, kind)).map(|pack| named(&pack.provider)));
+    }
+    out
+}
+
+/// The oldest minor version that each provider can have, by the versions of its kinds that are there.
+fn oldest<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>) -> BTreeMap<&'static str, (u64, u64)> {
+    let mut out: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
+    for (group, kind, api_version) in seen {
+        // Kinds of the same name in other groups have nothing to do with those that were recorded.
+        let recorded = release_of(group, kind).filter(|_| shapes::has_shapes(group));
+        let Some((name, (provider, minor))) = recorded.zip(shapes::oldest_with(kind, api_version)) else { continue };
+        if named(provider) == name {
+            let known = out.entry(name).or_insert(minor);
+            *known = (*known).max(minor);
+        }
+    }
+    out
+}

@@ -1,0 +1,9 @@
+//! What the API server says of every object alike, whatever its kind.
+
+use serde_json::Value;
+
+/// Whether an object is being deleted.
+#[must_use]
+pub fn is_deleting(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
+}

@@ -1,0 +1,32 @@
+//! Kinds that are no part of Cluster API and have its objects written all the same: releases, bundles, and clusters of other
+//! projects that are made of Cluster API's.
+
+/// Group and kind of each; every kind of the group where there is no name.
+static CARRIERS: &[(&str, &str)] = &[
+    ("helm.toolkit.fluxcd.io", ""),
+    ("kustomize.toolkit.fluxcd.io", ""),
+    ("source.toolkit.fluxcd.io", ""),
+    ("fluxcd.controlplane.io", "ResourceSet"),
+    ("helm.cattle.io", ""),
+    ("fleet.cattle.io", ""),
+    ("provisioning.cattle.io", "Cluster"),
+    ("rke-machine-config.cattle.io", ""),
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("k0rdent.mirantis.com", ""),
+    ("hmc.mirantis.com", ""),
+    ("helm.crossplane.io", "Release"),
+    ("helm.m.crossplane.io", "Release"),
+    ("kubernetes.crossplane.io", "Object"),
+    ("kubernetes.m.crossplane.io", "Object"),
+    ("kro.run", ""),
+    ("hypershift.openshift.io", "HostedCluster"),
+    ("hypershift.openshift.io", "NodePool"),
+    ("addons.stackhpc.com", ""),
+];
+
+/// Whether objects of a kind are there to have others written.
+#[must_use]
+pub fn is_carrier(group: &str, kind: &str) -> bool {
+    CARRIERS.iter().any(|(own, name)| *own == group && (name.is_empty() || *name == kind))
+}
