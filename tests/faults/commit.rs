@@ -12,6 +12,7 @@ use crate::rights::{rules, user};
 /// Runs the program; its exit code and all that it says.
 fn rollgate(bench: &Bench, kubeconfig: &Path, env: &[(&str, &str)], args: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rollgate"))
+        .env("COLUMNS", "1000")
         .args(args)
         .env("KUBECONFIG", kubeconfig)
         .envs(env.iter().copied())

@@ -63,8 +63,12 @@ fn expected(cell: &Cell) -> bool {
         Verdict::Undecided => true,
         // Versions that may not be read are the newest known ones, and the report says so.
         Verdict::Assumed => cell.read.contains("provider") && cell.fault == Fault::Status(403),
-        // A list that may begin anew without pages is right in spite of all.
-        Verdict::Right => cell.fault == Fault::GoneInTheMiddle,
+        // A list that may begin anew without pages is right in spite of all. Deployments tell feature gates, and the bench has none:
+        // a gate that nobody told holds nothing back, so a World without that read is the same one.
+        Verdict::Right => {
+            cell.fault == Fault::GoneInTheMiddle
+                || ["kinds of apps/v1", "list deployments by label"].contains(&cell.read.as_str())
+        }
         Verdict::Wrong => false,
     }
 }
@@ -292,6 +296,7 @@ pub(crate) fn program(
 ) -> (Option<i32>, String, String) {
     use std::io::Write as _;
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rollgate"))
+        .env("COLUMNS", "1000")
         .args(command)
         .args(["--policy", "none", "--host", "helm3", "--deadline", "6s"])
         .args(["--namespace", crate::bench::NAMESPACE, "--release", crate::bench::RELEASE])

@@ -134,6 +134,7 @@ fn pod(account: &Path, stream: &Path, server: &http::Uri) -> Option<(Option<i32>
     let output = apart(&script)
         .env_remove("KUBECONFIG")
         .env("HOME", "/nowhere")
+        .env("COLUMNS", "1000")
         .env("KUBERNETES_SERVICE_HOST", server.host().expect("a host"))
         .env("KUBERNETES_SERVICE_PORT", server.port().expect("a port").to_string())
         .env("ROLLGATE_REPORT", account.with_file_name("report-pod.json"))
