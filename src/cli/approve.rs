@@ -1,8 +1,10 @@
 //! `rollgate approve`: a person's yes to exactly the change of one report, kept where the policy says that it counts; what there is,
 //! and taking one back.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod places;
+mod reports;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -10,17 +12,17 @@ use clap::{Args, ValueEnum};
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 
-use super::{Outside, Stop, run};
-use crate::approval::{self, Approval, Found, Ledger, LedgerError, ReleaseId, Revoked};
+use self::places::Places;
+use self::reports::report_of;
+pub(super) use self::reports::{Command, offer};
+use super::{Outside, Stop, setup};
+use crate::approval::{self, Approval, Found, ReleaseId, Revoked};
 use crate::exit::Exit;
 use crate::gate::approval as gate;
-use crate::host::{self, Signs, Told, parent, say};
 use crate::model::Decision;
 use crate::pin;
-use crate::policy::{self, ApprovalPlace, Policy, StoreKind};
+use crate::policy::{self, Policy};
 use crate::report::{Report, escape};
-use crate::store::{ClusterError, FileError};
-use crate::world::cluster;
 
 /// Options of `approve`.
 #[derive(Debug, Args)]
@@ -83,8 +85,8 @@ pub enum ListFormat {
 }
 
 pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let env = run::environment();
-    let (policy, _, folder) = run::policy(args.policy.as_deref(), run::Untold::Look)?;
+    let env = setup::environment();
+    let (policy, _, folder) = setup::policy(args.policy.as_deref(), setup::Untold::Look)?;
     if policy.approvals.is_nowhere() {
         return Err(Stop::usage(anyhow!(
             "the policy names no place where approvals count; write approvals: {{from: [configmap/rollgate-approvals]}}"
@@ -271,248 +273,6 @@ fn told(found: &Found, now: Timestamp) -> Value {
         told["ended"] = json!(one.ended(now));
     }
     value
-}
-
-/// The places of the policy, and the way to them.
-struct Places<'a> {
-    args: &'a ApproveArgs,
-    env: &'a BTreeMap<String, String>,
-    policy: &'a Policy,
-    folder: &'a Path,
-    deadline: Duration,
-    cluster: Option<cluster::Cluster>,
-    /// Namespace of the release, as a report names it.
-    home: Option<String>,
-}
-
-impl Places<'_> {
-    /// The places that were asked for.
-    fn asked(&self) -> Result<Vec<ApprovalPlace>, Stop> {
-        match self.args.to {
-            Some(_) => Ok(vec![self.wanted()?]),
-            None => Ok(self.policy.approvals.from.clone()),
-        }
-    }
-
-    /// The place that was told, else the first one.
-    fn wanted(&self) -> Result<ApprovalPlace, Stop> {
-        let from = &self.policy.approvals.from;
-        let is = |place: &ApprovalPlace, told: &str| match place {
-            ApprovalPlace::Object(text) => text == told,
-            ApprovalPlace::File(file) => file.file == told,
-        };
-        let place = match self.args.to.as_deref() {
-            Some(told) => from.iter().find(|place| is(place, told)),
-            None => from.first(),
-        };
-        let names = || from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        place.cloned().ok_or_else(|| Stop::usage(anyhow!("--to: no such place in the policy; there are {}", names())))
-    }
-
-    /// How a person calls a place.
-    fn name(&self, place: &ApprovalPlace) -> String {
-        match place {
-            ApprovalPlace::File(file) => self.folder.join(&file.file).display().to_string(),
-            ApprovalPlace::Object(_) => {
-                let namespace = self.namespace().unwrap_or_default();
-                format!("ConfigMap {namespace}/{}", place.config_map().unwrap_or_default())
-            }
-        }
-    }
-
-    fn namespace(&self) -> Option<String> {
-        let told = self.args.namespace.clone().or_else(|| self.home.clone());
-        told.or_else(|| Some(self.cluster.as_ref()?.namespace().to_owned()))
-    }
-
-    fn read(&mut self, place: &ApprovalPlace) -> Result<Ledger, Stop> {
-        match self.store(place)? {
-            Store::File(file) => file.read().map_err(Stop::undecided),
-            Store::Object(object) => self.within(object.read())?.map_err(Stop::undecided),
-        }
-    }
-
-    fn update(
-        &mut self,
-        place: &ApprovalPlace,
-        change: impl Fn(&mut Ledger) -> Result<(), LedgerError>,
-    ) -> Result<(), Stop> {
-        match self.store(place)? {
-            Store::File(file) => file.update(change).map_err(|error| match error {
-                FileError::Kept(why) => refused(why),
-                other => Stop::undecided(other),
-            }),
-            Store::Object(object) => self.within(object.update(change))?.map_err(|error| match error {
-                ClusterError::Kept(why) => refused(why),
-                other => Stop::undecided(other),
-            }),
-        }
-    }
-
-    /// Waits for an answer of the cluster no longer than was told.
-    fn within<T>(&self, asked: impl Future<Output = T>) -> Result<T, Stop> {
-        let bounded = run::runtime()?.block_on(async { tokio::time::timeout(self.deadline, asked).await });
-        bounded.map_err(|_| Stop::undecided(anyhow!("the cluster did not answer in {}", self.args.deadline)))
-    }
-
-    fn store(&mut self, place: &ApprovalPlace) -> Result<Store, Stop> {
-        let name = match place {
-            ApprovalPlace::File(file) => return Ok(Store::File(approval::File::new(self.folder.join(&file.file)))),
-            ApprovalPlace::Object(_) => place.config_map().unwrap_or_default(),
-        };
-        if self.cluster.is_none() {
-            let told = Told {
-                kind: None,
-                release: None,
-                namespace: self.args.namespace.clone().or_else(|| self.home.clone()),
-                context: self.args.kube_context.clone(),
-                method: None,
-                force: false,
-            };
-            let parents = parent::chain(Path::new("/proc"), std::process::id());
-            let detected = host::detect(&Signs { stdin: None, env: self.env, parents: &parents, told: &told });
-            let connected = run::runtime()?.block_on(cluster::connect(&detected, self.env, self.deadline));
-            let connected = connected
-                .map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))?;
-            self.cluster = Some(connected);
-        }
-        let (Some(cluster), Some(namespace)) = (&self.cluster, self.namespace()) else {
-            return Err(Stop::usage(anyhow!("no namespace is known for the approvals; give --namespace")));
-        };
-        Ok(Store::Object(approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name)))
-    }
-}
-
-/// What cannot be done with approvals is the user's mistake; what cannot be read is a doubt.
-fn refused(why: LedgerError) -> Stop {
-    match why {
-        LedgerError::Unreadable { .. } => Stop::undecided(why),
-        _ => Stop::usage(why),
-    }
-}
-
-/// A place that can be read and written.
-enum Store {
-    File(approval::File),
-    Object(approval::Object),
-}
-
-/// The report with the change.
-fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> Result<Report, Stop> {
-    let last = say::report_path(env);
-    let files = match (&args.report, last) {
-        (Some(file), _) => vec![file.clone()],
-        (None, Some(last)) => newest(&last),
-        (None, None) => Vec::new(),
-    };
-    let wanted = args.change.strip_prefix("sha256:").unwrap_or(&args.change);
-    let is_last = args.change == "last";
-    if !is_last && (wanted.len() < 12 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-        return Err(Stop::usage(anyhow!("{:?} is neither `last` nor a digest such as sha256:4f1c...", args.change)));
-    }
-    let mut other = None;
-    for file in &files {
-        let report = read(file)?;
-        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()))
-        {
-            return Ok(report);
-        }
-        other.get_or_insert(report.digest);
-    }
-    Err(Stop::usage(match (&args.report, other) {
-        (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
-        (_, Some(_)) => {
-            anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change)
-        }
-        (_, None) => anyhow!("there is no report of a held change here; plan it again here, or give --report FILE"),
-    }))
-}
-
-/// The reports on this machine, the newest first.
-fn newest(last: &Path) -> Vec<PathBuf> {
-    let held = std::fs::read_dir(held_folder(last)).into_iter().flatten().flatten().map(|entry| entry.path());
-    let age = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    let mut files: Vec<PathBuf> = held.chain([last.to_owned()]).filter(|path| path.is_file()).collect();
-    files.sort_by_key(|path| std::cmp::Reverse(age(path)));
-    files
-}
-
-fn read(file: &Path) -> Result<Report, Stop> {
-    let bytes =
-        std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
-    serde_json::from_slice(&bytes)
-        .with_context(|| format!("{} is not a report of this version", file.display()))
-        .map_err(Stop::usage)
-}
-
-/// Reports that are kept to be approved.
-const KEPT: usize = 20;
-
-fn held_folder(last: &Path) -> PathBuf {
-    say::folder_of(last).join("held")
-}
-
-/// Keeps a held report where `approve` finds it by its digest, and says in it how to approve it, where an approval alone would let
-/// it through and the policy names a place for one.
-pub(super) fn offer(report: &mut Report, policy: &Policy, command: &Command<'_>, env: &BTreeMap<String, String>) {
-    let approvable = |one: &crate::model::Reason| one.decision < Decision::Undecided || gate::can_lift(&one.gate);
-    let undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
-    if policy.approvals.is_nowhere() || undecided || !report.reasons.iter().all(approvable) {
-        return;
-    }
-    let digest = report.digest.clone();
-    let Some(first) = report.reasons.iter_mut().find(|one| one.decision == Decision::Hold) else { return };
-    let approve = command.line(&digest, report.host.namespace.as_deref());
-    first.next = Some(match first.next.take() {
-        Some(next) => format!("{approve}; or: {next}"),
-        None => approve,
-    });
-    if let Some(last) = say::report_path(env) {
-        // It is a service: whoever has no such folder gives --report.
-        drop(keep(&held_folder(&last), &digest, report));
-    }
-}
-
-fn keep(folder: &Path, digest: &str, report: &Report) -> std::io::Result<()> {
-    let short = digest.strip_prefix("sha256:").and_then(|hash| hash.get(..16)).unwrap_or("other");
-    say::write_report(&folder.join(format!("{short}.json")), &serde_json::to_vec_pretty(report)?)?;
-    let mut files: Vec<_> = std::fs::read_dir(folder)?
-        .flatten()
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    files.sort();
-    files.iter().rev().skip(KEPT).try_for_each(|(_, path)| std::fs::remove_file(path))
-}
-
-/// What the command that approves a report says beside its digest.
-pub(super) struct Command<'a> {
-    /// The policy file; none where it is found from the working directory.
-    pub(super) policy: Option<&'a str>,
-    /// The context that was told.
-    pub(super) context: Option<&'a str>,
-}
-
-impl Command<'_> {
-    fn line(&self, digest: &str, namespace: Option<&str>) -> String {
-        let mut line = format!("rollgate approve {digest}");
-        for (option, value) in [("--policy", self.policy), ("-n", namespace), ("--kube-context", self.context)] {
-            if let Some(value) = value {
-                line.extend([format!(" {option} {}", quoted(value))]);
-            }
-        }
-        line.push_str(" --reason TEXT");
-        line
-    }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Why, as it was told.

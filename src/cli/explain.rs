@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 
 use super::args::{Colour, ExplainArgs};
-use super::{Outside, Stop, packs, run};
+use super::{Outside, Stop, packs, setup};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline;
@@ -18,7 +18,7 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
     if what == "last" {
         return last(colour, outside);
     }
-    let (mut policy, mut report, _) = run::policy(args.policy.as_deref(), run::Untold::Look)?;
+    let (mut policy, mut report, _) = setup::policy(args.policy.as_deref(), setup::Untold::Look)?;
     packs::add(&args.pack, &mut policy, &mut report)?;
     let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
     let text = rules::explain(&rules, what).ok_or_else(|| {
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
 
 /// Shows the report of the last run that `post-render` wrote.
 fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let env = run::environment();
+    let env = setup::environment();
     let path = say::report_path(&env)
         .context("there is no place for reports; set ROLLGATE_REPORT, XDG_STATE_HOME or HOME")
         .map_err(Stop::usage)?;
@@ -47,7 +47,7 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         .map_err(Stop::usage)?;
     // Whoever can write the file could forge what a terminal shows of it.
     escape::report(&mut report);
-    let page = run::page(colour, outside.out_is_terminal, false, outside);
+    let page = setup::page(colour, outside.out_is_terminal, false, outside);
     human::write_on(&report, page, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::args::Commit;
-use super::{Outside, Stop, run};
+use super::{Outside, Stop, run, setup};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
@@ -66,7 +66,7 @@ pub(super) struct Known<'a> {
 impl<'a> Known<'a> {
     /// Reads the options; nothing is asked of a cluster yet.
     pub(super) fn new(args: &KnownArgs, policy: &'a Policy, folder: &'a Path) -> Result<Self, Stop> {
-        let env = run::environment();
+        let env = setup::environment();
         let told = Told {
             kind: None,
             release: args.release.clone(),

@@ -19,6 +19,7 @@ mod render;
 mod revisions;
 mod run;
 mod schema;
+mod setup;
 mod snapshot;
 mod values;
 mod why;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::run::Variables;
+use super::setup::Variables;
 use crate::host::say;
 use crate::report::{Format, Look, Report, human, markdown};
 

@@ -8,7 +8,8 @@ use super::args::{Colour, PlanArgs};
 use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
-use super::run::{self, Look, Setup, Untold};
+use super::run::Look;
+use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
@@ -87,7 +88,7 @@ fn judge(
     let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
     approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
     for output in &setup.outputs {
-        let page = run::page(colour, outside.out_is_terminal, args.common.summary, outside);
+        let page = setup::page(colour, outside.out_is_terminal, args.common.summary, outside);
         output.write(&judgement.report, page, &setup.env, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))

@@ -5,7 +5,8 @@ use anyhow::anyhow;
 use super::args::{Colour, Commit, PostRenderArgs};
 use super::input::Input;
 use super::output::Output;
-use super::run::{self, Look, Seen, Setup, Untold};
+use super::run::{self, Look, Seen};
+use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound, plan};
 use crate::approval::{self, Approval, LedgerError, Use};
 use crate::exit::Exit;
@@ -35,7 +36,7 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
         context: seen.world.host.context.as_deref(),
     };
     approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
-    let page = run::page(colour, outside.err_is_terminal, args.common.summary, outside);
+    let page = setup::page(colour, outside.err_is_terminal, args.common.summary, outside);
     say(&setup, &judgement.report, &seen, page, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {

@@ -9,7 +9,8 @@ use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
 use super::input::Input;
-use super::run::{Look, Setup, Untold};
+use super::run::Look;
+use super::setup::{Setup, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;

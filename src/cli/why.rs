@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::args::{Colour, CommonArgs};
 use super::input::Input;
-use super::run::{self, Look, Setup, Untold};
+use super::run::Look;
+use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop};
 use crate::compare::Change;
 use crate::compare::redact::Redactor;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &WhyArgs, colour: Colour, outside: &mut Outside<'_>) -> 
             .map_err(Stop::internal)?;
         outside.out.write_all(b"\n").context("cannot write to standard output").map_err(Stop::internal)?;
     } else {
-        let page = run::page(colour, outside.out_is_terminal, false, outside);
+        let page = setup::page(colour, outside.out_is_terminal, false, outside);
         answer::write(&report, page, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
     }
     Ok(if report.is_whole { Exit::Allow } else { Exit::Undecided })

@@ -7,17 +7,15 @@ use serde_json::Value;
 
 use crate::compare::{Action, Basis, Change, Pair};
 use crate::judge::admission::{self, Admission, Sides};
-use crate::judge::deletions;
-use crate::judge::deletions::Deletion;
+use crate::judge::arrival::{created, deleted, refused_as_new, whole};
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
-use crate::judge::waiting::{Lifted, adoption};
-use crate::judge::{Scene, dangling, half_applied, open, plain_owner, replicas, templates, topology, waiting, weigh};
+use crate::judge::waiting::Lifted;
+use crate::judge::{Scene, dangling, half_applied, open, plain_owner, templates, topology, waiting, weigh};
 use crate::kinds::contract::{CLUSTER_CLASS, INFRASTRUCTURE};
-use crate::kinds::fields;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, diff, gates, superset};
 use crate::model::Cause;
@@ -29,7 +27,6 @@ use crate::object::{Key, Path, Segment};
 use crate::parallel;
 use crate::providers::kind;
 use crate::rules::Rules;
-use crate::world::LiveKind;
 
 /// What is to be written into one pair.
 #[derive(Default)]
@@ -167,7 +164,7 @@ fn is_refused(pair: &Pair, admission: &Admission) -> bool {
 }
 
 /// One side of a pair in the superset form.
-fn in_superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
+pub(super) fn in_superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
     side.map(|value| superset::value(kind(&pair.key), &pair.api_version, value, &stage.versions))
 }
 
@@ -223,111 +220,6 @@ impl Whole {
             Self::Owner(assessment) => Some(assessment),
             Self::Plain(_) => None,
         }
-    }
-}
-
-/// An object goes.
-fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
-    let old = in_superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
-    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
-    let answers = pair.changes.iter().map(|_| Answer {
-        effect,
-        touches: None,
-        rule: rule.into(),
-        because: because.clone(),
-        source: String::new(),
-        finding: None,
-        waits,
-    });
-    let outcome = Outcome { answers: answers.collect(), effect, waits, rule: rule.into(), because, basis: None };
-    out.rollouts.extend(rollouts);
-    out.findings.extend(findings);
-    outcome
-}
-
-/// An object is new: nothing that exists is touched, and its Machines are named.
-fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &mut Classified) -> Outcome {
-    if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
-        return outcome;
-    }
-    let new = in_superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
-    if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
-        out.rollouts.extend(taken.rollout);
-        let answer = Answer {
-            waits: taken.waits,
-            ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)
-        };
-        return whole(pair, &answer);
-    }
-    // What nobody looked for may be there, and is not called new.
-    let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
-    let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
-    let unseen = "was not looked for in the cluster; where it is new,";
-    let (warning, because) = if replicas::makes_machines(&pair.key, &new) {
-        let count = fields::wanted(&new, None);
-        let warning = match is_seen {
-            true => format!("{} is new and makes {count} Machines", pair.key),
-            false => format!("{} {unseen} it makes {count} Machines", pair.key),
-        };
-        (Some(warning), format!("it is new and makes {count} Machines; none that exists is touched"))
-    } else if kind(&pair.key).role == Role::HealthCheck {
-        let says = "Machines that fail it are replaced as soon as it is seen";
-        let warning = match is_seen {
-            true => format!("{} is new: {says}", pair.key),
-            false => format!("{} {unseen} {says}", pair.key),
-        };
-        (Some(warning), "it is new; Machines that fail it are replaced, healthy ones are not touched".to_owned())
-    } else {
-        (None, "it is new; no Machine that exists is touched".to_owned())
-    };
-    let because =
-        if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
-    out.warnings.extend(warning);
-    let answers = pair.changes.iter().map(|_| Answer {
-        effect: Effect::None,
-        touches: None,
-        rule: rule.into(),
-        because: because.clone(),
-        source: String::new(),
-        finding: None,
-        waits: None,
-    });
-    Outcome { answers: answers.collect(), rule: rule.into(), because, ..Outcome::default() }
-}
-
-/// A new object that the API server refuses; one whose fields it only drops is noted.
-fn refused_as_new(stage: &Stage<'_>, pair: &Pair, admission: &Admission, out: &mut Classified) -> Option<Outcome> {
-    let mut refused = admission.refusals.first().map(|refusal| {
-        Answer::known(stage.rules, Effect::Rejected, refusal.rule)
-            .saying(format!("{}: {}", refusal.path, refusal.message))
-    });
-    if !admission.dropped.is_empty() {
-        let places: Vec<String> = admission.dropped.iter().map(ToString::to_string).collect();
-        let places = places.join(", ");
-        if stage.is_strict() {
-            let answer = Answer::known(stage.rules, Effect::Rejected, RuleId::of("schema/unknown-field-refused"));
-            let because = format!("{places}: {}", answer.because);
-            refused.get_or_insert(answer.saying(because));
-        } else {
-            let message = format!(
-                "{places}: {} has no such field in this version; the API server drops it without a word",
-                pair.key.kind
-            );
-            out.findings.push(Finding::new("silent-no-op", pair.key.clone(), message).at(&admission.dropped[0]));
-        }
-    }
-    refused.map(|answer| whole(pair, &answer))
-}
-
-/// One answer about a pair and everything in it.
-fn whole(pair: &Pair, answer: &Answer) -> Outcome {
-    Outcome {
-        answers: pair.changes.iter().map(|_| answer.clone()).collect(),
-        effect: answer.effect,
-        waits: answer.waits,
-        rule: answer.rule.clone(),
-        because: answer.because.clone(),
-        basis: None,
     }
 }
 

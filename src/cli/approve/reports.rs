@@ -1,0 +1,138 @@
+//! The reports that can be approved: those of this machine by their digest, one from elsewhere, and the command that a hold
+//! names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+
+use super::ApproveArgs;
+use crate::cli::Stop;
+use crate::gate::approval as gate;
+use crate::host::say;
+use crate::model::Decision;
+use crate::policy::Policy;
+use crate::report::Report;
+
+/// The report with the change.
+pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> Result<Report, Stop> {
+    let last = say::report_path(env);
+    let files = match (&args.report, last) {
+        (Some(file), _) => vec![file.clone()],
+        (None, Some(last)) => newest(&last),
+        (None, None) => Vec::new(),
+    };
+    let wanted = args.change.strip_prefix("sha256:").unwrap_or(&args.change);
+    let is_last = args.change == "last";
+    if !is_last && (wanted.len() < 12 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        return Err(Stop::usage(anyhow!("{:?} is neither `last` nor a digest such as sha256:4f1c...", args.change)));
+    }
+    let mut other = None;
+    for file in &files {
+        let report = read(file)?;
+        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()))
+        {
+            return Ok(report);
+        }
+        other.get_or_insert(report.digest);
+    }
+    Err(Stop::usage(match (&args.report, other) {
+        (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
+        (_, Some(_)) => {
+            anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change)
+        }
+        (_, None) => anyhow!("there is no report of a held change here; plan it again here, or give --report FILE"),
+    }))
+}
+
+/// The reports on this machine, the newest first.
+fn newest(last: &Path) -> Vec<PathBuf> {
+    let held = std::fs::read_dir(held_folder(last)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let age = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let mut files: Vec<PathBuf> = held.chain([last.to_owned()]).filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| std::cmp::Reverse(age(path)));
+    files
+}
+
+fn read(file: &Path) -> Result<Report, Stop> {
+    let bytes =
+        std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
+    serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is not a report of this version", file.display()))
+        .map_err(Stop::usage)
+}
+
+/// Reports that are kept to be approved.
+const KEPT: usize = 20;
+
+fn held_folder(last: &Path) -> PathBuf {
+    say::folder_of(last).join("held")
+}
+
+/// Keeps a held report where `approve` finds it by its digest, and says in it how to approve it, where an approval alone would let
+/// it through and the policy names a place for one.
+pub(in crate::cli) fn offer(
+    report: &mut Report,
+    policy: &Policy,
+    command: &Command<'_>,
+    env: &BTreeMap<String, String>,
+) {
+    let approvable = |one: &crate::model::Reason| one.decision < Decision::Undecided || gate::can_lift(&one.gate);
+    let undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
+    if policy.approvals.is_nowhere() || undecided || !report.reasons.iter().all(approvable) {
+        return;
+    }
+    let digest = report.digest.clone();
+    let Some(first) = report.reasons.iter_mut().find(|one| one.decision == Decision::Hold) else { return };
+    let approve = command.line(&digest, report.host.namespace.as_deref());
+    first.next = Some(match first.next.take() {
+        Some(next) => format!("{approve}; or: {next}"),
+        None => approve,
+    });
+    if let Some(last) = say::report_path(env) {
+        // It is a service: whoever has no such folder gives --report.
+        drop(keep(&held_folder(&last), &digest, report));
+    }
+}
+
+fn keep(folder: &Path, digest: &str, report: &Report) -> std::io::Result<()> {
+    let short = digest.strip_prefix("sha256:").and_then(|hash| hash.get(..16)).unwrap_or("other");
+    say::write_report(&folder.join(format!("{short}.json")), &serde_json::to_vec_pretty(report)?)?;
+    let mut files: Vec<_> = std::fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    files.iter().rev().skip(KEPT).try_for_each(|(_, path)| std::fs::remove_file(path))
+}
+
+/// What the command that approves a report says beside its digest.
+pub(in crate::cli) struct Command<'a> {
+    /// The policy file; none where it is found from the working directory.
+    pub(in crate::cli) policy: Option<&'a str>,
+    /// The context that was told.
+    pub(in crate::cli) context: Option<&'a str>,
+}
+
+impl Command<'_> {
+    fn line(&self, digest: &str, namespace: Option<&str>) -> String {
+        let mut line = format!("rollgate approve {digest}");
+        for (option, value) in [("--policy", self.policy), ("-n", namespace), ("--kube-context", self.context)] {
+            if let Some(value) = value {
+                line.extend([format!(" {option} {}", quoted(value))]);
+            }
+        }
+        line.push_str(" --reason TEXT");
+        line
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
