@@ -18,13 +18,21 @@ use crate::providers::kind;
 /// The reasons of every rollout, by owner.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
-    let mut told: BTreeSet<Key> = BTreeSet::new();
+    let (mut asked, mut told) = (BTreeSet::new(), BTreeSet::new());
     let mut found = Vec::new();
     for rollout in rollouts {
-        found.extend(bootstrap(judged, rollout, &mut told));
+        if asked.insert(plane_of(rollout)) {
+            found.extend(bootstrap(judged, rollout, &mut told));
+        }
         found.extend(under_way(judged, rollout));
     }
     found
+}
+
+/// Which control plane a rollout is about: the owner itself, or that of its cluster.
+fn plane_of(rollout: &Rollout) -> (Option<&Key>, Option<&str>, &str) {
+    let own = (rollout.owner.group == CONTROL_PLANE).then_some(&rollout.owner);
+    (own, rollout.owner.namespace.as_deref(), &rollout.cluster)
 }
 
 /// The control plane of a cluster was never complete; said once a cluster.

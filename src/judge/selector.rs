@@ -105,7 +105,7 @@ fn rules(key: &Key) -> Option<&'static SelectorRules> {
 /// Whether the controllers do nothing for it. That a MachineDeployment itself is paused keeps no selector back.
 fn waits(stage: &Stage<'_>, key: &Key, new: &Value) -> bool {
     let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
-    is_paused(new, cluster.as_ref())
+    is_paused(new, cluster.as_deref())
 }
 
 /// What the selector of an owner does to its Machines.

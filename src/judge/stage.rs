@@ -12,7 +12,7 @@ use crate::host::HostKind;
 use crate::judge::Scene;
 use crate::judge::verdict::Answer;
 use crate::kinds::Versions;
-use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::contract::{MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::gates::State;
 use crate::kinds::{Role, contract, references, superset};
@@ -48,9 +48,16 @@ pub(crate) struct Stage<'a> {
     shown: Mutex<BTreeMap<String, bool>>,
     /// Owners of the workers of a Cluster by kind and name in its topology.
     groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
+    forms: [Forms; 2],
+    /// Owners after the write with what their topology hands to them, in the superset form.
+    handed: Forms,
     /// Answers about whole objects that many leaves ask for.
     remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
+
+/// Objects in the superset form by key; `None` where there is none.
+type Forms = Mutex<HashMap<Key, Option<Arc<Value>>>>;
 
 /// One object that refers to another one after the write.
 #[derive(Debug, Clone)]
@@ -83,6 +90,8 @@ impl<'a> Stage<'a> {
             members: OnceLock::new(),
             shown: Mutex::new(BTreeMap::new()),
             groups: Mutex::new(HashMap::new()),
+            forms: [Forms::default(), Forms::default()],
+            handed: Forms::default(),
             remembered: Mutex::new(HashMap::new()),
         }
     }
@@ -190,29 +199,35 @@ impl<'a> Stage<'a> {
 
     /// The object after the write, in the superset form.
     #[must_use]
-    pub(crate) fn after(&self, key: &Key) -> Option<Value> {
-        let key = &*self.there(key);
-        if let Some(pair) = self.pair(key) {
-            return pair
-                .predicted
-                .as_ref()
-                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
-        }
-        let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
-        machines::read(object, &self.versions)
+    pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
+        let [_, after] = &self.forms;
+        once(after, &self.there(key), |key| match self.pair(key) {
+            Some(pair) => self.form(pair, pair.predicted.as_ref()),
+            None => {
+                let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
+                machines::read(object, &self.versions).map(Arc::new)
+            }
+        })
     }
 
     /// The object before the write, in the superset form.
     #[must_use]
-    pub(crate) fn before(&self, key: &Key) -> Option<Value> {
-        let key = &*self.there(key);
-        if let Some(pair) = self.pair(key) {
-            return pair
-                .live
-                .as_ref()
-                .map(|value| superset::value(kind(key), &pair.api_version, value, &self.versions));
-        }
-        machines::read(self.scene.view.get(key).object()?, &self.versions)
+    pub(crate) fn before(&self, key: &Key) -> Option<Arc<Value>> {
+        let [before, _] = &self.forms;
+        once(before, &self.there(key), |key| match self.pair(key) {
+            Some(pair) => self.form(pair, pair.live.as_ref()),
+            None => machines::read(self.scene.view.get(key).object()?, &self.versions).map(Arc::new),
+        })
+    }
+
+    /// An object after the write with what its topology hands to it, made once.
+    pub(crate) fn handed(&self, key: &Key, make: impl FnOnce() -> Option<Arc<Value>>) -> Option<Arc<Value>> {
+        once(&self.handed, key, |_| make())
+    }
+
+    /// One side of a pair in the superset form.
+    fn form(&self, pair: &Pair, side: Option<&Value>) -> Option<Arc<Value>> {
+        side.map(|value| Arc::new(superset::value(kind(&pair.key), &pair.api_version, value, &self.versions)))
     }
 
     /// The object after the write, as it is written.
@@ -405,6 +420,20 @@ impl Gates for Stage<'_> {
     fn is_on(&self, gate: &str) -> Option<bool> {
         self.told_gate(gate)
     }
+}
+
+/// What is read of an object, made once and kept, except of Machines.
+fn once(forms: &Forms, key: &Key, make: impl FnOnce(&Key) -> Option<Arc<Value>>) -> Option<Arc<Value>> {
+    if key.kind == MACHINE {
+        return make(key);
+    }
+    let known = || forms.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known().get(key) {
+        return known.clone();
+    }
+    let made = make(key);
+    known().insert(key.clone(), made.clone());
+    made
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

@@ -3,6 +3,8 @@
 //! (`exp/topology/desiredstate/desired_state.go` computeMachineDeployment of Cluster API 1.14), so they are asked for as the
 //! write leaves them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::blueprint::class_of;
@@ -51,11 +53,11 @@ pub(super) fn hold(
     let owner = owner(stage, key, old, group.word, group.name);
     let mut live = stage.before(&owner)?;
     let after = Side::after(stage);
-    hand_down(stage, key, (old, new), group, &mut live);
+    hand_down(stage, key, (old, new), group, Arc::make_mut(&mut live));
     let Some(mirror) = kind(&owner).mirror else {
         return hold_of(&pause::of_object(after, &owner, &live, Some(key)), act).cloned();
     };
-    mirror.fill_in(&mut live, &stage.versions);
+    mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);
     let mut holds = waiting::holds(after, &owner, mirror, &live, Some(key));
     holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete));
     hold_of(&holds, act).cloned()
@@ -75,7 +77,7 @@ fn hand_down(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), group: 
     if group.word != "machineDeployment" {
         return;
     }
-    let strategy = |side: Option<&Value>, class: Option<Value>| {
+    let strategy = |side: Option<&Value>, class: Option<Arc<Value>>| {
         let own = text(side?, "/class")?;
         let of = |holder: &Value| {
             holder.pointer("/rollout/strategy/type").or_else(|| holder.pointer("/strategy/type")).cloned()

@@ -3,6 +3,8 @@
 //! Read beside `core/reconcilers/topology/cluster/reconcile_state.go` (reconcileReferencedTemplate, reconcileReferencedObject)
 //! of Cluster API 1.14.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::blueprint::{Part, Role, parts};
@@ -38,7 +40,7 @@ enum InUse {
     /// The spec of the template that an owner names, as the dry run compares it.
     Template(Value),
     /// An object that is changed in place.
-    Object(Key, Value),
+    Object(Key, Arc<Value>),
     /// Its owner is not there yet, so that nothing is replaced.
     Nowhere,
     /// It could not be read.
@@ -106,7 +108,7 @@ fn compare(side: Side<'_>, part: &Part, made: &patches::Outcome, in_use: &InUse)
             let have = json!({"template": {"spec": live.get("spec")}});
             let (place, wanted) = drift(stage, part, &made.spec, &have)?;
             let says = format!("{name} of the class says another thing than {key} ({place})");
-            let mut new = live.clone();
+            let mut new = Value::clone(live);
             overlay(&mut new["spec"], wanted.pointer("/template/spec").unwrap_or(&Value::Null));
             let answer = judged(stage, key, (live, &new));
             match answer.effect {
@@ -139,7 +141,7 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
     if part.role != Role::Rotated {
         let mut live = live;
         if let Some(mirror) = kind(&owner).mirror {
-            mirror.fill_in(&mut live, &stage.versions);
+            mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);
         }
         return if owner.kind == made_by(reference_kind) { InUse::Object(owner, live) } else { InUse::Nowhere };
     }

@@ -2,6 +2,8 @@
 //! Read beside `exp/topology/desiredstate/desired_state.go` (computeControlPlane, computeMachineDeployment,
 //! computeMachinePool) of Cluster API 1.14: what the Cluster says goes before what its class says.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::blueprint::class_of;
@@ -14,22 +16,23 @@ use crate::kinds::fields::{label, text};
 use crate::object::Key;
 use crate::providers::kind;
 
-/// Gives an owner of Machines that the topology controller made what the write hands to it.
-pub(crate) fn hand_down(side: Side<'_>, owner: &Key, value: &mut Value) {
-    if !kind(owner).role.is_part_of_cluster() || label(value, "topology.cluster.x-k8s.io/owned").is_none() {
-        return;
+/// An owner of Machines that the topology controller made, with what the write hands to it.
+pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> Arc<Value> {
+    if !kind(owner).role.is_part_of_cluster() || label(&value, "topology.cluster.x-k8s.io/owned").is_none() {
+        return value;
     }
-    let Some(cluster) = side.stage.cluster_of(owner, value) else { return };
-    let [before, after] = Side::both(side.stage).map(|side| handed(side, owner, value, &cluster));
-    let (Some(before), Some(Handed { is_stopped: false, metadata: after })) = (before, after) else { return };
+    let Some(cluster) = side.stage.cluster_of(owner, &value) else { return value };
+    let [before, after] = Side::both(side.stage).map(|side| handed(side, owner, &value, &cluster));
+    let (Some(before), Some(Handed { is_stopped: false, metadata: after })) = (before, after) else { return value };
     // What was said while the controller did nothing comes along.
     let before = if before.is_stopped { Value::Null } else { before.metadata };
     let template = if owner.group == CORE { "/spec/template" } else { "/spec/machineTemplate" };
     for holder in ["", template] {
-        if let Some(holder) = value.pointer_mut(holder) {
+        if let Some(holder) = Arc::make_mut(&mut value).pointer_mut(holder) {
             change(holder, &before, &after);
         }
     }
+    value
 }
 
 /// Changes the labels and annotations of an object, or of the template in it, as they differ between two sides.

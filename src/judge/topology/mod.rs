@@ -16,6 +16,7 @@ mod variables;
 mod weight;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
 }
 
 /// The clusters of some classes as they were, with what becomes of their parts.
-fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Value, Vec<Fate>)> {
+fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Arc<Value>, Vec<Fate>)> {
     let mut out = Vec::new();
     for cluster in classes.iter().flat_map(|class| stage.clusters_of_class(class)) {
         if let (Some(old), Some(new)) = (stage.before(&cluster), stage.after(&cluster)) {
@@ -127,7 +128,7 @@ fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Value, Vec<Fate>)> 
 }
 
 /// One answer for all clusters of some classes.
-fn of_all(stage: &Stage<'_>, classes: &[Key], all: &[(Key, Value, Vec<Fate>)]) -> Answer {
+fn of_all(stage: &Stage<'_>, classes: &[Key], all: &[(Key, Arc<Value>, Vec<Fate>)]) -> Answer {
     let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
     if all.is_empty() {
         let because =
@@ -200,11 +201,12 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         Side { cluster: old, class_key: &old_class, class: &before, after: false },
         Side { cluster: new, class_key: &new_class, class: &after, after: true },
     );
-    let cluster = stage.after(key).unwrap_or_else(|| new.clone());
-    let groups = Groups::both(old, &cluster);
+    let after = stage.after(key);
+    let cluster = after.as_deref().unwrap_or(new);
+    let groups = Groups::both(old, cluster);
     for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {
         let group = groups.group(fate.word, &fate.name);
-        if let Some(hold) = hold(stage, key, (old, &cluster), group, Act::Replace) {
+        if let Some(hold) = hold(stage, key, (old, cluster), group, Act::Replace) {
             fate.answer = back(fate.answer.clone(), &hold);
         }
     }

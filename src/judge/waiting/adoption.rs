@@ -3,6 +3,7 @@
 //! `core/reconcilers/machine{deployment,set}` and `controlplane/kubeadm/reconcilers/kubeadmcontrolplane` of Cluster API 1.14.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -151,7 +152,7 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
     let free = loose(side, key, owner, MACHINE_SET).into_iter().filter(|(_, set)| has_labels(selector, set));
     free.map(|(key, set)| {
         let machines = matching(side, &key, &set);
-        let own = machine_deployment::set(side.stage.scene.view, &key, set);
+        let own = machine_deployment::set(side.stage.scene.view, &key, Arc::unwrap_or_clone(set));
         let mut names = own.machines.clone();
         names.extend(machines.into_iter().filter(|name| !own.machines.contains(name)));
         Set { count: own.count.max(names.len() as u64), machines: names, ..own }
@@ -161,7 +162,7 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
 
 /// The objects of a kind that nobody controls, in the namespace of an owner. Most are controlled: only those are read that
 /// name no owner, or only their Cluster, or that are written.
-fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Value)> {
+fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Arc<Value>)> {
     let stage = side.stage;
     let live = stage.scene.view;
     let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
@@ -193,7 +194,7 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
         return 0;
     }
     let machines = side.all(CORE, MACHINE, key.namespace.as_deref());
-    let is_counted = |(name, machine): &&(Key, Value)| {
+    let is_counted = |(name, machine): &&(Key, Arc<Value>)| {
         has_labels(selector, machine)
             && controller(name, machine).is_none_or(|owner| owner.kind == MACHINE_SET && owner.name == key.name)
     };

@@ -3,6 +3,7 @@
 //! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` of Cluster API 1.14).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -47,9 +48,11 @@ pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     live.filter(|object| object.key.kind == MACHINE && is_in(object, cluster.namespace.as_deref()))
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.
-            let value =
-                if stage.pair(&object.key).is_some() { side.get(&object.key) } else { read(object, &stage.versions) };
-            let mut value = value?;
+            let mut value = if stage.pair(&object.key).is_some() {
+                Arc::unwrap_or_clone(side.get(&object.key)?)
+            } else {
+                read(object, &stage.versions)?
+            };
             let (owner, set) = owner(side, &object.key, &value);
             if let Some(owner) = owner.as_ref().filter(|_| side.is_after())
                 && let Some(Handed(before, after)) =

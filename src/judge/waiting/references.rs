@@ -31,13 +31,10 @@ pub(super) fn missing(side: Side<'_>, key: &Key, owner: &Value) -> Vec<Hold> {
     let mut out: Vec<Hold> =
         templates.iter().filter(|template| side.is_missing(template)).map(|template| hold(why, template)).collect();
     // Data that a new Machine boots with: of a control plane it stands in its own spec, of workers in the bootstrap template.
-    let config = if is_workers {
-        let named = templates.iter().find(|template| template.group == BOOTSTRAP);
-        named.and_then(|config| side.get(config))
-    } else {
-        Some(owner.clone())
-    };
-    if let Some(spec) = config.as_ref().and_then(|config| config.get("spec")) {
+    let named = templates.iter().find(|template| is_workers && template.group == BOOTSTRAP);
+    let named = named.and_then(|config| side.get(config));
+    let config = if is_workers { named.as_deref() } else { Some(owner) };
+    if let Some(spec) = config.and_then(|config| config.get("spec")) {
         out.extend(
             data(spec, namespace)
                 .iter()

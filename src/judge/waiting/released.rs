@@ -4,6 +4,7 @@
 //! (reconcileDelete) of Cluster API 1.14.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
         }
         if kind(&pair.key).role == Role::Cluster {
             let [before, after] = Side::both(stage).map(|side| side.cluster(&pair.key));
-            let is_paused = |side: Option<Value>| side.is_some_and(|cluster| pause::is_paused_cluster(&cluster));
+            let is_paused = |side: Option<Arc<Value>>| side.is_some_and(|cluster| pause::is_paused_cluster(&cluster));
             if is_paused(before) && !is_paused(after) {
                 keys.insert(pair.key.clone());
                 keys.extend(members(stage, &pair.key));

@@ -2,6 +2,7 @@
 //! Both sides are asked the same questions, and what is answered otherwise is what the write does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -45,26 +46,25 @@ impl<'s> Side<'s> {
 
     /// An object in the superset form; an owner of Machines that is not written itself with what its topology hands to it.
     #[must_use]
-    pub(in crate::judge) fn get(self, key: &Key) -> Option<Value> {
+    pub(in crate::judge) fn get(self, key: &Key) -> Option<Arc<Value>> {
         if !self.is_after {
             return self.stage.before(key);
         }
-        let mut value = self.stage.after(key)?;
-        if self.stage.pair(key).is_none() {
-            topology::hand_down(self, key, &mut value);
+        if self.stage.pair(key).is_some() {
+            return self.stage.after(key);
         }
-        Some(value)
+        self.stage.handed(key, || Some(topology::hand_down(self, key, self.stage.after(key)?)))
     }
 
     /// A Cluster in the superset form; one that this write deletes is as it is now until its Machines are gone.
     #[must_use]
-    pub(in crate::judge) fn cluster(self, key: &Key) -> Option<Value> {
+    pub(in crate::judge) fn cluster(self, key: &Key) -> Option<Arc<Value>> {
         self.get(key).or_else(|| self.stage.before(key))
     }
 
     /// Every object of a kind in a namespace, in the superset form.
     #[must_use]
-    pub(in crate::judge) fn all(self, group: &str, kind: &str, namespace: Option<&str>) -> Vec<(Key, Value)> {
+    pub(in crate::judge) fn all(self, group: &str, kind: &str, namespace: Option<&str>) -> Vec<(Key, Arc<Value>)> {
         let is_here = |key: &Key| {
             key.group == group
                 && key.kind == kind

@@ -2,6 +2,7 @@
 //! name, through the labels that they select.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -37,7 +38,8 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
         let mirror = kind(key).mirror?;
-        let sides = Sides { old: stage.before(key)?, new: Side::after(stage).get(key)? };
+        let own = |side: Side<'_>| Some(Arc::unwrap_or_clone(side.get(key)?));
+        let sides = Sides { old: own(Side::before(stage))?, new: own(Side::after(stage))? };
         by_owner(key, &Assessment::of(stage, key, mirror, sides))
     };
     keys.iter().filter_map(assess).collect()
@@ -143,7 +145,7 @@ fn differs(pair: &Pair, place: &str) -> bool {
 
 /// The Cluster of a pair.
 fn cluster_of(stage: &Stage<'_>, pair: &Pair) -> Option<Key> {
-    stage.cluster_of(&pair.key, &stage.after(&pair.key)?)
+    stage.cluster_of(&pair.key, &*stage.after(&pair.key)?)
 }
 
 /// What MachineSets delete because a label or a selector gives them Machines that are too many for them.

@@ -6,6 +6,7 @@ mod remedy;
 mod topology;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -143,8 +144,8 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
     }
     let value = side.cluster(cluster);
     let values: Vec<Value> = machines.iter().map(|found| found.value.clone()).collect();
-    for (key, check) in checks(side, cluster, value.as_ref()) {
-        let findings = check::findings(&check, &values, value.as_ref(), side.stage.scene.world.now);
+    for (key, check) in checks(side, cluster, value.as_deref()) {
+        let findings = check::findings(&check, &values, value.as_deref(), side.stage.scene.world.now);
         let holds = holds(side, &key, &check, cluster, &findings);
         for sick in of_check(side, &key, &findings, &machines, &holds) {
             let known = out.get(&sick.machine);
@@ -160,7 +161,7 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
 }
 
 /// The checks of a cluster: those that are objects, and those that the topology controller makes.
-fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Value)> {
+fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc<Value>)> {
     let namespace = cluster.namespace.as_deref();
     let mut out = side.all(CORE, MACHINE_HEALTH_CHECK, namespace);
     let of_topology = value.filter(|value| value.pointer("/spec/topology").is_some());
@@ -170,7 +171,7 @@ fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Val
             && (of_topology.is_none() || crate::kinds::fields::label(check, "topology.cluster.x-k8s.io/owned").is_none())
     });
     if let Some(value) = of_topology {
-        out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), check)));
+        out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), Arc::new(check))));
     }
     out
 }

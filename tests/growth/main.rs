@@ -1,0 +1,135 @@
+//! What a plan costs must grow with what is planned, and no faster: each size that can grow is planned three times, each
+//! time twice as large, and the instructions are counted (by `valgrind`, which no noise moves). Cost that grows with size to
+//! the power of e grows by two to the power of e from one step to the next.
+
+mod sides;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Exponent above which growth is not linear any more; half of the tenth above it is for hash tables that grow by doubling.
+const LIMIT: f64 = 1.15;
+
+/// One size that can grow.
+struct Probe {
+    name: &'static str,
+    /// Smallest size.
+    start: usize,
+    /// Options of `plan` beside the two files.
+    options: &'static [&'static str],
+    /// What is live or was rendered before, and what is rendered now.
+    sides: fn(usize) -> (String, String),
+}
+
+const PROBES: &[Probe] = &[
+    Probe { name: "workers of one cluster, with Machines", start: 30, options: &[], sides: sides::workers },
+    Probe { name: "items of a list under server-side apply", start: 100, options: APPLY, sides: sides::applied_items },
+    Probe { name: "files of a control plane", start: 200, options: &[], sides: sides::files },
+    Probe { name: "commands of a control plane", start: 200, options: &[], sides: sides::commands },
+    Probe { name: "arguments of the API server", start: 100, options: &[], sides: sides::arguments },
+    Probe { name: "places of a late value", start: 300, options: &["--policy", "policy.yaml"], sides: sides::late },
+    Probe {
+        name: "late values, twenty places each",
+        start: 25,
+        options: &["--policy", "many.yaml"],
+        sides: sides::many_late,
+    },
+    Probe { name: "groups of a topology", start: 40, options: &[], sides: sides::topology },
+    Probe { name: "clusters removed", start: 60, options: &[], sides: sides::removed_clusters },
+    Probe { name: "Namespaces removed", start: 100, options: &[], sides: sides::removed_namespaces },
+    Probe { name: "objects that stay", start: 200, options: &[], sides: sides::unchanged },
+    Probe { name: "objects that change", start: 60, options: &[], sides: sides::changed },
+    Probe { name: "objects that are new", start: 60, options: &[], sides: sides::new },
+    Probe { name: "hooks removed", start: 60, options: &[], sides: sides::hooks },
+    Probe { name: "clusters with health checks, upgraded", start: 20, options: &[], sides: sides::watched },
+    Probe { name: "Machines under a health check that arrives", start: 40, options: &[], sides: sides::check_arrives },
+    Probe { name: "owners of a cluster that is unpaused", start: 30, options: &[], sides: sides::unpaused },
+    Probe { name: "Machines of a control plane", start: 30, options: &[], sides: sides::control_plane_machines },
+    Probe { name: "MachineSets of one group", start: 40, options: &[], sides: sides::machine_sets },
+    Probe { name: "clusters of a class", start: 20, options: &[], sides: sides::class_members },
+    Probe { name: "variables of a class", start: 60, options: &[], sides: sides::class_variables },
+    Probe { name: "patches of a class", start: 60, options: &[], sides: sides::class_patches },
+    Probe { name: "labels of a cluster", start: 100, options: &[], sides: sides::labels },
+    Probe { name: "templates renamed", start: 40, options: &[], sides: sides::renamed },
+    Probe { name: "Secrets that clusters name", start: 60, options: &[], sides: sides::secrets },
+    Probe { name: "releases that Flux installs", start: 60, options: &[], sides: sides::carriers },
+    Probe { name: "hosts removed", start: 60, options: &[], sides: sides::hosts },
+    Probe {
+        name: "documents beside ten late values",
+        start: 100,
+        options: &["--policy", "ten.yaml"],
+        sides: sides::unchanged,
+    },
+];
+
+const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, from: [{env: VIP}]}\n";
+
+const APPLY: &[&str] = &["--host", "helm4", "--method", "server-side-apply"];
+
+/// The instructions that a plan takes.
+fn instructions(folder: &Path, probe: &Probe, size: usize) -> u64 {
+    let (old, new) = (probe.sides)(size);
+    std::fs::write(folder.join("old.yaml"), old).expect("the temporary folder can be written");
+    std::fs::write(folder.join("new.yaml"), new).expect("the temporary folder can be written");
+    std::fs::write(folder.join("policy.yaml"), POLICY).expect("the temporary folder can be written");
+    std::fs::write(folder.join("ten.yaml"), sides::many_policy(10)).expect("the temporary folder can be written");
+    std::fs::write(folder.join("many.yaml"), sides::many_policy(size)).expect("the temporary folder can be written");
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(env!("CARGO_BIN_EXE_rollgate"))
+        .args(["plan", "new.yaml", "--live", "old.yaml", "--now", "2026-11-21T12:00:00Z", "-o", "human=/dev/null"])
+        // Under valgrind a run takes fifty times as long, and one that is cut off counts too little.
+        .args(["--deadline", "1h"])
+        .args(probe.options)
+        .env("ROLLGATE_POLICY", "none")
+        .current_dir(folder)
+        .env("VIP", "10.0.3.7")
+        .env("SAYS", "it's \"x\": y")
+        .output()
+        .expect("valgrind runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", probe.name);
+    let count = said
+        .lines()
+        .find(|line| line.contains(" I ") && line.contains("refs:"))
+        .and_then(|line| line.split_once("refs:"));
+    let count = count.unwrap_or_else(|| panic!("{}: no count in {said}", probe.name)).1;
+    count.replace(',', "").trim().parse().expect("a number")
+}
+
+#[test]
+fn no_cost_grows_faster_than_its_size() {
+    let there = Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        assert!(std::env::var_os("CI").is_none(), "valgrind is missing, and without it growth is not looked at");
+        eprintln!("valgrind is missing: growth was not looked at");
+        return;
+    }
+    let only = std::env::var("ROLLGATE_PROBE").unwrap_or_default();
+    let wanted: Vec<&Probe> = PROBES.iter().filter(|probe| probe.name.contains(&only)).collect();
+    let next = AtomicUsize::new(0);
+    let (wanted, next) = (&wanted, &next);
+    let one_after_the_other = || {
+        let turn = std::iter::from_fn(|| wanted.get(next.fetch_add(1, Ordering::Relaxed)));
+        turn.filter_map(|probe| fault(probe)).collect::<Vec<_>>()
+    };
+    // Instructions are counted, so that probes may run side by side.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let faults: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(one_after_the_other)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no probe panics")).collect()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is wrong with how a size grows.
+fn fault(probe: &Probe) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let counts = [1, 2, 4].map(|times| instructions(folder.path(), probe, probe.start * times));
+    let steps = (counts[1].saturating_sub(counts[0]), counts[2].saturating_sub(counts[1]));
+    let exponent = (steps.1 as f64 / steps.0.max(1) as f64).log2();
+    println!("{:45} {:6} {:14} {:14} {:14} {exponent:.2}", probe.name, probe.start, counts[0], counts[1], counts[2]);
+    (exponent > LIMIT)
+        .then(|| format!("{}: instructions grow with the power of {exponent:.2} ({counts:?})", probe.name))
+}
