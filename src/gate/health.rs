@@ -1,17 +1,17 @@
 //! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok, etcd's quorum.
 //! Asked only where Machines would be replaced and Machines could be read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use super::{Judged, decision};
 use crate::impact::Rollout;
-use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, is_in, label, number, text};
+use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
+use crate::kinds::fields::{annotation, controller, is_in, label, number, text};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
-use crate::object::{Key, is_deleting};
+use crate::object::{Key, Object, is_deleting};
 use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
@@ -55,6 +55,10 @@ struct Fleet {
     unhealthy_members: usize,
     /// How many Machines each MachineDeployment has, by its name.
     by_deployment: HashMap<String, usize>,
+    /// Whether the group of some worker is not known.
+    has_strays: bool,
+    /// Whose Machines were said to be not ok.
+    said: HashSet<String>,
     /// The first Machine that waits for its remediation, which a person or another controller does.
     remediated: Option<String>,
 }
@@ -64,16 +68,16 @@ struct Fleet {
 struct Group {
     count: usize,
     ailing: usize,
-    /// The first ailment, in a few words.
-    first: Option<String>,
+    /// The first Machine that ails, and of what, in a few words.
+    first: Option<(Key, String)>,
 }
 
 impl Group {
-    fn add(&mut self, ailment: Option<&String>) {
+    fn add(&mut self, machine: &Key, ailment: Option<&String>) {
         self.count += 1;
         self.ailing += usize::from(ailment.is_some());
         if self.first.is_none() {
-            self.first = ailment.cloned();
+            self.first = ailment.map(|ailment| (machine.clone(), ailment.clone()));
         }
     }
 }
@@ -85,9 +89,10 @@ impl Fleet {
         for object in objects.filter(|object| is_in(object, rollout.owner.namespace.as_deref())) {
             let Ok(machine) = object.value() else { continue };
             let ailment = ailment(&machine);
-            fleet.all.add(ailment.as_ref());
-            if let Some(deployment) = label(&machine, OF_DEPLOYMENT) {
-                *fleet.by_deployment.entry(deployment.to_owned()).or_default() += 1;
+            fleet.all.add(&object.key, ailment.as_ref());
+            match deployment_of(judged, object, &machine) {
+                Some(deployment) => *fleet.by_deployment.entry(deployment).or_default() += 1,
+                None => fleet.has_strays |= !is_control_plane(&machine),
             }
             if condition(&machine, "OwnerRemediated") == Some("False") && fleet.remediated.is_none() {
                 fleet.remediated = Some(object.key.name.clone());
@@ -95,7 +100,7 @@ impl Fleet {
             if is_control_plane(&machine) {
                 let member = condition(&machine, "EtcdMemberHealthy");
                 fleet.says_etcd |= member.is_some();
-                fleet.control_plane.add(ailment.as_ref());
+                fleet.control_plane.add(&object.key, ailment.as_ref());
                 fleet.unhealthy_members += usize::from(member != Some("True"));
             }
         }
@@ -106,15 +111,33 @@ impl Fleet {
     fn own(&self, owner: &Key) -> Option<usize> {
         match owner.kind.as_str() {
             _ if owner.group == CONTROL_PLANE => Some(self.control_plane.count),
-            MACHINE_DEPLOYMENT => Some(self.by_deployment.get(&owner.name).copied().unwrap_or_default()),
+            MACHINE_DEPLOYMENT => {
+                self.by_deployment.get(&owner.name).copied().or_else(|| (!self.has_strays).then_some(0))
+            }
             _ => None,
         }
     }
 
-    /// The Machines that count for an owner: for a control plane only its own.
-    fn for_owner(&self, owner: &Key) -> &Group {
-        if owner.group == CONTROL_PLANE { &self.control_plane } else { &self.all }
+    /// The Machines that count for an owner, and what they are called together: for a control plane only its own.
+    fn for_owner(&self, rollout: &Rollout) -> (&Group, String) {
+        let owner = &rollout.owner;
+        if owner.group == CONTROL_PLANE {
+            return (&self.control_plane, owner.to_string());
+        }
+        let place = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
+        (&self.all, format!("cluster {place}{}", rollout.cluster))
     }
+}
+
+/// The MachineDeployment that a Machine belongs to, by its MachineSet, else by its label.
+fn deployment_of(judged: &Judged<'_>, machine: &Object, value: &Value) -> Option<String> {
+    let above = |key: &Key| {
+        let set = judged.view.get(key).object()?.value().ok()?;
+        controller(key, &set).filter(|owner| owner.kind == MACHINE_DEPLOYMENT)
+    };
+    let direct = controller(&machine.key, value);
+    let by_set = direct.as_ref().filter(|owner| owner.kind == MACHINE_SET).and_then(above);
+    by_set.map(|owner| owner.name).or_else(|| label(value, OF_DEPLOYMENT).map(str::to_owned))
 }
 
 fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {
@@ -156,19 +179,18 @@ fn vip(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
     .filter(|_| rollout.owner.group == CONTROL_PLANE)
 }
 
-/// Machines of the owner's cluster that are not ok.
-fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet: &Fleet) -> Option<Reason> {
-    let Group { count, ailing, first } = fleet.for_owner(&rollout.owner);
-    let what = match first {
-        Some(first) => format!("{ailing} of {} not ok: {first}", plural(*count as u64, "Machine")),
-        None => missing(live?, fleet.own(&rollout.owner).filter(|_| *count > 0)?)?,
+/// Machines that are not ok: of a control plane its own, of workers all of their cluster, because these share what is left. Said
+/// once, however many owners of a cluster roll.
+fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet: &mut Fleet) -> Option<Reason> {
+    let answer = decision(judged.policy.gates.health.machines);
+    let (Group { count, ailing, first }, whose) = fleet.for_owner(rollout);
+    let Some((machine, ailment)) = first else {
+        let what = missing(live?, fleet.own(&rollout.owner).filter(|_| *count > 0)?)?;
+        return reason("machines", answer, format!("{}: {what}", rollout.owner), &rollout.owner);
     };
-    reason(
-        "machines",
-        decision(judged.policy.gates.health.machines),
-        format!("{}: {what}", rollout.owner),
-        &rollout.owner,
-    )
+    let message = format!("{ailing} of the {} of {whose} not ok: {ailment}", plural(*count as u64, "Machine"));
+    let said = reason("machines", answer, message, &rollout.owner)?.with_next(describe(machine));
+    fleet.said.insert(whose).then_some(said)
 }
 
 /// Machines that should be there and are not.

@@ -45,6 +45,13 @@ impl<'a> Weighed<'a> {
         self.units.iter().map(|unit| unit.count).sum()
     }
 
+    /// How many Machines are there, where each was read.
+    fn present(&self) -> Option<u64> {
+        let read: usize = self.units.iter().map(|unit| unit.names.len()).sum();
+        let count = self.count();
+        (self.basis == Basis::Machines && read as u64 == count).then_some(count)
+    }
+
     /// Whether Machines that were out of date already are so for something that this write changes: a rollout that hangs is asked
     /// to start once more.
     fn asks_anew(&self, unit: &Unit) -> bool {
@@ -72,6 +79,7 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         cluster,
         effect: Effect::Rollout,
         replicas: Some(wanted),
+        present: assessment.present(),
         machines: None,
         machine_names: Vec::new(),
         max_surge: None,
@@ -138,7 +146,7 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
         machine_names: units.iter().flat_map(|unit| unit.names.clone()).collect(),
         max_surge: Some(room.0),
         max_unavailable: Some(room.1),
-        steps: assessment.mirror.steps(&each, wanted, room),
+        steps: assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room),
         causes,
         ..base
     }

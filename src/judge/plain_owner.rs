@@ -53,6 +53,7 @@ pub(crate) fn rollout(
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(now),
+        present: None,
         machines: Some(runs),
         machine_names: names,
         max_surge: None,

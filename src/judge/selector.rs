@@ -69,6 +69,7 @@ pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) ->
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(count_wanted),
+        present: None,
         machines: Some(lost.count),
         machine_names: lost.names,
         max_surge: Some(lost.count),

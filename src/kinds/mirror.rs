@@ -150,11 +150,20 @@ pub trait Mirror: Sync {
         (surge, u64::from(surge == 0))
     }
 
-    /// What happens when Machines are replaced, in order; `each` is "each of the 3 Machines that are".
-    fn steps(&self, each: &str, wanted: u64, (surge, _): (u64, u64)) -> Vec<String> {
+    /// What happens when Machines are replaced, in order; `each` is "each of the 3 Machines that are", `there` how many there are.
+    fn steps(&self, each: &str, (there, wanted): (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
         let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
         let mut out = if surge > 0 {
-            vec![format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1), leave]
+            // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
+            let make = match (wanted + 1).saturating_sub(there) {
+                0 => None,
+                1 => Some(format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1)),
+                more => Some(format!(
+                    "makes {more} Machines more, one after another, so that {} run, and waits until each is healthy",
+                    wanted + 1
+                )),
+            };
+            make.into_iter().chain([leave]).collect()
         } else {
             let least = wanted.saturating_sub(1);
             vec![leave, format!("makes 1 Machine in its place and waits until it is healthy; {least} run meanwhile")]

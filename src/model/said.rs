@@ -126,6 +126,9 @@ pub struct Rollout {
     pub effect: Effect,
     /// Machines wanted, as predicted; `None` where it is not known.
     pub replicas: Option<u64>,
+    /// Machines that are there now and stay unless this write takes them; `None` where they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub present: Option<u64>,
     /// Machines that are replaced, destroyed or lost to their owner; `None` where it is not known.
     pub machines: Option<u64>,
     /// Their names, where Machines could be read.
@@ -149,6 +152,7 @@ impl Rollout {
             cluster: cluster.to_owned(),
             effect,
             replicas: None,
+            present: None,
             machines: Some(machines),
             machine_names,
             max_surge: None,

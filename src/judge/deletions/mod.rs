@@ -156,6 +156,7 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
         cluster,
         effect: Effect::Delete,
         replicas: Some(0),
+        present: None,
         machines: Some(machines),
         machine_names: names,
         max_surge: None,

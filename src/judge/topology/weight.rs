@@ -228,6 +228,7 @@ fn entry(
         cluster: key.name.clone(),
         effect,
         replicas: if effect == Effect::Delete { Some(0) } else { machines },
+        present: None,
         machines,
         machine_names: names,
         max_surge: None,

@@ -99,6 +99,7 @@ fn taken(
         cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default(),
         effect,
         replicas: Some(wanted),
+        present: None,
         machines: Some(machines),
         machine_names: names,
         max_surge: None,

@@ -166,6 +166,7 @@ impl<'a> Work<'a> {
             cluster: assessment.cluster.as_ref().map(|cluster| cluster.name.clone()).unwrap_or_default(),
             effect,
             replicas: Some(if effect == Effect::Delete { 0 } else { self.wanted }),
+            present: None,
             machines,
             machine_names: names,
             max_surge: None,

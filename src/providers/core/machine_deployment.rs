@@ -17,7 +17,7 @@ use crate::kinds::fields::number;
 use crate::kinds::fields::text;
 use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
 use crate::model::RuleId;
-use crate::model::{Basis, Cause, Hold, Member, Unit, Why};
+use crate::model::{Basis, Cause, Hold, Member, Unit, Why, plural};
 use crate::object::{Key, Object, Path, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
@@ -136,10 +136,10 @@ impl Mirror for Workers {
         if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
     }
 
-    fn steps(&self, each: &str, wanted: u64, (surge, unavailable): (u64, u64)) -> Vec<String> {
+    fn steps(&self, each: &str, (_, wanted): (u64, u64), (surge, unavailable): (u64, u64)) -> Vec<String> {
         let mut out = vec!["makes a new MachineSet; the old ones drain away".to_owned()];
         if surge > 0 {
-            out.push(format!("makes up to {surge} new Machines first, so that at most {} run", wanted + surge));
+            out.push(format!("makes up to {} first, so that at most {} run", plural(surge, "new Machine"), wanted + surge));
         }
         let least = wanted.saturating_sub(unavailable);
         out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));

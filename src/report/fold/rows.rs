@@ -140,7 +140,8 @@ fn lowest(rollout: &Rollout) -> Option<u64> {
         Effect::Delete => Some(0),
         Effect::Rollout => {
             let away = rollout.max_unavailable?;
-            Some(replicas?.saturating_sub(rollout.machines.map_or(away, |machines| machines.min(away))))
+            let least = replicas?.saturating_sub(rollout.machines.map_or(away, |machines| machines.min(away)));
+            Some(rollout.present.map_or(least, |present| present.min(least)))
         }
         _ => replicas,
     }
