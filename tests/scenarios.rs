@@ -216,6 +216,37 @@ fn every_scenario_gives_its_report() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
+/// Every word below a key, wherever it stands in a tree.
+fn words<'v>(value: &'v Value, keys: &[&str], out: &mut Vec<&'v str>) {
+    match value {
+        Value::Object(map) => {
+            for (key, child) in map {
+                out.extend(child.as_str().filter(|_| keys.contains(&key.as_str())));
+                words(child, keys, out);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|child| words(child, keys, out)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_machine_goes_for_which_no_change_answers() {
+    const ORDER: [&str; 8] = ["none", "in-place", "scale", "latent", "rollout", "rejected", "delete", "unknown"];
+    let place = |word: &&str| ORDER.iter().position(|known| known == word).expect("a known effect");
+    for folder in folders() {
+        let Ok(text) = std::fs::read_to_string(folder.join("expected.json")) else { continue };
+        let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+        let of = |what: &str, keys: &[&str]| {
+            let mut out = Vec::new();
+            words(&report[what], keys, &mut out);
+            out.iter().map(place).max().unwrap_or(0)
+        };
+        let (gone, answered) = (of("rollouts", &["effect"]), of("objects", &["effect", "waits"]));
+        assert!(gone <= answered, "{}: Machines go ({}), and no change says so", folder.display(), ORDER[gone]);
+    }
+}
+
 /// The commands of this program that a `next` line names: each goes on to its `--reason TEXT`, else to the end of the line.
 fn commands_of(next: &str) -> Vec<Vec<String>> {
     let starts = next.match_indices("rollgate ").filter(|(at, _)| next[..*at].is_empty() || next[..*at].ends_with(' '));

@@ -10,7 +10,7 @@ use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::Role;
 use crate::kinds::contract::CONTROL_PLANE;
-use crate::kinds::fields::{is_in, number, text};
+use crate::kinds::fields::{is_in, number, text, up_to_date};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::kind;
@@ -94,8 +94,7 @@ fn unseen(owner: &Value) -> Option<String> {
 /// Fewer Machines are up to date than there are, or more or fewer are there than are wanted.
 fn half_done(owner: &Value) -> Option<String> {
     let there = number(owner, "/status/replicas").filter(|there| *there > 0)?;
-    let up_to_date = number(owner, "/status/upToDateReplicas").or_else(|| number(owner, "/status/updatedReplicas"));
-    if let Some(current) = up_to_date.filter(|current| *current < there) {
+    if let Some(current) = up_to_date(owner).filter(|current| *current < there) {
         return Some(format!("a rollout is under way ({current} of {there} Machines are up to date)"));
     }
     let wanted = number(owner, "/spec/replicas")?;

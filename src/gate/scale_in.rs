@@ -35,7 +35,10 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
                 _ => format!("more than {limit} at once"),
             };
             let message = format!("{}: deletes {count}{left}: {why}", rollout.owner);
-            let next = "set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned();
+            let next = match rollout.owner.group.as_str() {
+                CONTROL_PLANE => "set gates.scaleIn: warn in the policy where this is wanted".to_owned(),
+                _ => "set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned(),
+            };
             Reason::new("scaleIn", answer, message).with_next(next).of(&rollout.owner).with_machines(rollout.machines)
         })
         .collect()

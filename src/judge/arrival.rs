@@ -10,6 +10,7 @@ use super::waiting::adoption;
 use crate::compare::Pair;
 use crate::kinds::{Role, fields};
 use crate::model::{Classified, Effect, Finding, RuleId};
+use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::world::LiveKind;
 
@@ -46,6 +47,12 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
         };
         return whole(pair, &answer);
     }
+    if let Some(machine) = owned(stage, &pair.key) {
+        let because = format!(
+            "{machine} names it as its controller, so it is there and was not read; what changes in it is not known"
+        );
+        return whole(pair, &Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/owned")).saying(because));
+    }
     // What nobody looked for may be there, and is not called new.
     let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
@@ -80,6 +87,17 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
         waits: None,
     });
     Outcome { answers: answers.collect(), rule: rule.into(), because, ..Outcome::default() }
+}
+
+/// A live Machine or MachineSet that a new owner controls already.
+fn owned(stage: &Stage<'_>, key: &Key) -> Option<Key> {
+    let own = stage.scene.view.owned_by(&key.kind, &key.name).filter(|_| kind(key).role.owns_machines());
+    let mut own = own.filter(|object| fields::is_in(object, key.namespace.as_deref()));
+    let is_controlled = |object: &&Object| {
+        let controller = object.value().ok().and_then(|value| fields::controller(&object.key, &value));
+        controller.is_some_and(|owner| (&owner.group, &owner.kind, &owner.name) == (&key.group, &key.kind, &key.name))
+    };
+    own.find(is_controlled).map(|object| object.key.clone())
 }
 
 /// A new object that the API server refuses; one whose fields it only drops is noted.

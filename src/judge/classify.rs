@@ -260,6 +260,9 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {
         out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (old, new), (&pair.changes, &answers)));
     }
+    if !is_refused(pair, admission) {
+        out.rollouts.extend(plain_owner::bounded(stage, &pair.key, (old, new), (&pair.changes, &answers)));
+    }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.

@@ -189,9 +189,7 @@ fn missing_template(stage: &Stage<'_>, key: &Key, mirror: &dyn Mirror, new: &Val
     (stage.is_absent(&target) && stage.after(&target).is_none()).then_some(target)
 }
 
-/// Whether what a reference means was looked for: another object of the kind shows that the kind was read, and an absence is one of
-/// this very object or kind.
+/// Whether what a reference means was looked for and is not there.
 fn was_read(stage: &Stage<'_>, reference: &Value, namespace: Option<&str>) -> bool {
-    target(reference, namespace)
-        .is_some_and(|key| stage.scene.view.of_kind(&key.kind).next().is_some() || stage.is_absent(&key))
+    target(reference, namespace).is_some_and(|key| stage.is_absent(&key))
 }

@@ -13,7 +13,7 @@ use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::model::Effect;
 use crate::model::Rollout;
-use crate::object::Key;
+use crate::object::{Key, Segment};
 use crate::providers::kind;
 
 /// Whether a key is that of an owner of Machines, where no mirror knows it.
@@ -21,6 +21,38 @@ use crate::providers::kind;
 pub(crate) fn is_one(key: &Key) -> bool {
     let kind = kind(key);
     kind.role.owns_machines() && kind.mirror.is_none()
+}
+
+/// The entry of a pool whose infrastructure may have fewer hosts than it has: the cloud ends those above its upper bound.
+#[must_use]
+pub(crate) fn bounded(
+    stage: &Stage<'_>,
+    key: &Key,
+    (old, new): (&Value, &Value),
+    (changes, answers): (&[Change], &[Answer]),
+) -> Option<Rollout> {
+    let is_bound = |change: &Change| change.path.segments().last() == Some(&Segment::Key("maxSize".to_owned()));
+    let mut scaled = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == Effect::Scale);
+    let (change, _) = scaled.find(|(change, _)| kind(key).role == Role::InfraPool && is_bound(change))?;
+    let at = |side: &Value| change.path.get(side).and_then(Value::as_u64);
+    let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
+    let pools = stage.referrers(key).into_iter().map(|reference| &reference.from);
+    let pool = pools.filter(|from| kind(from).role == Role::Pool).min().cloned();
+    let before = pool.as_ref().and_then(|pool| stage.before(pool));
+    let runs =
+        before.as_deref().and_then(|pool| number(pool, "/status/replicas").or_else(|| number(pool, "/spec/replicas")));
+    if runs.is_some_and(|runs| runs <= most) {
+        return None;
+    }
+    let cluster = before.as_deref().and_then(fields::cluster_name).unwrap_or_default();
+    let owner = pool.unwrap_or_else(|| key.clone());
+    Some(Rollout {
+        replicas: Some(most),
+        machines: runs.map(|runs| runs - most),
+        steps: vec![format!("the cloud ends hosts until {most} run")],
+        causes: vec![change.path.to_string()],
+        ..Rollout::plain(&owner, cluster, Effect::Scale, Vec::new(), 0)
+    })
 }
 
 /// The entry of a changed owner; `None` where no Machine of it is replaced or deleted.

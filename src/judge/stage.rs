@@ -38,6 +38,8 @@ pub(crate) struct Stage<'a> {
     /// Places of the pairs by the kind of their objects.
     kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
+    /// Objects by every name that stands alone in their spec.
+    mentions: OnceLock<HashMap<String, Vec<Key>>>,
     /// Clusters by kind and name of the control plane that they name.
     clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
     /// Owners of Machines by the name of their Cluster.
@@ -85,6 +87,7 @@ impl<'a> Stage<'a> {
             places,
             kinds: OnceLock::new(),
             references: OnceLock::new(),
+            mentions: OnceLock::new(),
             clusters: OnceLock::new(),
             owners: OnceLock::new(),
             members: OnceLock::new(),
@@ -399,13 +402,36 @@ impl<'a> Stage<'a> {
         named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
     }
 
-    /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
-    fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
+    /// Who has the name of an object in its spec after the write, in a field that does not say of which kind: providers refer to
+    /// Secrets and pools by their name alone, each in a field of its own.
+    pub(crate) fn mentioned_by(&self, key: &Key) -> Option<&Key> {
+        let all = self.mentions.get_or_init(|| {
+            let mut out: HashMap<String, Vec<Key>> = HashMap::new();
+            for from in self.referring() {
+                let Some(value) = self.written_after(&from) else { continue };
+                let mut names = BTreeSet::new();
+                if let Some(spec) = value.get("spec") {
+                    references::mentioned(spec, &mut |name| names.extend([name.to_owned()]));
+                }
+                names.into_iter().for_each(|name| out.entry(name).or_default().push(from.clone()));
+            }
+            out
+        });
+        let mut named = all.get(&key.name).into_iter().flatten();
+        named.find(|from| *from != key && may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()))
+    }
+
+    /// The objects after the write that can refer to something.
+    fn referring(&self) -> Vec<Key> {
         let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
         let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
-        let keys = self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key));
+        self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key))
+    }
+
+    /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
+    fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
-        for key in keys {
+        for key in self.referring() {
             if let Some(value) = self.written_after(&key) {
                 references::named(&value, &mut |kind, name| {
                     out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });

@@ -220,6 +220,10 @@ impl Subject<'_> {
         match kind(self.key).role {
             Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            // A Cluster that does not say a variable gets its default anew each time it is looked at.
+            Role::Class if path.starts_with(&["spec", "variables"]) => {
+                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
+            }
             Role::Template if in_spec && self.used_by.iter().any(|name| name == CLUSTER_CLASS) => {
                 let fixed = self.stage.rules.find(&self.asked(path, None, None));
                 if fixed.is_some_and(|hit| hit.effect == Effect::Rejected) {
@@ -313,8 +317,8 @@ impl Subject<'_> {
         })
     }
 
-    /// The answer about a time to roll after that makes no Machine out of date: called off, or over and every Machine is
-    /// younger; `None` for one that is still to come.
+    /// The answer about a time to roll after that makes no Machine out of date now: called off, over and every Machine is
+    /// younger, or still to come, which nobody is asked about when it does.
     fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
         let rule = assessment.mirror.rules().after?;
         let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, rule).saying(because));
@@ -323,7 +327,12 @@ impl Subject<'_> {
             Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
                 known("the time is over, and everything is younger than it, so nothing is replaced")
             }
-            Some(_) => None,
+            Some(_) if assessment.units.iter().all(|unit| unit.count == 0) => None,
+            Some(_) => {
+                let because =
+                    "the time is still to come; every Machine that is older than it is replaced once it is over";
+                Some(Answer::known(self.stage.rules, Effect::Rollout, rule).held(because))
+            }
         }
     }
 

@@ -146,6 +146,12 @@ pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
     }
 }
 
+/// How many Machines are up to date, as the owner counts them in either version; `None` where it does not.
+#[must_use]
+pub fn up_to_date(owner: &Value) -> Option<u64> {
+    number(owner, "/status/upToDateReplicas").or_else(|| number(owner, "/status/updatedReplicas"))
+}
+
 /// Whether a block says anything.
 #[must_use]
 pub fn says_something(block: Option<&Value>) -> bool {

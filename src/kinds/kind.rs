@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::contract::{CONTROL_PLANE, is_infrastructure};
+use super::contract::{BOOTSTRAP, CONTROL_PLANE, is_infrastructure};
 use super::fixed::Fixed;
 use super::mirror::Mirror;
 use super::superset::Superset;
@@ -197,8 +197,9 @@ impl Kind {
         match self.role {
             Role::Cluster | Role::Class | Role::HealthCheck => true,
             role if role.owns_machines() => true,
-            Role::InfraMachine => false,
-            _ => self.refers || group == CONTROL_PLANE || is_infrastructure(group),
+            Role::InfraMachine | Role::Config => false,
+            Role::Host | Role::Address => true,
+            _ => self.refers || group == CONTROL_PLANE || group == BOOTSTRAP || is_infrastructure(group),
         }
     }
 }

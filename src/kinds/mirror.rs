@@ -198,13 +198,16 @@ fn fill_unread(
         return;
     }
     let Some((last, _)) = derived().pop() else { return };
+    // Where those of one Machine were read, those of its siblings were looked for; those of others say nothing.
+    let has_configs = members.iter().any(|member| member.config.is_some());
+    let has_infra = members.iter().any(|member| member.infra.is_some());
     for member in members {
         let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();
-        if member.config.is_none() && !was_read(&config) {
+        if member.config.is_none() && !has_configs && !was_read(&config) {
             member.config.clone_from(&last.config);
         }
         let infra = member.machine.pointer("/spec/infrastructureRef").cloned().unwrap_or_default();
-        if member.infra.is_none() && !was_read(&infra) {
+        if member.infra.is_none() && !has_infra && !was_read(&infra) {
             member.infra.clone_from(&last.infra);
         }
     }

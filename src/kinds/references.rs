@@ -164,11 +164,37 @@ pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     }
 }
 
+/// Hands on every text of a spec that may be the name of an object whose kind is not said beside it.
+pub fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
+    const OTHERS: [&str; 7] = ["clusterName", "kind", "apiVersion", "apiGroup", "namespace", "labels", "annotations"];
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text.len() <= 253
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
+    };
+    match spec {
+        Value::String(text) if is_name(text) => add(text),
+        Value::Array(list) => list.iter().for_each(|child| mentioned(child, add)),
+        Value::Object(map) => {
+            let is_typed = map.contains_key("kind");
+            let told = map.iter().filter(|(key, _)| {
+                !OTHERS.contains(&key.as_str()) && *key != "matchLabels" && !(is_typed && *key == "name")
+            });
+            told.for_each(|(_, child)| mentioned(child, add));
+        }
+        _ => {}
+    }
+}
+
 /// The kinds that a field without a kind of its own can mean, by its name. A text in a field about a key is the key.
 fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
     let lower = field.to_ascii_lowercase();
-    if lower == "identityref"
-        || lower == "cloudssecret"
+    if matches!(lower.as_str(), "identityref" | "cloudssecret" | "credentialsref" | "acsendpoint")
+        || lower.ends_with("credentialsname")
+        || lower == "preprovisioningnetworkdataname"
+        || (!is_text && (matches!(lower.as_str(), "userdata" | "networkdata") || field == "metaData"))
         || (lower.contains("secret") && !(is_text && lower.contains("key")))
     {
         &[SECRET]

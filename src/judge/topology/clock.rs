@@ -52,7 +52,8 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, pat
         .and_then(|group| text(group, "/name"))
         .unwrap_or_default();
     if is_future(stage, time) {
-        return known(Effect::Latent, "the time is still to come; what is older than it is replaced once it is over");
+        let answer = Answer::known(stage.rules, Effect::Rollout, RuleId::of("topology/clock"));
+        return Some(answer.held("the time is still to come; what is older than it is replaced once it is over"));
     }
     if is_due(stage, key, old, (word, name), time) {
         // The pack's own words.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::blueprint::class_of;
+use super::metadata::STRATEGY;
 use super::values::list;
 use super::weight::{Groups, owner};
 use crate::judge::stage::Stage;
@@ -79,9 +80,7 @@ fn hand_down(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), group: 
     }
     let strategy = |side: Option<&Value>, class: Option<Arc<Value>>| {
         let own = text(side?, "/class")?;
-        let of = |holder: &Value| {
-            holder.pointer("/rollout/strategy/type").or_else(|| holder.pointer("/strategy/type")).cloned()
-        };
+        let of = |holder: &Value| STRATEGY.iter().find_map(|place| holder.pointer(place)).cloned();
         side.and_then(of).or_else(|| {
             let class = class?;
             let workers = list(&class, "/spec/workers/machineDeployments");

@@ -16,6 +16,12 @@ use crate::kinds::fields::{label, text};
 use crate::object::Key;
 use crate::providers::kind;
 
+/// Where a group or its class says how Machines are replaced, in both versions.
+pub(super) const STRATEGY: &[&str] = &["/rollout/strategy/type", "/strategy/type"];
+
+/// Where they say how many unhealthy Machines are replaced at a time.
+const LIMIT: &[&str] = &["/healthCheck/remediation/maxInFlight", "/strategy/remediation/maxInFlight"];
+
 /// An owner of Machines that the topology controller made, with what the write hands to it.
 pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> Arc<Value> {
     if !kind(owner).role.is_part_of_cluster() || label(&value, "topology.cluster.x-k8s.io/owned").is_none() {
@@ -23,9 +29,21 @@ pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> A
     }
     let Some(cluster) = side.stage.cluster_of(owner, &value) else { return value };
     let [before, after] = Side::both(side.stage).map(|side| handed(side, owner, &value, &cluster));
-    let (Some(before), Some(Handed { is_stopped: false, metadata: after })) = (before, after) else { return value };
+    let (Some(before), Some(after)) = (before, after) else { return value };
+    if after.is_stopped {
+        return value;
+    }
     // What was said while the controller did nothing comes along.
-    let before = if before.is_stopped { Value::Null } else { before.metadata };
+    let before = if before.is_stopped { Handed::default() } else { before };
+    for (place, old, new, usual) in [
+        ("/spec/rollout/strategy/type", &before.strategy, &after.strategy, json!("RollingUpdate")),
+        ("/spec/remediation/maxInFlight", &before.limit, &after.limit, Value::Null),
+    ] {
+        if old != new {
+            put(Arc::make_mut(&mut value), place, new.clone().unwrap_or(usual));
+        }
+    }
+    let (before, after) = (before.metadata, after.metadata);
     let template = if owner.group == CORE { "/spec/template" } else { "/spec/machineTemplate" };
     for holder in ["", template] {
         if let Some(holder) = Arc::make_mut(&mut value).pointer_mut(holder) {
@@ -33,6 +51,18 @@ pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> A
         }
     }
     value
+}
+
+/// Puts a value at a place below blocks that are made where they are missing.
+fn put(value: &mut Value, place: &str, new: Value) {
+    let place = place.trim_start_matches('/').split('/');
+    let at = place.fold(value, |block, key| {
+        if !block.is_object() {
+            *block = json!({});
+        }
+        &mut block[key]
+    });
+    *at = new;
 }
 
 /// Changes the labels and annotations of an object, or of the template in it, as they differ between two sides.
@@ -56,12 +86,18 @@ pub(crate) fn change(holder: &mut Value, before: &Value, after: &Value) {
     }
 }
 
-/// What the Cluster and its class hand to an owner on one side.
+/// What the Cluster and its class hand to an owner on one side
+/// (`exp/topology/desiredstate/desired_state.go` computeMachineDeployment of Cluster API 1.14).
+#[derive(Default)]
 struct Handed {
     /// Whether a pause keeps the topology controller from it.
     is_stopped: bool,
     /// Its labels and annotations.
     metadata: Value,
+    /// How a MachineDeployment replaces Machines.
+    strategy: Option<Value>,
+    /// How many unhealthy Machines a MachineDeployment replaces at a time.
+    limit: Option<Value>,
 }
 
 /// What is handed to an owner on one side; `None` where the Cluster does not know it there.
@@ -85,6 +121,12 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
             (Some(group), list(&class, &pointer).find(|item| text(item, "/class") == own))
         }
     };
+    let is_deployment = kind(owner).role == Role::Deployment;
+    let told = |places: &[&str]| {
+        let of = |holder: Option<&Value>| places.iter().find_map(|place| holder?.pointer(place)).cloned();
+        of(group).or_else(|| of(of_class)).filter(|_| is_deployment)
+    };
+    let (strategy, limit) = (told(STRATEGY), told(LIMIT));
     // v1beta1 has those of workers in a template.
     let of_class = of_class.and_then(|class| class.get("metadata").or_else(|| class.pointer("/template/metadata")));
     let own = group.and_then(|group| group.get("metadata"));
@@ -94,5 +136,6 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         out.extend(of(own));
         out
     };
-    Some(Handed { is_stopped, metadata: json!({"labels": both("labels"), "annotations": both("annotations")}) })
+    let metadata = json!({"labels": both("labels"), "annotations": both("annotations")});
+    Some(Handed { is_stopped, metadata, strategy, limit })
 }

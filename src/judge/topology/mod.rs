@@ -18,7 +18,7 @@ mod weight;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::host::Said;
 use crate::judge::stage::Stage;
@@ -46,6 +46,9 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     if let Some(answer) =
         group_comes_or_goes(stage, key, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
     {
+        return Some(answer);
+    }
+    if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
         return Some(answer);
     }
     let keys: Vec<&str> = keys(path);
@@ -120,11 +123,35 @@ fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Arc<Value>, Vec<Fat
     let mut out = Vec::new();
     for cluster in classes.iter().flat_map(|class| stage.clusters_of_class(class)) {
         if let (Some(old), Some(new)) = (stage.before(&cluster), stage.after(&cluster)) {
+            let [old, new] = [old, new].map(|side| stored(stage, &cluster, side));
             let fates = cluster_fates(stage, &cluster, &old, &inputs(&old, &new));
             out.push((cluster, old, fates));
         }
     }
     out
+}
+
+/// A Cluster as the API server has it: a render does not show the defaults of variables that its webhook stored
+/// (`core/webhooks/admission/cluster.go` DefaultAndValidateVariables of Cluster API 1.14), one that was read does.
+fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> Arc<Value> {
+    let class = class_of(key, &cluster).filter(|_| cluster.pointer("/metadata/uid").is_none());
+    let Some(class) = class.and_then(|class| stage.written_before(&class)) else { return cluster };
+    let told: HashSet<&str> =
+        values::list(&cluster, "/spec/topology/variables").filter_map(|variable| text(variable, "/name")).collect();
+    let defaults: Vec<Value> = values::list(&class, "/spec/variables")
+        .filter_map(|variable| {
+            let name = text(variable, "/name").filter(|name| !told.contains(name))?;
+            let default = variable.pointer("/schema/openAPIV3Schema/default")?;
+            Some(json!({"name": name, "value": default}))
+        })
+        .collect();
+    if !defaults.is_empty()
+        && let Some(topology) = Arc::make_mut(&mut cluster).pointer_mut("/spec/topology").and_then(Value::as_object_mut)
+        && let Some(variables) = topology.entry("variables").or_insert_with(|| json!([])).as_array_mut()
+    {
+        variables.extend(defaults);
+    }
+    cluster
 }
 
 /// One answer for all clusters of some classes.

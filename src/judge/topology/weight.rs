@@ -2,24 +2,28 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::impact;
 use crate::judge::deletions::machine_names;
+use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, Group as Held, hold};
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
+use crate::judge::verdict::Answer;
 use crate::kinds::Role;
-use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_POOL, made_by};
+use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::kinds::fields::target;
 use crate::kinds::fields::text;
 use crate::model::Rollout;
+use crate::model::RuleId;
 use crate::model::{Act, Effect};
-use crate::object::Key;
+use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
 
 /// The entries of a changed Cluster, class or template of a class.
@@ -65,7 +69,8 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     for (word, name) in &new_groups.order {
         let (Some(before), Some(after)) = (old_groups.get(word, name), new_groups.get(word, name)) else { continue };
-        let wanted = number(after, "/replicas").filter(|wanted| Some(*wanted) != number(before, "/replicas"));
+        let wanted = wanted(stage, key, new, (before, after), word);
+        let wanted = wanted.filter(|wanted| Some(*wanted) != number(before, "/replicas"));
         if let Some(wanted) = wanted.filter(|_| free(word, name, Act::Fewer)) {
             out.extend(fewer(stage, key, old, (word, name, Some(before)), wanted));
         }
@@ -100,8 +105,63 @@ pub(super) fn fewer_of(
     new: &Value,
     (word, name): (&'static str, &str),
 ) -> Option<Rollout> {
-    let wanted = number(Groups::of(new).get(word, name)?, "/replicas")?;
-    fewer(stage, key, old, (word, name, Groups::of(old).get(word, name)), wanted)
+    let (before, after) = (Groups::of(old).get(word, name), Groups::of(new).get(word, name)?);
+    let wanted = wanted(stage, key, new, (before.unwrap_or(&Value::Null), after), word)?;
+    fewer(stage, key, old, (word, name, before), wanted)
+}
+
+/// How many Machines a group has after the write. Where the topology stops to say it, the field of the owner goes with it, and the
+/// owner's webhook fills it in (`exp/topology/desiredstate/desired_state.go`, `core/webhooks/admission/machinedeployment.go`
+/// of Cluster API 1.14); `None` where neither side says a number.
+fn wanted(stage: &Stage<'_>, key: &Key, new: &Value, (before, after): (&Value, &Value), word: &str) -> Option<u64> {
+    number(after, "/replicas").or_else(|| {
+        let [old, new] = as_owners(stage, key, new, (before, after), word)?;
+        Some(fields::wanted(&new, Some(&old)))
+    })
+}
+
+/// The owner of a group as its number of Machines is decided, before and after the write; `None` where it was not told before, or
+/// is told still.
+fn as_owners(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    (before, after): (&Value, &Value),
+    word: &str,
+) -> Option<[Value; 2]> {
+    let told = number(before, "/replicas").filter(|_| number(after, "/replicas").is_none())?;
+    let class = class_of(key, cluster).and_then(|class| stage.after(&class)).unwrap_or_default();
+    let own = text(after, "/class");
+    let mut of_workers = list(&class, &format!("/spec/workers/{word}s")).filter(|item| text(item, "/class") == own);
+    let of_class = of_workers.next().filter(|_| word != "controlPlane");
+    let holders = [of_class.and_then(|class| class.pointer("/template")), of_class, Some(after)];
+    let mut annotations = serde_json::Map::new();
+    for told in holders.into_iter().flatten().filter_map(|holder| holder.pointer("/metadata/annotations")?.as_object())
+    {
+        annotations.extend(told.clone());
+    }
+    let metadata = json!({"annotations": annotations});
+    Some([json!({"metadata": metadata, "spec": {"replicas": told}}), json!({"metadata": metadata, "spec": {}})])
+}
+
+/// The answer about a number of Machines that the topology stops to say; `None` for everything else.
+pub(super) fn replicas_go(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    let (word, name) = match path.segments() {
+        [_, _, Segment::Key(one), Segment::Key(last)] if one == "controlPlane" && last == "replicas" => {
+            ("controlPlane", "")
+        }
+        [_, _, Segment::Key(workers), Segment::Key(lists), Segment::Index(place), Segment::Key(last)]
+            if workers == "workers" && last == "replicas" =>
+        {
+            let word = if lists == "machinePools" { "machinePool" } else { "machineDeployment" };
+            (word, text(old.pointer(&format!("/spec/topology/workers/{lists}/{place}"))?, "/name")?)
+        }
+        _ => return None,
+    };
+    let (before, after) = (Groups::of(old).get(word, name)?, Groups::of(new).get(word, name)?);
+    let [was, is] = as_owners(stage, key, new, (before, after), word)?;
+    let answer = replicas::answer(stage.rules, RuleId::of("topology/replicas"), &was, &is);
+    Some(held::held(stage, key, (old, new), path, answer))
 }
 
 /// How many Machines a group has, where its owner was read.
@@ -243,7 +303,14 @@ pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, n
     let namespace = key.namespace.as_deref();
     if word == "controlPlane" || word == "cluster" {
         let found = cluster.pointer("/spec/controlPlaneRef").and_then(|reference| target(reference, namespace));
-        return found.unwrap_or_else(|| Key { name: format!("{} (control plane)", key.name), ..key.clone() });
+        return found.unwrap_or_else(|| {
+            // Nobody knows its name yet, but what it is.
+            let class = class_of(key, cluster).and_then(|class| stage.before(&class));
+            let template = class.as_ref().and_then(|class| text(class, "/spec/controlPlane/templateRef/kind"));
+            let kind = made_by(template.unwrap_or("ControlPlane")).to_owned();
+            let name = format!("{} (control plane)", key.name);
+            Key { group: CONTROL_PLANE.to_owned(), kind, name, ..key.clone() }
+        });
     }
     let kind = if word == "machinePool" { MACHINE_POOL } else { MACHINE_DEPLOYMENT };
     let owners = stage.owners_by_group(key);

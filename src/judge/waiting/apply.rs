@@ -7,7 +7,7 @@ use crate::judge::classify::Outcome;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;
-use crate::kinds::{diff, superset};
+use crate::kinds::{Role, diff, superset};
 use crate::model::Classified;
 use crate::model::Rollout;
 use crate::model::{Action, Change, Effect, Pair};
@@ -126,7 +126,9 @@ fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mu
     let is_written =
         |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
     let own = stage.place(owner).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
-    let place = own.or_else(|| stage.pairs.iter().position(is_written));
+    let is_above = |pair: &Pair| is_written(pair) && matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
+    let above = || stage.pairs.iter().position(is_above);
+    let place = own.or_else(above).or_else(|| stage.pairs.iter().position(is_written));
     if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {
         raise(outcome, answer);
     }

@@ -16,7 +16,7 @@ use crate::judge::deletions::{machine_names, unhindered};
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
-use crate::kinds::fields::{self, number, target};
+use crate::kinds::fields::{self, annotation, number, target, text};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Path, is_deleting};
 use crate::providers::kind;
@@ -25,7 +25,8 @@ use crate::providers::kind;
 pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for pair in stage.pairs.iter().filter(|pair| pair.action == Action::Update) {
-        let is_annotated = |side: &Option<Value>| side.as_ref().is_some_and(pause::is_annotated);
+        let is_annotated =
+            |side: &Option<Value>| side.as_ref().is_some_and(|object| annotations(&pair.key, object).next().is_some());
         if is_annotated(&pair.live) && !is_annotated(&pair.predicted) {
             keys.insert(pair.key.clone());
         }
@@ -103,8 +104,29 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     Some(Lifted { owner: key.clone(), effect, waits: None, rule, because, places, rollouts })
 }
 
+/// Annotations by which a host of bare metal is left alone (baremetal-operator `internal/controller/metal3.io/baremetalhost_controller.go`
+/// Reconcile and `annotations.go`, v0.14).
+const OF_HOST: [&str; 2] = ["baremetalhost.metal3.io/paused", "baremetalhost.metal3.io/detached"];
+
+/// The annotations of an object that keep its controller from it.
+fn annotations(key: &Key, object: &Value) -> impl Iterator<Item = &'static str> {
+    let of_host: &[&'static str] = if kind(key).role == Role::Host { &OF_HOST } else { &[] };
+    let known = [pause::ANNOTATION].into_iter().chain(of_host.iter().copied());
+    let there: Vec<&'static str> = known.filter(|name| annotation(object, name).is_some()).collect();
+    there.into_iter()
+}
+
 /// What keeps the controllers from an object. The annotation of a Cluster keeps them from the Cluster itself.
 fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
+    if kind(key).role == Role::Host {
+        let hold = |name| Hold {
+            why: Why::Paused,
+            places: vec![(key.clone(), Some(annotation_path(name)))],
+            says: format!("{name} keeps the operator from it"),
+            over: "the operator manages the host again".to_owned(),
+        };
+        return annotations(key, object).map(hold).collect();
+    }
     if kind(key).role != Role::Cluster {
         return pause::of_object(side, key, object, side.stage.cluster_of(key, object).as_ref());
     }
@@ -124,9 +146,11 @@ fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
 fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String, Vec<Rollout>)> {
     match kind(key).role {
         Role::Set => surplus(stage, key, old),
+        Role::Host => host(old).map(|(effect, words)| (effect, words.to_owned(), Vec::new())),
         role if role.owns_machines() || matches!(role, Role::InfraPool | Role::InfraCluster) => {
             let (generation, seen) = (number(old, "/metadata/generation"), number(old, "/status/observedGeneration"));
-            if generation == Some(1) || (generation.is_some() && generation == seen) {
+            let is_seen = generation == Some(1) || (generation.is_some() && generation == seen);
+            if is_seen && (!role.owns_machines() || is_settled(stage, key, old)) {
                 return None;
             }
             // The infrastructure of a cluster gets its address written into it: a paused Cluster alone says nothing of others.
@@ -137,6 +161,41 @@ fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String,
         }
         _ => None,
     }
+}
+
+/// What waits for a host that Machines may run on: another image, or no power.
+fn host(host: &Value) -> Option<(Effect, &'static str)> {
+    let Some(state) = text(host, "/status/provisioning/state") else {
+        return Some((Effect::Unknown, "whether a Machine runs on it, and what waits for it, is not told"));
+    };
+    if !state.contains("provisioned") && state != "provisioning" {
+        return None;
+    }
+    let has = text(host, "/status/provisioning/image/url").filter(|_| state == "provisioned");
+    if has.is_some() && has != text(host, "/spec/image/url") {
+        return Some((Effect::Delete, "it is wiped and set up anew, because it has another image than it should"));
+    }
+    let is = |at: &str, wanted: bool| host.pointer(at).and_then(Value::as_bool) == Some(wanted);
+    (is("/spec/online", false) && !is("/status/poweredOn", false))
+        .then_some((Effect::Unknown, "it is turned off, with the Machine that runs on it"))
+}
+
+/// Whether all Machines of an owner are as it wants them: a pause may come in the middle of what was seen long before.
+fn is_settled(stage: &Stage<'_>, key: &Key, owner: &Value) -> bool {
+    let Some(there) = number(owner, "/status/replicas") else {
+        return fields::wanted(owner, None) == 0 || number(owner, "/metadata/generation") == Some(1);
+    };
+    let is_current = match fields::up_to_date(owner) {
+        Some(current) => current >= there,
+        // A provider that does not count them: the Machines tell by their version.
+        None => {
+            let wanted = ["/spec/version", "/spec/template/spec/version"].iter().find_map(|at| text(owner, at));
+            let own = stage.scene.view.owned_by(&key.kind, &key.name);
+            let mut machines = own.filter(|object| kind(&object.key).role == Role::Machine);
+            machines.all(|machine| machine.value().is_ok_and(|machine| text(&machine, "/spec/version") == wanted))
+        }
+    };
+    is_current && number(owner, "/spec/replicas").is_none_or(|wanted| wanted == there)
 }
 
 /// The Machines of a MachineSet that stands alone and that are too many.

@@ -139,7 +139,11 @@ impl Mirror for Workers {
     fn steps(&self, each: &str, (_, wanted): (u64, u64), (surge, unavailable): (u64, u64)) -> Vec<String> {
         let mut out = vec!["makes a new MachineSet; the old ones drain away".to_owned()];
         if surge > 0 {
-            out.push(format!("makes up to {} first, so that at most {} run", plural(surge, "new Machine"), wanted + surge));
+            out.push(format!(
+                "makes up to {} first, so that at most {} run",
+                plural(surge, "new Machine"),
+                wanted + surge
+            ));
         }
         let least = wanted.saturating_sub(unavailable);
         out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));
@@ -253,14 +257,21 @@ pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
 #[must_use]
 pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     let namespace = key.namespace.as_deref();
-    let stays = |object: &&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
     let own = live.owned_by(MACHINE_SET, &key.name);
-    let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace)).filter(stays);
-    let names: Vec<String> = own.map(|object| object.key.name.clone()).collect();
-    // Where not one Machine was read, the status says how many there are.
-    let seen = !names.is_empty() || machines::live(live, CORE, MACHINE, namespace).any(|object| stays(&object));
-    let told = number(&value, "/status/replicas").or_else(|| number(&value, "/spec/replicas")).unwrap_or(0);
-    let count = if seen { u64::try_from(names.len()).unwrap_or(told) } else { told };
+    let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace));
+    let own: Vec<&Object> = own.collect();
+    let stays = |object: &&&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
+    let names: Vec<String> = own.iter().filter(stays).map(|object| object.key.name.clone()).collect();
+    // Where not one of its Machines was read, the status says how many there are; where it says nothing, other Machines of the
+    // namespace show that these were looked for.
+    let count = if own.is_empty() {
+        let are_read = || machines::live(live, CORE, MACHINE, namespace).next().is_some();
+        let told = number(&value, "/status/replicas");
+        let wanted = || number(&value, "/spec/replicas").filter(|_| !are_read());
+        told.or_else(wanted).unwrap_or(0)
+    } else {
+        names.len() as u64
+    };
     Set { name: key.name.clone(), value, machines: names, count }
 }
 

@@ -145,6 +145,8 @@ pub static PROVIDER: Provider = Provider {
         ("whole-templates", include_str!("packs/whole-templates.yaml")),
         ("machine-templates", include_str!("packs/machine-templates.yaml")),
         ("harmless", include_str!("packs/harmless.yaml")),
+        ("extension-config", include_str!("packs/extension-config.yaml")),
+        ("address-pools", include_str!("packs/address-pools.yaml")),
         ("references", include_str!("packs/references.yaml")),
         ("others", include_str!("packs/others.yaml")),
     ],

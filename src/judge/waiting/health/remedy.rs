@@ -3,6 +3,7 @@
 //! `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/remediation.go` of Cluster API 1.14, and
 //! `controlplane/internal/controllers/remediation.go` of cluster-api-provider-rke2 0.21.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::judge::waiting::machines::Found;
@@ -18,6 +19,12 @@ use crate::object::{Key, Path};
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
 const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
+
+/// What a Machine of a control plane says about the unhealthy one that it was made in place of.
+const REMEDIATION_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
+
+/// Seconds after which a Machine counts as healthy where nothing is said (`DefaultMinHealthyPeriodSeconds`).
+const HEALTHY_FOR: u64 = 3600;
 
 /// What the owners of some Machines do about unhealthy ones.
 pub(super) struct Remedy<'f> {
@@ -37,6 +44,7 @@ impl<'f> Remedy<'f> {
         let mut out = pause::of_object(self.side, owner, &value, None);
         if owner.group == CONTROL_PLANE {
             out.extend(self.last_one(owner));
+            out.extend(self.tried_enough(machine, owner, &value));
         } else {
             out.extend(self.old_revision(machine, owner, &value));
             out.extend(self.in_flight(owner, &value));
@@ -52,6 +60,26 @@ impl<'f> Remedy<'f> {
             places: vec![(owner.clone(), Some(Path::root().key("spec").key("replicas")))],
             says: format!("{owner} has one Machine, and does not replace the last one"),
             over: "it has more than one".to_owned(),
+        })
+    }
+
+    /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced so many times and no more
+    /// (`remediation.go` checkRetryLimits).
+    fn tried_enough(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+        let last: Value = serde_json::from_str(annotation(&machine.value, REMEDIATION_FOR)?).ok()?;
+        let tried = last.get("retryCount").and_then(Value::as_u64).unwrap_or(0);
+        let limit = fields::number(value, "/spec/remediation/maxRetry").filter(|limit| tried >= *limit)?;
+        let healthy = fields::number(value, "/spec/remediation/minHealthyPeriodSeconds").unwrap_or(HEALTHY_FOR);
+        let at = text(&last, "/timestamp")?.parse::<Timestamp>().ok()?;
+        let is_over = at.checked_add(SignedDuration::from_secs(healthy.try_into().ok()?)).is_ok_and(|end| {
+            // After so long it counts as having been healthy, and the tries are counted anew.
+            end < self.side.stage.scene.world.now
+        });
+        (!is_over).then(|| Hold {
+            why: Why::InFlight,
+            places: vec![(owner.clone(), Some(Path::root().key("spec").key("remediation").key("maxRetry")))],
+            says: format!("{owner} tries {limit} times to replace an unhealthy Machine, and has done so"),
+            over: "it may try more often".to_owned(),
         })
     }
 
