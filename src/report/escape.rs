@@ -37,7 +37,9 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`).
 fn is_command(before: Option<char>, rest: &str) -> bool {
     if let Some(rest) = rest.strip_prefix("##") {
-        return rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')).starts_with('[');
+        return rest
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            .starts_with('[');
     }
     rest.strip_prefix("::").is_some_and(|rest| {
         !before.is_some_and(char::is_alphanumeric)

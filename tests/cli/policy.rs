@@ -39,7 +39,10 @@ fn show_tells_what_is_in_force_and_where_it_is_said() {
 fn show_tells_what_a_profile_filled_in_from_what_was_there_without_it() {
     let program = Program::new();
     let shown = |profile: &str| {
-        program.file("rollgate.yaml", &POLICY.replace("gates:\n", &format!("profile: {profile}\ngates:\n  latent: warn\n")));
+        program.file(
+            "rollgate.yaml",
+            &POLICY.replace("gates:\n", &format!("profile: {profile}\ngates:\n  latent: warn\n")),
+        );
         program.run(&["policy", "show"], b"").stdout
     };
     let said = |shown: &str, field: &str, from: &str| {
