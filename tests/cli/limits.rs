@@ -62,7 +62,7 @@ fn an_output_that_was_not_written_is_never_an_allow() {
     ] {
         let open = shell(&program, &format!("\"$P\" {command}"), b"");
         assert_eq!(open.code, Some(0), "{command}: {}", open.stderr);
-        for output in [">&-", ">/dev/full"] {
+        for output in [">&-", ">/dev/full", "1<old.yaml"] {
             let ran = shell(&program, &format!("\"$P\" {command} {output}"), b"");
             assert_eq!(ran.code, Some(1), "{command} {output}: {}", ran.stderr);
         }
