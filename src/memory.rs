@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 /// What an input grows to when it is read, parsed and judged, as measured.
 const GROWTH: u64 = 10;
+/// The same where addresses are limited: what is asked for at once, while a list grows, counts there before it is used.
+const GROWTH_OF_ADDRESSES: u64 = 24;
 /// Largest input where memory is no limit.
 const LARGEST: u64 = 1024 * 1024 * 1024;
 
-/// The least of the limits that hold for this process: of its addresses, of its control groups, of the machine.
+/// The least of the limits that hold for this process: of its addresses and data, of its control groups, of the machine.
 #[must_use]
 pub(crate) fn limit() -> Option<u64> {
     [address_space(), control_groups(Path::new("/sys/fs/cgroup")), machine()].into_iter().flatten().min()
@@ -17,7 +19,8 @@ pub(crate) fn limit() -> Option<u64> {
 /// The most bytes that one input may have.
 #[must_use]
 pub(crate) fn largest_input() -> u64 {
-    limit().map_or(LARGEST, |limit| (limit / GROWTH).min(LARGEST))
+    let addresses = address_space().map(|limit| limit / GROWTH_OF_ADDRESSES);
+    limit().map(|limit| limit / GROWTH).into_iter().chain(addresses).fold(LARGEST, u64::min)
 }
 
 /// What is said of an input that is larger.
@@ -39,12 +42,14 @@ pub(crate) fn used() -> Option<u64> {
     kilobytes.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// The limit of the addresses, which `ulimit -v` sets.
+/// The limit of the addresses, which `ulimit -v` sets, or that of the data in them (`ulimit -d`), which counts what is reserved too.
 #[must_use]
 pub(crate) fn address_space() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
+    let limit = |name: &str| -> Option<u64> {
+        limits.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
+    };
+    [limit("Max address space"), limit("Max data size")].into_iter().flatten().min()
 }
 
 /// The least limit of the control groups that the process is in.

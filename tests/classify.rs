@@ -77,6 +77,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         coverage: rollgate::world::Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     }
 }

@@ -190,3 +190,56 @@ fn every_provider_has_a_folder_and_a_page() {
         assert!(page.exists(), "{} has no page {}", provider.name, page.display());
     }
 }
+
+/// Every file of the tree that can hold a test, with its text.
+fn tests_of_the_tree() -> Vec<(PathBuf, String)> {
+    let mut folders: Vec<PathBuf> = ["src", "tests"].iter().map(|name| root().with_file_name(name)).collect();
+    let mut out = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the tree") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source is text");
+                out.push((path, text));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_promise_of_the_page_on_security_names_tests_that_are_there() {
+    let top = root().parent().expect("the repository").to_path_buf();
+    let page = std::fs::read_to_string(top.join("docs/security.md")).expect("the page");
+    let sources = tests_of_the_tree();
+    let rows: Vec<(&str, &str)> = page
+        .lines()
+        .skip_while(|line| *line != "## Promises")
+        .take_while(|line| !line.starts_with("## What hiding"))
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.rsplit_once(" | "))
+        .filter(|(promise, _)| *promise != "promise")
+        .collect();
+    assert!(rows.len() > 20, "{} promises were found", rows.len());
+    for (promise, held) in rows {
+        let names: Vec<&str> = held.split('`').skip(1).step_by(2).collect();
+        let mut tests = 0;
+        for name in &names {
+            let target = top.join("fuzz/fuzz_targets").join(format!("{name}.rs"));
+            let is_test = |text: &str| {
+                let found = text.split(&format!("fn {name}(")).collect::<Vec<_>>();
+                found.len() > 1 && found[..found.len() - 1].iter().any(|before| before.trim_end().ends_with("#[test]"))
+            };
+            if name.contains('/') {
+                assert!(top.join(name).exists(), "{name} of {promise:?} is not there");
+            } else if target.exists() {
+                tests += 1;
+            } else {
+                assert!(sources.iter().any(|(_, text)| is_test(text)), "{name} of {promise:?} is no test");
+                tests += 1;
+            }
+        }
+        assert!(tests > 0, "{promise:?} names no test");
+    }
+}

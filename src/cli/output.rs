@@ -97,12 +97,18 @@ impl Write for Closed {
     }
 }
 
-/// Whether standard output was closed when the program started. Rust then puts `/dev/null` in its place, opened to read and to
-/// write, so that everything would seem to be written; whoever throws an output away opens it to write only.
+/// Whether standard output cannot be written: Rust takes an error of that kind for a success. One that was closed when the program
+/// started was replaced by `/dev/null`, opened to read and to write; whoever throws an output away opens it to write only.
 pub(super) fn is_closed() -> bool {
     let null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|target| target == std::path::Path::new("/dev/null"));
-    null && std::fs::read_to_string("/proc/self/fdinfo/1").is_ok_and(|info| {
+    std::fs::read_to_string("/proc/self/fdinfo/1").is_ok_and(|info| {
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).map(str::trim);
-        flags.and_then(|flags| u32::from_str_radix(flags, 8).ok()).is_some_and(|flags| flags & 0o3 == 0o2)
+        let way = flags.and_then(|flags| u32::from_str_radix(flags, 8).ok()).map(|flags| flags & 0o3);
+        way == Some(READ_ONLY) || null && way == Some(READ_AND_WRITE)
     })
 }
+
+/// How a file can be opened (Linux `include/uapi/asm-generic/fcntl.h`).
+const READ_ONLY: u32 = 0o0;
+/// The same, for both.
+const READ_AND_WRITE: u32 = 0o2;

@@ -13,7 +13,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::model::{Decision, Effect};
 use crate::object;
-use crate::policy;
+use crate::policy::{self, Profile};
 use crate::report::{Report, escape};
 use crate::yaml;
 
@@ -110,13 +110,33 @@ fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
             }
         }
     }
+    let built_in = serde_json::to_value(policy::Policy::default()).map_err(Stop::internal)?;
     for (path, value) in &fields {
-        let from = policy::line_of(&bytes, path).map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
+        let from = match policy::line_of(&bytes, path) {
+            Some(line) => format!("line {line}"),
+            // What the profile filled in stands in no line and is not what it would be without it.
+            None if path.get(&tree) != path.get(&built_in) && is_gate(path) => {
+                format!("profile {}", word(&policy.profile))
+            }
+            None => "default".to_owned(),
+        };
+        let observed = policy.profile == Profile::Observe && is_gate(path) && value == "hold";
+        let from = if observed { format!("{from}; profile observe only says it") } else { from };
         say(outside, &format!("{:<40} {from}", format!("{path}: {value}")))?;
     }
     let rules = policy.rules.len();
     say(outside, &format!("{rules} rules of your own"))?;
     Ok(Exit::Allow)
+}
+
+/// Whether a place of the policy is that of a gate.
+fn is_gate(path: &object::Path) -> bool {
+    object::Path::root().key("gates").covers(path)
+}
+
+/// A word of the policy as it is written there.
+fn word(word: &impl serde::Serialize) -> String {
+    serde_json::to_value(word).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Every value that says something, by its place.

@@ -7,11 +7,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use super::inside::{self, Sources};
+use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
 use super::{kinds, merge, reprint};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::object::{Inventory, LoadError, Object};
+use crate::object::{Inventory, Key, LoadError, Object};
+use crate::world::remote::Leads;
 use crate::world::{BaseKind, LiveKind, Unread, World};
 
 /// Fields of a `spec` that say when something is done, and not what.
@@ -27,58 +28,103 @@ enum Differs {
     MayBe,
 }
 
+/// What is said of objects that carry others.
+#[derive(Default)]
+struct Said {
+    /// New ones.
+    fresh: Vec<String>,
+    /// Those that write into other clusters.
+    remote: Vec<String>,
+    /// Whether that is proven of all of them.
+    is_proven: bool,
+    /// Those of which it matters what they carry, and why.
+    changed: Vec<(Key, String)>,
+}
+
+impl Said {
+    /// Notes an object by where its others go, or keeps it where that is this cluster or not known.
+    fn goes(&mut self, key: &Key, leads: Leads, why: &str) {
+        match leads {
+            Leads::Elsewhere => self.remote.push(key.to_string()),
+            Leads::Likely => {
+                self.is_proven = false;
+                self.remote.push(key.to_string());
+            }
+            Leads::Here => self.changed.push((key.clone(), why.to_owned())),
+            Leads::Unknown(doubt) => self.changed.push((key.clone(), format!("{why} ({doubt})"))),
+        }
+    }
+}
+
 /// Adds what is said of changed, new and removed objects that carry others.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     if run.world.source.kind == LiveKind::None {
         return Ok(());
     }
-    let values = named_values(run.rendered)?;
+    let remotes = Remotes::new(run.world, run.locator.home());
+    let values = named_values(run.rendered, &remotes)?;
     let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
-    let sources = Sources::of(&[run.rendered, old])?;
-    let (mut fresh, mut changed, mut remote) = (Vec::new(), Vec::new(), Vec::new());
+    let sources = Sources::of(&[run.rendered, old], &remotes)?;
+    let mut said = Said { is_proven: true, ..Said::default() };
     for object in run.rendered.objects() {
         if !carries(object, &values)? {
             continue;
         }
         let differs = differs(run, object)?;
-        let is_remote = || -> Result<bool, LoadError> {
-            let was = before(run, object)
-                .and_then(|before| Some(inside::is_remote(&before.key, before.value().ok()?.as_ref())));
-            Ok(sources.are_only_remote(&object.key)
-                || inside::is_remote(&object.key, object.value()?.as_ref()) && was.unwrap_or(true))
-        };
+        if matches!(differs, Differs::No) {
+            continue;
+        }
+        let mut leads = remotes.leads(&object.key, object.value()?.as_ref());
+        if sources.are_only_remote(&object.key) {
+            leads = Leads::Elsewhere;
+        } else if let Some(was) = before(run, object) {
+            leads = leads.worse(was.value().map_or(Leads::Here, |value| remotes.leads(&was.key, &value)));
+        }
         match differs {
-            Differs::No => {}
-            _ if is_remote()? => remote.push(object.key.to_string()),
-            Differs::New => fresh.push(object.key.to_string()),
-            Differs::Yes => changed.push((object.key.clone(), "it changes")),
-            Differs::MayBe => changed.push((object.key.clone(), "it is not known what it was before")),
+            Differs::New if !matches!(leads, Leads::Elsewhere | Leads::Likely) && !may_take_over(run) => {
+                said.fresh.push(object.key.to_string());
+            }
+            Differs::New => said.goes(&object.key, leads, "it is new and may take over what is there"),
+            Differs::MayBe => said.goes(&object.key, leads, "it is not known what it was before"),
+            Differs::Yes | Differs::No => said.goes(&object.key, leads, "it changes"),
         }
     }
     for gone in old.objects() {
         // What goes with a release of Flux is read from the cluster, where there is one.
         let seen = kinds::may_take_others(&gone.key) && run.world.source.kind == LiveKind::Cluster;
         if !seen && !run.is_written(&gone.key) && run.was_written(gone) && inside::is_carrier(gone) {
-            if sources.are_only_remote(&gone.key) || inside::is_remote(&gone.key, gone.value()?.as_ref()) {
-                remote.push(gone.key.to_string());
-            } else {
-                changed.push((gone.key.clone(), "it goes away"));
-            }
+            let leads = match sources.are_only_remote(&gone.key) {
+                true => Leads::Elsewhere,
+                false => remotes.leads(&gone.key, gone.value()?.as_ref()),
+            };
+            said.goes(&gone.key, leads, "it goes away");
         }
     }
-    if let [first, more @ ..] = remote.as_slice() {
+    tell(run, said);
+    Ok(())
+}
+
+/// Whether the cluster has objects of Cluster API that what is new could take over: Flux and Argo CD do so without asking.
+fn may_take_over(run: &Run<'_>) -> bool {
+    run.way.is_some() && run.world.live.objects().iter().any(|object| kinds::is_compared(&object.key))
+}
+
+/// Turns it into warnings and doubts.
+fn tell(run: &mut Run<'_>, said: Said) {
+    if let [first, more @ ..] = said.remote.as_slice() {
+        let how = if said.is_proven { "" } else { ", as far as the names of their kubeconfigs tell" };
         run.out.warnings.push(format!(
-            "{first} and {} more change and write into other clusters, which were not looked at",
+            "{first} and {} more change and write into other clusters{how}, which were not looked at",
             more.len()
         ));
     }
-    if let [first, more @ ..] = fresh.as_slice() {
+    if let [first, more @ ..] = said.fresh.as_slice() {
         run.out.warnings.push(format!(
             "{first} and {} more are new and carry objects that are not in this stream and were not looked at",
             more.len()
         ));
     }
-    for (key, why) in changed {
+    for (key, why) in said.changed {
         run.out.carried.push(Unread {
             what: format!("what {key} carries"),
             why: format!("{why}, and the objects inside it are not in this stream"),
@@ -86,7 +132,6 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
             keys: vec![key],
         });
     }
-    Ok(())
 }
 
 /// Whether an object carries others: by its kind, by a release that takes values from it, or by what its data holds.
@@ -120,11 +165,11 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
 }
 
 /// Kind and name of the ConfigMaps and Secrets that releases of the stream take values from, where they write into this cluster.
-fn named_values(rendered: &Inventory) -> Result<HashSet<(String, String)>, LoadError> {
+fn named_values(rendered: &Inventory, remotes: &Remotes<'_>) -> Result<HashSet<(String, String)>, LoadError> {
     let mut found = HashSet::new();
     for object in rendered.objects().iter().filter(|object| inside::is_carrier(object)) {
         let value = object.value()?;
-        if !inside::is_remote(&object.key, &value) {
+        if !matches!(remotes.leads(&object.key, &value), Leads::Elsewhere | Leads::Likely) {
             found.extend(inside::values_of(&value));
         }
     }
@@ -182,6 +227,7 @@ mod tests {
     use super::super::tests::{helm3, old_render, predicted};
     use super::*;
     use crate::host::Prediction;
+    use crate::world::remote::{By, Remote, RemoteReading};
 
     fn release(version: &str) -> Value {
         json!({"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": {"name": "r", "namespace": "n"},
@@ -241,10 +287,56 @@ mod tests {
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a", "namespace": "n"},
                 "spec": {"destination": {"server": server}, "source": {"targetRevision": revision}}})
         };
-        for (server, count) in [("https://10.0.0.1:6443", 0), ("https://kubernetes.default.svc", 1)] {
-            let found = predicted(&[application(server, "b")], &old_render(&[application(server, "a")]));
+        for (server, leads, count) in [
+            ("https://10.0.0.1:6443", Some(Leads::Elsewhere), 0),
+            ("https://10.0.0.1:6443", Some(Leads::Here), 1),
+            ("https://10.0.0.1:6443", None, 1),
+            ("https://kubernetes.default.svc", None, 1),
+        ] {
+            let mut world = old_render(&[application(server, "a")]);
+            let by = By::Server(server.to_owned());
+            world
+                .remotes
+                .extend(leads.map(|leads| RemoteReading { remote: Remote { namespace: Some("n".into()), by }, leads }));
+            let found = predicted(&[application(server, "b")], &world);
             assert_eq!(named(&found).len(), count, "{server}");
         }
+    }
+
+    #[test]
+    fn a_kubeconfig_counts_only_where_it_was_read_and_leads_elsewhere() {
+        let remote = |version: &str, secret: &str| {
+            let mut release = release(version);
+            release["spec"]["kubeConfig"] = json!({"secretRef": {"name": secret}});
+            release
+        };
+        let old = [remote("v1", "demo-kubeconfig")];
+        let reading = |name: &str, leads: Leads| {
+            let by = By::Secret { name: name.to_owned(), key: None };
+            RemoteReading { remote: Remote { namespace: Some("n".to_owned()), by }, leads }
+        };
+        for (leads, count) in [(Leads::Elsewhere, 0), (Leads::Here, 1), (Leads::Unknown("why".to_owned()), 1)] {
+            let mut world = helm3(&[], &old);
+            world.remotes.push(reading("demo-kubeconfig", leads));
+            let found = predicted(&[remote("v2", "demo-kubeconfig")], &world);
+            assert_eq!(named(&found).len(), count, "{:?}", found.carried);
+            // One that stays as it is matters to nobody.
+            assert_eq!(named(&predicted(&old, &world)), [""; 0]);
+            // A change from one cluster to another takes what is there away from the first.
+            world.remotes.push(reading("other-kubeconfig", Leads::Elsewhere));
+            assert_eq!(named(&predicted(&[remote("v1", "other-kubeconfig")], &world)).len(), count);
+        }
+        // Where nobody looked, and in two renders whose names tell nothing.
+        assert_eq!(named(&predicted(&[remote("v2", "demo-kubeconfig")], &helm3(&[], &old))), ["HelmRelease n/r"]);
+        let here = predicted(&[remote("v2", "this")], &old_render(&[remote("v1", "this")]));
+        assert_eq!(named(&here), ["HelmRelease n/r"]);
+    }
+
+    #[test]
+    fn a_new_release_beside_clusters_may_take_them_over() {
+        let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": "c", "namespace": "n"}, "spec": {}});
+        let world = helm3(std::slice::from_ref(&cluster), std::slice::from_ref(&cluster));
+        assert_eq!(named(&predicted(&[cluster, release("v1")], &world)), ["HelmRelease n/r"]);
     }
 
     #[test]

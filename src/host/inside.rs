@@ -8,6 +8,8 @@ use super::kinds;
 use crate::kinds::fields::{list, text};
 use crate::object::{self, ApiVersion, Inventory, Key, LoadError, Object};
 use crate::providers::carriers;
+use crate::world::remote::{By, Leads, Remote, RemoteReading};
+use crate::world::{LiveKind, World};
 
 /// The group of what releases of Flux are made from.
 const SOURCES: &str = "source.toolkit.fluxcd.io";
@@ -58,16 +60,55 @@ pub(super) fn holds_compared(text: &str) -> bool {
     })
 }
 
-/// Whether what an object has written goes into another cluster: Flux says so with a kubeconfig, Argo CD with a destination.
-pub(super) fn is_remote(key: &Key, value: &Value) -> bool {
-    if key.group == "argoproj.io" {
+/// The cluster that what an object has written goes into, where it names one: Flux does with a kubeconfig, Argo CD with a
+/// destination. `None` is this cluster.
+pub(crate) fn remote_of(key: &Key, value: &Value, home: Option<&str>) -> Option<Remote> {
+    let by = if key.group == "argoproj.io" {
         let at = |field: &str| text(value, &format!("/spec/destination/{field}")).filter(|text| !text.is_empty());
-        return key.kind == "Application"
-            && (at("server").is_some_and(|server| server.trim_end_matches('/') != "https://kubernetes.default.svc")
-                || at("name").is_some_and(|name| name != "in-cluster"));
+        let server = at("server").filter(|server| server.trim_end_matches('/') != "https://kubernetes.default.svc");
+        let name = at("name").filter(|name| *name != "in-cluster");
+        let by = server.map(|server| By::Server(server.to_owned())).or_else(|| Some(By::Cluster(name?.to_owned())));
+        by.filter(|_| key.kind == "Application")?
+    } else {
+        let config = value.pointer("/spec/kubeConfig").filter(|_| is_of_flux(key))?;
+        let word = |pointer: &str| text(config, pointer).filter(|text| !text.is_empty()).map(str::to_owned);
+        match (word("/secretRef/name"), word("/configMapRef/name")) {
+            (Some(name), _) => By::Secret { name, key: word("/secretRef/key") },
+            (None, name) => By::ConfigMap(name?),
+        }
+    };
+    Some(Remote { namespace: key.namespace.as_deref().or(home).map(str::to_owned), by })
+}
+
+/// Where the clusters are that objects name.
+pub(super) struct Remotes<'a> {
+    known: &'a [RemoteReading],
+    home: Option<&'a str>,
+    /// Whether no cluster was read.
+    is_offline: bool,
+}
+
+impl<'a> Remotes<'a> {
+    /// What a World says of them.
+    pub(super) fn new(world: &'a World, home: Option<&'a str>) -> Self {
+        Self { known: &world.remotes, home, is_offline: world.source.kind != LiveKind::Cluster }
     }
-    let config = value.pointer("/spec/kubeConfig").and_then(Value::as_object);
-    is_of_flux(key) && config.is_some_and(|config| config.values().any(Value::is_object))
+
+    /// Where what an object has written goes.
+    pub(super) fn leads(&self, key: &Key, value: &Value) -> Leads {
+        let Some(remote) = remote_of(key, value, self.home) else { return Leads::Here };
+        if let Some(reading) = self.known.iter().find(|reading| reading.remote == remote) {
+            return match &reading.leads {
+                Leads::Here => Leads::Unknown(format!("{remote} leads back into this cluster")),
+                leads => leads.clone(),
+            };
+        }
+        match &remote.by {
+            // The contract's name for the kubeconfig of a Cluster is all that two renders tell.
+            By::Secret { name, .. } if self.is_offline && name.ends_with("-kubeconfig") => Leads::Likely,
+            _ => Leads::Unknown(format!("nobody looked into which cluster {remote} leads")),
+        }
+    }
 }
 
 /// Whether a kind is a release of Flux, which a source of one is not.
@@ -81,14 +122,14 @@ pub(super) struct Sources(HashMap<(String, String), bool>);
 
 impl Sources {
     /// Those of all releases on these sides.
-    pub(super) fn of(sides: &[&Inventory]) -> Result<Self, LoadError> {
+    pub(super) fn of(sides: &[&Inventory], remotes: &Remotes<'_>) -> Result<Self, LoadError> {
         let mut out = Self::default();
         for object in sides.iter().flat_map(|side| side.objects()) {
             if !is_of_flux(&object.key) && object.key.group != SOURCES {
                 continue;
             }
             let value = object.value()?;
-            let is_local = !is_remote(&object.key, &value);
+            let is_local = !matches!(remotes.leads(&object.key, &value), Leads::Elsewhere | Leads::Likely);
             for pointer in ["/spec/sourceRef", "/spec/chartRef", "/spec/chart/spec/sourceRef"] {
                 let Some(source) = value.pointer(pointer) else { continue };
                 let word = |field: &str| text(source, field).unwrap_or_default().to_owned();

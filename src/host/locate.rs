@@ -36,6 +36,11 @@ impl<'a> Locator<'a> {
         Self { home, online: world.source.kind == LiveKind::Cluster, coverage: &world.coverage }
     }
 
+    /// Namespace of objects that do not say one, where it is known.
+    pub(super) fn home(&self) -> Option<&'a str> {
+        self.home
+    }
+
     /// The key under which the live side knows an object of the stream or of the base.
     pub(super) fn full(&self, key: &Key) -> Key {
         match (&key.namespace, self.home) {

@@ -33,6 +33,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         coverage: crate::world::Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     }
 }

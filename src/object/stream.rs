@@ -130,7 +130,8 @@ fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, Lo
         return Err(fault("it has no kind"));
     }
     let carrier = Arc::new(Carrier { value, rare_breaks });
-    let (mut objects, mut nameless) = (Vec::with_capacity(items.len()), 0);
+    let (mut objects, mut nameless) = (Vec::new(), 0);
+    objects.try_reserve_exact(items.len()).map_err(|_| fault("its items do not fit into the memory that there is"))?;
     for item in items {
         let mut item = match item {
             Value::Object(item) => item,

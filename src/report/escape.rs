@@ -1,5 +1,5 @@
 //! What could forge a report is written out: control characters, escape sequences of terminals, signs that turn the direction of a
-//! text or hide in it, line ends in what has to be one line. A reader sees the text that was meant, or that there was more in it.
+//! text or hide in it, line ends in what has to be one line, commands to a CI service. A reader sees what was meant, or that there was more.
 
 use std::borrow::Cow;
 use std::io;
@@ -31,12 +31,40 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || c == '\t')
 }
 
+/// Whether a CI service that reads the lines of a log would take a command from here on: `##[error]` and `##vso[task.setvariable]` of
+/// Azure Pipelines (the first is GitHub's old form too), `##teamcity[...]`, each anywhere in a line; `::error::` of GitHub at its
+/// start, which may be any word, as words are wrapped (actions/runner `src/Runner.Common/ActionCommand.cs`, azure-pipelines-agent
+/// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`).
+fn is_command(before: Option<char>, rest: &str) -> bool {
+    if let Some(rest) = rest.strip_prefix("##") {
+        return rest
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            .starts_with('[');
+    }
+    rest.strip_prefix("::").is_some_and(|rest| {
+        !before.is_some_and(char::is_alphanumeric)
+            && rest.starts_with(|c: char| c.is_ascii_alphabetic())
+            && rest.as_bytes().windows(2).take_while(|two| two[0] != b'\n').any(|two| two == b"::")
+    })
+}
+
+/// Each character with its place, and whether it can forge something by itself or begins a command.
+fn signs(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
+    let commands = text.contains("##") || text.contains("::");
+    let mut before = None;
+    text.char_indices().map(move |(at, c)| {
+        let command = commands && matches!(c, '#' | ':') && is_command(before, &text[at..]);
+        before = Some(c);
+        (at, c, command || is_risky(c))
+    })
+}
+
 /// A value as JSON for people: indented, and such signs as escapes of JSON.
 #[must_use]
 pub fn json(value: &Value) -> String {
     let mut out = String::new();
-    for c in format!("{value:#}\n").chars() {
-        if is_risky(c) && c != '\n' { out.extend(units(c)) } else { out.push(c) }
+    for (_, c, risky) in signs(&format!("{value:#}\n")) {
+        if risky && c != '\n' { out.extend(units(c)) } else { out.push(c) }
     }
     out
 }
@@ -53,8 +81,8 @@ pub struct Visible;
 impl Formatter for Visible {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut from = 0;
-        if !fragment.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-            for (at, c) in fragment.char_indices().filter(|(_, c)| is_risky(*c)) {
+        if !is_plain(fragment) {
+            for (at, c, _) in signs(fragment).filter(|(_, _, risky)| *risky) {
                 out.write_all(&fragment.as_bytes()[from..at])?;
                 units(c).try_for_each(|unit| out.write_all(unit.as_bytes()))?;
                 from = at + c.len_utf8();
@@ -64,19 +92,19 @@ impl Formatter for Visible {
     }
 }
 
+/// Nearly every text is plain, and reports are long.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && !text.contains("##") && !text.contains("::")
+}
+
 fn escaped(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
-    // Nearly every text is plain, and reports are long.
-    if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-        return Cow::Borrowed(text);
-    }
-    let risky = |c: char| is_risky(c) && !stays(c);
-    if !text.contains(risky) {
+    if is_plain(text) || !signs(text).any(|(_, c, risky)| risky && !stays(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    for (_, c, risky) in signs(text) {
         match c {
-            c if !risky(c) => out.push(c),
+            c if !risky || stays(c) => out.push(c),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
@@ -270,6 +298,33 @@ mod tests {
             assert_eq!(line(text), expected);
         }
         assert_eq!(lines("a\n\tb\r\u{1b}"), "a\n\tb\\r\\u{1b}");
+    }
+
+    #[test]
+    fn what_a_ci_service_takes_for_a_command_is_broken_up_and_an_address_is_not() {
+        for (text, expected) in [
+            ("a ##[error]b", "a \\u{23}#[error]b"),
+            ("###[x]", "#\\u{23}#[x]"),
+            ("##vso[task.setvariable variable=a]b", "\\u{23}#vso[task.setvariable variable=a]b"),
+            ("x##teamcity[message]", "x\\u{23}#teamcity[message]"),
+            ("::add-mask::x", "\\u{3a}:add-mask::x"),
+            ("a ::error file=b,line=1::c", "a \\u{3a}:error file=b,line=1::c"),
+            (":::stop-commands::x", ":\\u{3a}:stop-commands::x"),
+            // A near miss is left as it is written: a comment, addresses, names with colons.
+            ("## a [b]", "## a [b]"),
+            ("::/0 and ::1", "::/0 and ::1"),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.1"),
+            ("fd00::a,fd00::b", "fd00::a,fd00::b"),
+            ("std::io::Error", "std::io::Error"),
+        ] {
+            assert_eq!(line(text), expected);
+            assert_eq!(line(&line(text)), expected);
+            let value = serde_json::json!({ text: text });
+            let written = json(&value);
+            assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), value);
+            assert_eq!(written.contains(text), line(text) == text, "{written}");
+        }
+        assert_eq!(lines("a\n::debug::b"), "a\n\\u{3a}:debug::b");
     }
 
     /// Puts a sign into each text of a report in turn, once for each kind of place.

@@ -25,7 +25,7 @@ pub struct FileStore<K> {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError<F: std::error::Error + 'static> {
     /// The file cannot be read or written.
-    #[error("{noun} in {}: cannot {action}: {source}", file.display())]
+    #[error("{noun} in {}: cannot {action}: {cause}", file.display())]
     Io {
         /// What it keeps.
         noun: &'static str,
@@ -34,7 +34,7 @@ pub enum FileError<F: std::error::Error + 'static> {
         /// What was tried.
         action: &'static str,
         /// Why not.
-        source: io::Error,
+        cause: io::Error,
     },
     /// Another run holds the file.
     #[error("{noun} in {}: another run holds the lock on {}; run again when it has ended", file.display(), folder.display())]
@@ -162,8 +162,8 @@ impl<K: Kept> FileStore<K> {
         }
     }
 
-    fn fail(&self, action: &'static str, source: io::Error) -> FileError<K::Fault> {
-        FileError::Io { noun: K::NOUN, file: self.file.clone(), action, source }
+    fn fail(&self, action: &'static str, cause: io::Error) -> FileError<K::Fault> {
+        FileError::Io { noun: K::NOUN, file: self.file.clone(), action, cause }
     }
 }
 

@@ -186,6 +186,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         coverage: Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     }
 }

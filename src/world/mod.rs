@@ -10,6 +10,7 @@ pub mod needs;
 pub mod plan;
 pub mod providers;
 pub mod release;
+pub mod remote;
 pub mod rights;
 pub mod snapshot;
 mod view;

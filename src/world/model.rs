@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Coverage;
+use super::remote::RemoteReading;
 use crate::approval::Found;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
@@ -54,6 +55,9 @@ pub struct World {
     /// Of which objects `live` would show that they are there.
     #[serde(default)]
     pub coverage: Coverage,
+    /// Where the clusters are that objects of the stream, or those that were written last, name for others to write into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remotes: Vec<RemoteReading>,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,

@@ -94,6 +94,8 @@ pub enum Use {
     Application,
     /// It is rendered, and what is there may say which release it belongs to, or that it stays as it is.
     Kin,
+    /// It says into which cluster releases of the stream write.
+    Remote,
 }
 
 /// One object that is read by its name.
@@ -191,6 +193,7 @@ fn object_line(read: &ObjectRead) -> String {
         Use::Pointed => "a live object points at it".to_owned(),
         Use::Application => "how Argo CD writes, and what it leaves alone".to_owned(),
         Use::Kin => "rendered, and it may say which release it belongs to".to_owned(),
+        Use::Remote => "into which cluster releases of the stream write".to_owned(),
     };
     format!("get {} {place}{}: {reason}", read.kind, read.name)
 }

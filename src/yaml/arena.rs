@@ -55,6 +55,8 @@ pub(crate) struct Arena {
     pub(crate) seen: Seen,
     /// Deepest nesting of collections.
     pub(crate) depth: usize,
+    /// Whether nodes are missing because there was no memory for them.
+    full: bool,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,8 @@ impl Builder {
     /// A builder with room for some nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         let mut builder = Self::default();
-        builder.arena.nodes.reserve(nodes);
+        // Where there is none, it is said when the first node needs some.
+        drop(builder.arena.nodes.try_reserve(nodes));
         builder
     }
 
@@ -94,8 +97,12 @@ impl Builder {
         if let Some(open) = self.open.last_mut() {
             open.children += 1;
         }
-        self.arena.nodes.push(raw);
-        self.arena.nodes.len() - 1
+        // The one allocation that grows with the text, whatever it holds: a program that runs out of memory here would just end.
+        self.arena.full |= self.arena.nodes.try_reserve(1).is_err();
+        if !self.arena.full {
+            self.arena.nodes.push(raw);
+        }
+        self.arena.nodes.len().saturating_sub(1)
     }
 
     /// Adds a scalar; `bytes` is its text, `text` says where that lies.
@@ -154,10 +161,11 @@ impl Builder {
         if let Some(end) = flow_end {
             self.last_end = small(end);
         }
-        let node = &mut self.arena.nodes[open.node];
-        node.end = self.last_end;
-        node.a = subtree;
-        node.b = open.children;
+        if let Some(node) = self.arena.nodes.get_mut(open.node) {
+            node.end = self.last_end;
+            node.a = subtree;
+            node.b = open.children;
+        }
     }
 
     fn alias(&mut self, span: (usize, usize), target: u32) {
@@ -197,6 +205,9 @@ impl Builder {
     /// The finished arena, with the text that does not stand verbatim in the source.
     pub(crate) fn finish(self, decoded: Vec<u8>) -> Result<Arena, Problem> {
         let mut arena = self.arena;
+        if arena.full {
+            return Err(Problem::new(0, "the document does not fit into the memory that there is"));
+        }
         arena.decoded = String::from_utf8(decoded).map_err(|_| Problem::new(0, "the text is not valid UTF-8"))?;
         Ok(arena)
     }

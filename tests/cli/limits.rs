@@ -62,7 +62,7 @@ fn an_output_that_was_not_written_is_never_an_allow() {
     ] {
         let open = shell(&program, &format!("\"$P\" {command}"), b"");
         assert_eq!(open.code, Some(0), "{command}: {}", open.stderr);
-        for output in [">&-", ">/dev/full"] {
+        for output in [">&-", ">/dev/full", "1<old.yaml"] {
             let ran = shell(&program, &format!("\"$P\" {command} {output}"), b"");
             assert_eq!(ran.code, Some(1), "{command} {output}: {}", ran.stderr);
         }
@@ -199,8 +199,34 @@ fn a_stream_that_does_not_fit_into_memory_is_refused_with_a_reason() {
     let ran = bounded(&program, "a large stream", "\"$P\" plan big.yaml --live none", b"");
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("is the most that can be judged"), "{}", ran.stderr);
+    // The data alone can be limited too.
+    let data = shell(&program, "ulimit -d 262144; \"$P\" plan big.yaml --live none", b"");
+    assert_eq!(data.code, Some(2), "{}", data.stderr);
+    assert!(data.stderr.contains("in the 256 MiB that there are"), "{}", data.stderr);
     let ordinary = bounded(&program, "a small stream", "\"$P\" plan - --live none", MACHINE_DEPLOYMENT.as_bytes());
     assert_eq!(ordinary.code, Some(0), "{}", ordinary.stderr);
+}
+
+#[test]
+fn a_stream_of_very_many_small_things_ends_with_a_code() {
+    let program = Program::new();
+    for (limit, what, head, one) in [
+        (
+            "-v",
+            "scalars",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\nspec:\n  x: [",
+            "a,",
+        ),
+        ("-d", "items", "apiVersion: v1\nkind: List\nitems: [", "{apiVersion: v1, kind: A, metadata: {name: a}},"),
+        ("-v", "documents", "", "---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n"),
+    ] {
+        let end = if head.ends_with('[') { "]\n" } else { "" };
+        let stream = format!("{head}{}{end}", one.repeat(10 * 1024 * 1024 / one.len()));
+        program.file("many.yaml", &stream);
+        let line = format!("ulimit {limit} {MEMORY}; \"$P\" plan many.yaml --live none --deadline 20s");
+        let ran = shell(&program, &line, b"");
+        assert!(matches!(ran.code, Some(0..=4)), "{what} {limit}: {:?} {}", ran.code, ran.stderr);
+    }
 }
 
 #[test]

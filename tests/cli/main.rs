@@ -2,6 +2,7 @@
 
 mod approvals;
 mod canary;
+mod carried;
 mod corpus;
 mod display;
 mod emptied;

@@ -36,6 +36,30 @@ fn show_tells_what_is_in_force_and_where_it_is_said() {
 }
 
 #[test]
+fn show_tells_what_a_profile_filled_in_from_what_was_there_without_it() {
+    let program = Program::new();
+    let shown = |profile: &str| {
+        program.file(
+            "rollgate.yaml",
+            &POLICY.replace("gates:\n", &format!("profile: {profile}\ngates:\n  latent: warn\n")),
+        );
+        program.run(&["policy", "show"], b"").stdout
+    };
+    let said = |shown: &str, field: &str, from: &str| {
+        let line = shown.lines().find(|line| line.starts_with(field)).unwrap_or_default();
+        assert!(line.trim_start_matches(field).trim() == from, "{field}: {shown}");
+    };
+    let strict = shown("strict");
+    said(&strict, "gates.infrastructure: hold", "profile strict");
+    said(&strict, "gates.inPlace: warn", "profile strict");
+    said(&strict, "gates.latent: warn", "line 5");
+    said(&strict, "gates.delete: hold", "default");
+    said(&shown("default"), "gates.delete: hold", "default");
+    said(&shown("observe"), "gates.delete: hold", "default; profile observe only says it");
+    said(&shown("observe"), "gates.latent: warn", "line 5");
+}
+
+#[test]
 fn a_team_keeps_its_own_cases() {
     let program = Program::new();
     program.file("rollgate.yaml", POLICY);

@@ -5,6 +5,7 @@
 mod api;
 mod approvals;
 mod bench;
+mod carried;
 mod cases;
 mod doubts;
 mod dry_run;

@@ -320,6 +320,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         coverage: rollgate::world::Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     }
 }

@@ -370,6 +370,7 @@ impl Recording {
             coverage: rollgate::world::Coverage::default(),
             approvals: Vec::new(),
             marks: std::collections::HashSet::new(),
+            remotes: Vec::new(),
             answers: None,
         }
     }

@@ -63,6 +63,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         coverage: crate::world::Coverage::default(),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     }
 }

@@ -23,6 +23,10 @@ pub(super) struct Way {
     pub(super) namespace: String,
     /// How a person calls the cluster.
     pub(super) name: String,
+    /// Its address.
+    pub(super) server: String,
+    /// The certificates that it is recognised by, where they were told.
+    pub(super) authorities: Vec<Vec<u8>>,
 }
 
 /// Why there is no way to a cluster, and what to do.
@@ -58,10 +62,11 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(5));
     let namespace = config.default_namespace.clone();
+    let (server, authorities) = (config.cluster_url.to_string(), config.root_cert.clone().unwrap_or_default());
     // An exec plugin runs inside this call and may take its time.
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match tokio::time::timeout_at(deadline, made).await {
-        Ok(Ok(Ok(client))) => Ok(Way { client, namespace, name }),
+        Ok(Ok(Ok(client))) => Ok(Way { client, namespace, name, server, authorities }),
         Ok(Ok(Err(error))) => Err(refused(&error)),
         Ok(Err(_)) => Err(NoWay::new("the client could not be made", "report this as a defect")),
         Err(_) => Err(NoWay::new(

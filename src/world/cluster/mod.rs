@@ -11,6 +11,7 @@ mod list;
 mod prune;
 mod read;
 mod record;
+mod remote;
 mod second;
 mod unserved;
 
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
+use super::remote::Own;
 use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
@@ -205,8 +207,9 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write +
                 outcome.world.unread.push(detect::wrong_namespace(told, &way.namespace));
             }
             let caller = call::Caller::new(way.client.clone(), end);
+            let own = Own::new(&way.server, &way.authorities);
             outcome.cluster = Some(Cluster { way });
-            read::all(&caller, &online, &mut outcome, &mut progress).await;
+            read::all(&caller, &online, own, &mut outcome, &mut progress).await;
             outcome.world.unread.extend(caller.skew().and_then(clock));
             (outcome.requests, outcome.bytes) = caller.counts();
         }
@@ -260,6 +263,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         coverage: Coverage::Asked(Answered::default()),
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
+        remotes: Vec::new(),
         answers: None,
     };
     Outcome {

@@ -8,17 +8,24 @@ use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, second, unserved};
+use super::{Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, unserved};
 use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
 use crate::world::needs;
 use crate::world::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
+use crate::world::remote::Own;
 use crate::world::{Absent, Unread, rights};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
 /// Reads all of the plan and what follows from it.
-pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome, progress: &mut Progress<'_>) {
+pub(super) async fn all(
+    caller: &Caller,
+    online: &Online<'_>,
+    own: Own,
+    outcome: &mut Outcome,
+    progress: &mut Progress<'_>,
+) {
     homeless(outcome);
     let mut catalogue = match Catalogue::read(caller, &wanted(&outcome.plan)).await {
         Ok(catalogue) => catalogue,
@@ -44,6 +51,7 @@ pub(super) async fn all(caller: &Caller, online: &Online<'_>, outcome: &mut Outc
     installed::gates(caller, &mut catalogue, outcome).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
     data::named(caller, online, &catalogue, outcome).await;
+    remote::read(caller, online, &catalogue, own, outcome).await;
     unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
     unserved::namespaces(caller, online.rendered, outcome).await;
 }
@@ -278,6 +286,8 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
                 }),
             }
         }
+        // Told where it leads, and kept nowhere.
+        (Use::Remote, _) => {}
         (_, Answer::Absent | Answer::NoKind) => {
             outcome.world.absent.push(Absent { what: text, object: Some(key(read)) });
             outcome.world.coverage.note_absent(key(read));
