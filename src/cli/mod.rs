@@ -15,12 +15,14 @@ mod pin;
 mod plan;
 mod policy;
 mod post_render;
+mod releases;
 mod render;
 mod revisions;
 mod run;
 mod schema;
 mod setup;
 mod snapshot;
+mod source;
 mod values;
 mod why;
 

@@ -2,12 +2,14 @@
 
 mod approvals;
 mod canary;
+mod comment;
 mod corpus;
 mod display;
 mod emptied;
 mod fleet;
 mod formats;
 mod helm_setup;
+mod inputs;
 mod late_cluster;
 mod limits;
 mod locations;
