@@ -52,7 +52,8 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
         drop(outside.err.write_all(&err));
         match said {
             Ok(mut one) => {
-                one.report.host.context.clone_from(&job.context);
+                one.report.host.context =
+                    job.context.as_deref().map(|context| report::escape::line(context).into_owned());
                 judged.push(one);
             }
             Err(stop) => faults.push((stop.exit, format!("release {}: {:#}", job.title, stop.error))),
@@ -129,10 +130,7 @@ fn here(args: &PlanArgs) -> Result<Vec<Job>, Stop> {
     let (policy, _, folder) = setup::policy(args.common.policy.as_deref(), Untold::Look)?;
     // A policy that was found upward is named by its whole path; a report names files from here where it can.
     let here = std::env::current_dir().unwrap_or_default();
-    let folder = match folder.strip_prefix(&here) {
-        Ok(below) => Path::new(".").join(below).components().collect(),
-        Err(_) => folder,
-    };
+    let folder = folder.strip_prefix(&here).map(Path::to_owned).unwrap_or(folder);
     let listed = policy.releases.iter().filter(|listed| is_asked(listed, &args.common));
     Ok(listed.map(|listed| job(listed, args, &args.common, &folder)).collect())
 }
@@ -167,6 +165,13 @@ fn between(args: &PlanArgs, base: &str) -> Result<(Vec<Job>, Vec<String>), Stop>
     for listed in new.releases.iter().filter(asked) {
         let was = old.releases.iter().find(|other| other.is_same(listed));
         let mut job = job(listed, args, &common, &new_folder);
+        if let Some(file) = files(&job.new).find(|file| !trees.is_in_change(file)) {
+            return Err(Stop::usage(anyhow!(
+                "release {} names {}, which is outside of the repository and not what was reviewed",
+                job.title,
+                file.display()
+            )));
+        }
         // What is listed for the first time may be as old as its chart: it is compared with what that rendered.
         let source = was.map_or_else(|| job.new.clone(), |was| source(was, args, &old_folder));
         job.before = Some((Arc::clone(&trees), source, was.is_none() || args.revisions.new_chart));
@@ -189,6 +194,15 @@ fn between(args: &PlanArgs, base: &str) -> Result<(Vec<Job>, Vec<String>), Stop>
         }
     }
     Ok((jobs, notes))
+}
+
+/// The files of this machine that something is rendered from.
+fn files(source: &Source) -> Box<dyn Iterator<Item = &Path> + '_> {
+    match source {
+        Source::Paths { paths, .. } => Box::new(paths.iter().map(PathBuf::as_path)),
+        Source::Chart(chart) => Box::new(chart.files()),
+        Source::Command(_) => Box::new(std::iter::empty()),
+    }
 }
 
 /// Whether the options ask for a release.

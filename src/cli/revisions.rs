@@ -149,6 +149,11 @@ impl Trees {
         folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head_root.join(below))
     }
 
+    /// Whether a path stands in the judged revision.
+    pub(super) fn is_in_change(&self, path: &Path) -> bool {
+        path.starts_with(&self.head_root)
+    }
+
     /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
     pub(super) fn named(&self, text: &str) -> String {
         let folder = self.worktrees.folder.path();
@@ -183,7 +188,13 @@ impl Trees {
         };
         let before = |path: &Path| self.in_tree(path, &self.old_folder, &self.old_root);
         let after = |path: &Path| self.in_tree(path, &self.head_folder, &self.head_root);
-        let tree = Tree { folder: &self.old_folder, place: &before, shown: &shown, may_be_empty: may_be_new };
+        let tree = Tree {
+            folder: &self.old_folder,
+            place: &before,
+            shown: &shown,
+            root: Some(&self.old_root),
+            may_be_empty: may_be_new,
+        };
         let was = match old.map(|old| (old.within(tree), old)) {
             // Of what is partly new the rest is compared.
             Some((Some(old), _)) if may_be_new => {
@@ -207,7 +218,13 @@ impl Trees {
             None => bail!("{} prints no object in {base}; where the chart is new, say --new-chart", new.name()),
         };
         is_there(&self.head_folder, head)?;
-        let tree = Tree { folder: &self.head_folder, place: &after, shown: &shown, may_be_empty: false };
+        let tree = Tree {
+            folder: &self.head_folder,
+            place: &after,
+            shown: &shown,
+            root: Some(&self.head_root),
+            may_be_empty: false,
+        };
         let mut input = new.render(tree, was.is_none()).with_context(|| format!("in {head}"))?;
         if input::is_empty(&input.bytes) {
             bail!(

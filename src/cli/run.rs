@@ -228,6 +228,9 @@ impl Look<'_> {
                 None => warnings.extend(files::stale(&world, age)),
             }
         }
+        if let (None, Some(_)) = (&key_id, setup.max_age) {
+            world.unread.extend(files::ageless(&world));
+        }
         if setup.now != world.now && self.args.now.is_some() {
             world.now = setup.now;
         }

@@ -89,6 +89,8 @@ pub(super) struct Tree<'t> {
     pub(super) place: &'t (dyn Fn(&Path) -> PathBuf + Sync),
     /// How a path in it is called in reports.
     pub(super) shown: &'t (dyn Fn(&Path) -> String + Sync),
+    /// The worktree that it is, where a request wrote what is in it: no link of it may lead out.
+    pub(super) root: Option<&'t Path>,
     /// Whether nothing may come out: a base may lack what is new.
     pub(super) may_be_empty: bool,
 }
@@ -106,8 +108,27 @@ impl Tree<'static> {
             folder: Path::new("."),
             place: &|path| path.to_owned(),
             shown: &|path| path.display().to_string(),
+            root: None,
             may_be_empty: false,
         }
+    }
+}
+
+impl Tree<'_> {
+    /// Refuses what a link or `..` leads to outside of the worktree: whoever wrote it could read this machine with our rights.
+    fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+        let Some(root) = self.root.filter(|root| there.starts_with(root)) else { return Ok(()) };
+        // What is not there is the reader's to complain about.
+        let (Ok(there), Ok(root)) = (std::fs::canonicalize(there), std::fs::canonicalize(root)) else { return Ok(()) };
+        if !there.starts_with(root) {
+            bail!("{} leads out of the repository, so it is not what was reviewed", path.display());
+        }
+        Ok(())
+    }
+
+    /// Where a path stands in this tree.
+    fn there(self, path: &Path) -> PathBuf {
+        if path.is_absolute() { (self.place)(path) } else { self.folder.join(path) }
     }
 }
 
@@ -144,10 +165,7 @@ impl Source {
 
     /// What of it a tree has, as far as files tell; `None` where that is nothing.
     pub(super) fn within(&self, tree: Tree<'_>) -> Option<Self> {
-        let there = |path: &Path| {
-            let path = if path.is_absolute() { (tree.place)(path) } else { tree.folder.join(path) };
-            path.exists()
-        };
+        let there = |path: &Path| tree.there(path).exists();
         match self {
             _ if !tree.folder.is_dir() => None,
             Self::Paths { paths, kustomize } => {
@@ -155,11 +173,7 @@ impl Source {
                 (!paths.is_empty()).then(|| Self::Paths { paths, kustomize: kustomize.clone() })
             }
             // What is called by a registry is there on both sides; of a chart without its values nothing is known.
-            Self::Chart(chart) => {
-                let own = Some(&chart.chart).filter(|_| !chart.is_remote);
-                let mut files = own.into_iter().chain(&chart.values).filter(|file| !file.contains("://"));
-                files.all(|file| there(Path::new(file))).then(|| self.clone())
-            }
+            Self::Chart(chart) => chart.files().all(there).then(|| self.clone()),
             Self::Command(_) => Some(self.clone()),
         }
     }
@@ -178,7 +192,16 @@ impl Source {
 }
 
 impl Chart {
+    /// Its files of this machine: the chart and the values that no server has.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        let own = Some(&self.chart).filter(|_| !self.is_remote);
+        own.into_iter().chain(&self.values).filter(|file| !file.contains("://")).map(Path::new)
+    }
+
     fn render(&self, tree: Tree<'_>, first: bool) -> anyhow::Result<Input> {
+        for file in self.files() {
+            tree.keeps(&tree.there(file), file)?;
+        }
         let mut command = Command::new(&self.helm);
         let chart = match Path::new(&self.chart) {
             path if path.is_absolute() => (tree.place)(path).into_os_string(),
@@ -231,7 +254,8 @@ fn of_paths(paths: &[PathBuf], kustomize: Option<&Path>, tree: Tree<'_>) -> anyh
             parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.bytes));
             continue;
         }
-        let there = if path.is_absolute() { (tree.place)(path) } else { tree.folder.join(path) };
+        let there = tree.there(path);
+        tree.keeps(&there, path)?;
         let data = std::fs::metadata(&there).with_context(|| format!("cannot read {}", path.display()))?;
         if !data.is_dir() {
             parts.push(((tree.shown)(path), read(&there, path)?));
@@ -271,7 +295,11 @@ fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(S
     if found.is_empty() {
         bail!("{} holds no .yaml, .yml or .json file", path.display());
     }
-    found.iter().map(|file| Ok(((tree.shown)(&shown(file)), read(file, &shown(file))?))).collect()
+    let one = |file: &PathBuf| {
+        tree.keeps(file, &shown(file))?;
+        Ok(((tree.shown)(&shown(file)), read(file, &shown(file))?))
+    };
+    found.iter().map(one).collect()
 }
 
 /// What a kustomization renders to.

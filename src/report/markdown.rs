@@ -57,9 +57,9 @@ fn releases(reports: &[Report], limit: usize, out: &mut dyn Write) -> io::Result
     let mut room = limit.saturating_sub(table.len() + ENDS);
     for (at, (report, label)) in all.iter().enumerate() {
         let mut text = Vec::new();
-        // What the others do not need is there for the next one.
-        let share = room / (all.len() - at);
-        if share < 2 * ENDS + LEAST {
+        // What the others do not need is there for the next one; the worst come first, and none gets less than it can use.
+        let share = (room / (all.len() - at)).max(2 * ENDS + LEAST);
+        if share > room {
             left.push(("report", (all.len() - at) as u64));
             break;
         }

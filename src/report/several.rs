@@ -71,6 +71,15 @@ pub(super) fn labels(reports: &[Report]) -> Vec<String> {
             }
         }
     }
+    // What nothing tells apart is counted.
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for label in &mut labels {
+        let count = seen.entry(label.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            *label = format!("{label} #{count}");
+        }
+    }
     labels
 }
 

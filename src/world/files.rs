@@ -171,6 +171,17 @@ pub fn stale(world: &World, age: Duration) -> Option<String> {
     })
 }
 
+/// The doubt about a dump of a cluster where a greatest age was told.
+#[must_use]
+pub fn ageless(world: &World) -> Option<Unread> {
+    (world.source.kind == LiveKind::Cluster).then(|| Unread {
+        what: world.source.name.clone(),
+        why: "nothing in it says when it was taken, and --max-age asks how old it is".to_owned(),
+        remedy: "use a snapshot, or leave --max-age out".to_owned(),
+        keys: Vec::new(),
+    })
+}
+
 /// The doubt about a snapshot that is older than was told.
 #[must_use]
 pub fn too_old(world: &World, age: Duration, oldest: Duration) -> Option<Unread> {

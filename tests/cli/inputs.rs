@@ -403,6 +403,48 @@ fn a_release_that_a_change_takes_from_the_list_is_undecided_unless_the_base_lets
 }
 
 #[test]
+fn what_leads_out_of_the_repository_is_not_read() {
+    let home = listed();
+    let outside = tempfile::tempdir().expect("a folder");
+    let secret = outside.path().join("secret.yaml");
+    std::fs::write(&secret, MACHINE_DEPLOYMENT).expect("written");
+    let secret = secret.display().to_string();
+    home.file("files/a.yaml", MACHINE_DEPLOYMENT);
+    home.branch();
+    std::os::unix::fs::symlink(&secret, home.0.home().join("files/link.yaml")).expect("a link");
+    home.commit();
+    let ran = home.run(&["plan", "--base-ref", "main", "files"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("in HEAD: files/link.yaml leads out of the repository"), "{}", ran.stderr);
+    home.git(&["rm", "--quiet", "files/link.yaml"]);
+    for entry in
+        [format!("paths: [{secret}]"), format!("chart: chart, values: [{secret}]"), "paths: [../../../etc]".to_owned()]
+    {
+        home.file("rollgate.yaml", &format!("{RELEASES}- {{name: more, {entry}}}\n"));
+        home.commit();
+        let ran = home.run(&["plan", "--all", "--base-ref", "main"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{entry}: {}", ran.stderr);
+        assert!(ran.stderr.contains("release more") && ran.stderr.contains("out"), "{entry}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_change_of_one_of_several_releases_is_approved_from_their_report() {
+    let home = listed();
+    home.file("rollgate.yaml", &format!("{RELEASES}approvals: {{from: [{{file: yes.yaml}}]}}\n"));
+    let ran = home.run(&["plan", "--all", "-o", "json=all.json"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let text = std::fs::read_to_string(home.0.home().join("all.json")).expect("a list");
+    let list: Value = serde_json::from_str(&text).expect("JSON");
+    let digest = list["items"][1]["digest"].as_str().expect("a digest");
+    std::fs::remove_dir_all(home.0.home().join(".local")).expect("the reports of this machine");
+    let given = home.run(&["approve", digest, "--report", "all.json", "--reason", "x"]);
+    assert_eq!(given.code, Some(0), "{}", given.stderr);
+    let ran = home.run(&["plan", "--all"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn what_is_not_compared_is_listed() {
     let home = Home::new();
     let more = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: words}\n";
@@ -444,6 +486,9 @@ fn the_age_of_a_snapshot_stands_in_every_report_and_may_be_too_much() {
     let fresh = plan(&["--max-age", "15h"]);
     assert_eq!(fresh.code, Some(0), "{}{}", fresh.stdout, fresh.stderr);
     assert!(!fresh.stdout.contains("warn"), "{}", fresh.stdout);
+    let dump = home.run(&["plan", "old.yaml", "--live", "dump.yaml", "--base", "old.yaml", "--max-age", "12h"]);
+    assert_eq!(dump.code, Some(4), "{}{}", dump.stdout, dump.stderr);
+    assert!(dump.stdout.contains("nothing in it says when it was taken"), "{}", dump.stdout);
     let old = plan(&["--max-age", "12h"]);
     assert_eq!(old.code, Some(4), "{}{}", old.stdout, old.stderr);
     let said = super::sentence(&old.stdout, "undecided read");

@@ -19,6 +19,7 @@ mod pins;
 mod policy;
 mod post_render;
 mod readme;
+mod release;
 mod revisions;
 mod rules;
 mod schemas;
