@@ -304,7 +304,9 @@ impl Case<'_> {
             late_values: resolution.reports.clone(),
             policy: question.policy_report.clone(),
             world,
-            counts: (prediction.compared, prediction.not_compared + rendered.nameless),
+            compared: prediction.compared,
+            passed: prediction.passed,
+            nameless: rendered.nameless,
         });
         report.server_dry_run = answers;
         report::complete(&mut report, &rendered.objects, &question.files);

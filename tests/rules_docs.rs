@@ -1,4 +1,5 @@
 //! The pages in `docs/rules/` are made from the packs, and those in `docs/providers/` from what each provider knows; write them
+//! The reference of the policy and the words of a report are made too. Write them
 //! anew with `ROLLGATE_WRITE=1 cargo test --test rules_docs`.
 
 use std::path::Path;
@@ -26,4 +27,14 @@ fn the_pages_of_the_rules_are_fresh() {
 #[test]
 fn the_pages_of_the_providers_are_fresh() {
     fresh("docs/providers", rollgate::providers::pages());
+}
+
+#[test]
+fn the_reference_of_the_policy_and_the_words_are_fresh() {
+    let pages = [
+        ("policy-reference.md", rollgate::policy::reference()),
+        ("exit-codes.md", rollgate::rules::exit_codes()),
+        ("words.md", rollgate::rules::words()),
+    ];
+    fresh("docs", pages.into_iter().map(|(name, text)| (name.to_owned(), text)).collect());
 }

@@ -122,6 +122,10 @@ fn told(report: &Path) -> Value {
     let mark = regex::Regex::new("<redacted:[0-9a-f]{32}>").expect("a regular expression");
     let mut value: Value = serde_json::from_str(&mark.replace_all(&text, "<redacted>")).expect("the report is JSON");
     value["live"]["source"] = Value::Null;
+    // A snapshot says how old it is.
+    for told in ["taken", "ageSeconds"] {
+        value["live"].as_object_mut().expect("what it was compared with").remove(told);
+    }
     // A mark is written with quotes where a value needs none, so that a text around it is filled in as a whole.
     for late in value["lateValues"].as_array_mut().into_iter().flatten() {
         late.as_object_mut().expect("a late value").remove("filled");

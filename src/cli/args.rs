@@ -92,20 +92,34 @@ pub enum SchemaOf {
     Policy,
     /// The file of `snapshot`.
     World,
+    /// The reports of several releases, as `plan --all -o json` writes them.
+    ReportList,
 }
 
 /// Options of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Rendered streams; `-` or nothing for standard input.
-    #[arg(value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    /// What is judged.
+    #[command(flatten)]
+    pub source: super::source::SourceArgs,
     /// Options that every judging command has.
     #[command(flatten)]
     pub common: CommonArgs,
     /// Two Git revisions instead of a stream and a cluster.
     #[command(flatten)]
     pub revisions: super::revisions::RevisionArgs,
+    /// Judge every release that the policy lists (`releases`), in parallel, in one report with the worst exit code; --release and
+    /// --namespace choose among them.
+    #[arg(long, conflicts_with_all = ["paths", "chart", "render", "base", "explain_reads"])]
+    pub all: bool,
+    /// What is asked beside the verdict.
+    #[command(flatten)]
+    pub asked: Asked,
+}
+
+/// What is asked beside the verdict.
+#[derive(Debug, Clone, Args)]
+pub struct Asked {
     /// Also ask the API server what it would hold after the same writes (dryRun=All), and show where its answer is not what
     /// was predicted; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
     #[arg(long, conflicts_with = "base_ref")]
@@ -118,9 +132,9 @@ pub struct PlanArgs {
 /// Options of `snapshot`.
 #[derive(Debug, Args)]
 pub struct SnapshotArgs {
-    /// Rendered streams that the World is read for; `-` or nothing for standard input.
-    #[arg(value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    /// What the World is read for.
+    #[command(flatten)]
+    pub source: super::source::SourceArgs,
     /// Options that every judging command has; `-o FILE` names the file of the World.
     #[command(flatten)]
     pub common: CommonArgs,
@@ -149,7 +163,8 @@ pub enum Commit {
 }
 
 /// Options that every judging command has.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How it is judged")]
 pub struct CommonArgs {
     /// The policy: a file, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` wants to be told.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|none")]
@@ -204,9 +219,10 @@ pub struct CommonArgs {
     /// Longest time for reading.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
-    /// A World in a file that is older than this is warned about.
-    #[arg(long, value_name = "DURATION", default_value = "1h")]
-    pub max_age: String,
+    /// A snapshot that is older than this is no answer: the run is undecided. Where nothing is said, one older than an hour is
+    /// warned about.
+    #[arg(long, value_name = "DURATION")]
+    pub max_age: Option<String>,
     /// Longest time to wait for late values; overrides the policy's.
     #[arg(long, value_name = "DURATION")]
     pub wait: Option<String>,

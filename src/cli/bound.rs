@@ -2,6 +2,7 @@
 //! the program with a sentence and a code of the table, before the system ends it without.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +19,10 @@ const PART_OF_ADDRESSES: u64 = 60;
 /// How much memory a values template may take.
 const TEMPLATE: u64 = 64 * 1024 * 1024;
 
-/// The step that runs now.
-static STEP: Mutex<Option<Step>> = Mutex::new(None);
+/// The steps that run now: releases are judged beside each other.
+static STEPS: Mutex<Vec<(u64, Step)>> = Mutex::new(Vec::new());
+/// What tells them apart.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A step with bounds of its own.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +36,11 @@ struct Step {
 
 /// Ends the bounds of a step when it goes.
 #[must_use]
-pub(super) struct Bound(());
+pub(super) struct Bound(u64);
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        *STEP.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        STEPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(number, _)| *number != self.0);
     }
 }
 
@@ -53,8 +56,9 @@ pub(super) fn template(limit: Duration) -> Bound {
 }
 
 fn set(step: Step) -> Bound {
-    *STEP.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
-    Bound(())
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    STEPS.lock().unwrap_or_else(PoisonError::into_inner).push((number, step));
+    Bound(number)
 }
 
 /// Watches over the whole run from now on.
@@ -66,10 +70,11 @@ pub(super) fn watch() {
     drop(watcher.spawn(move || {
         loop {
             std::thread::sleep(TICK);
-            let step = *STEP.lock().unwrap_or_else(PoisonError::into_inner);
+            let steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let resident = memory::used().unwrap_or_default();
-            let late = step.filter(|step| step.ends.is_some_and(|ends| Instant::now() > ends));
-            let grown = step.filter(|step| step.most.is_some_and(|most| resident > most));
+            let first = |is: &dyn Fn(&Step) -> bool| steps.iter().map(|(_, step)| *step).find(is);
+            let late = first(&|step| step.ends.is_some_and(|ends| Instant::now() > ends));
+            let grown = first(&|step| step.most.is_some_and(|most| resident > most));
             if let Some(step) = late {
                 end(
                     &format!("{} takes longer than --deadline; give more time, or judge less at once", step.what),

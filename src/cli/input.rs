@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
@@ -28,21 +28,6 @@ impl Input {
     /// A stream that is no file.
     pub(super) fn unnamed(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
         Self { bytes, name: name.into(), files: Files::default() }
-    }
-
-    /// Reads some files as one stream; standard input for `-`, and where none is named.
-    pub(super) fn read(files: &[PathBuf]) -> Result<Self, Stop> {
-        Ok(match files {
-            [] | [_] => Self::one(files.first().map(PathBuf::as_path))?,
-            _ => {
-                let part = |file: &PathBuf| match file.as_os_str() == "-" {
-                    true => Ok((STDIN.to_owned(), Self::of_stdin()?.bytes)),
-                    false => Ok((file.display().to_string(), of_file(file)?)),
-                };
-                let (files, bytes) = Files::joined(files.iter().map(part).collect::<Result<_, Stop>>()?);
-                Self { files, ..Self::unnamed("", bytes) }
-            }
-        })
     }
 
     /// A stream without an object is a render that failed, and nothing could go wrong in it.
@@ -79,7 +64,7 @@ impl Input {
 }
 
 /// How standard input is called.
-const STDIN: &str = "<stdin>";
+pub(super) const STDIN: &str = "<stdin>";
 
 fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
     let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));

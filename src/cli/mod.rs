@@ -15,19 +15,22 @@ mod pin;
 mod plan;
 mod policy;
 mod post_render;
+mod releases;
 mod render;
 mod revisions;
 mod run;
 mod schema;
 mod setup;
 mod snapshot;
+mod source;
 mod values;
 mod why;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
+use std::path::Path;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use args::{Cli, Colour, Command};
 
@@ -52,7 +55,9 @@ pub struct Outside<'a> {
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     bound::watch();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-    let (out_is_terminal, err_is_terminal) = (stdout.is_terminal(), stderr.is_terminal());
+    // A dumb terminal neither paints nor moves its cursor.
+    let is_smart = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    let (out_is_terminal, err_is_terminal) = (stdout.is_terminal() && is_smart, stderr.is_terminal() && is_smart);
     let columns = columns(&stdout, &stderr);
     let (mut lock, mut closed, mut err) = (stdout.lock(), output::Closed, stderr);
     let out: &mut dyn Write = if output::is_closed() { &mut closed } else { &mut lock };
@@ -68,10 +73,18 @@ fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> 
 
 /// Runs one command line with the given writers.
 pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>) -> Exit {
-    match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let command = Cli::command().bin_name(called(args.first()));
+    match command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => dispatch(cli, outside),
         Err(error) => usage(&error, outside),
     }
+}
+
+/// How the program is called in its own help: kubectl runs a plugin by the name of its file.
+fn called(program: Option<&OsString>) -> &'static str {
+    let name = program.map(Path::new).and_then(Path::file_stem).and_then(|name| name.to_str());
+    if name.is_some_and(|name| name.starts_with("kubectl-")) { "kubectl rollgate" } else { "rollgate" }
 }
 
 fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
@@ -102,6 +115,8 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
     render::give_way();
     match result {
         Ok(exit) => exit,
+        // Whoever closed the pipe, as `| head` does, has read enough; the code still says that not all was said.
+        Err(stop) if stop.exit == Exit::Internal && is_closed(&stop.error) => stop.exit,
         Err(stop) => {
             let message = format!("{:#}", stop.error);
             let message = escape::lines(&message);
@@ -110,6 +125,12 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
             stop.exit
         }
     }
+}
+
+/// Whether nobody reads any more.
+fn is_closed(error: &anyhow::Error) -> bool {
+    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
 }
 
 /// Help and version are no faults; everything else is a wrong command line.

@@ -34,10 +34,10 @@ impl Output {
         Ok(Self { format: known, file })
     }
 
-    /// Writes the report to where this says, and a summary to where GitHub shows it.
+    /// Writes the reports of a run to where this says, and a summary to where GitHub shows it.
     pub(super) fn write(
         &self,
-        report: &Report,
+        reports: &[Report],
         page: human::Page,
         env: &Variables,
         stream: &mut dyn Write,
@@ -49,20 +49,20 @@ impl Output {
             None => {
                 // Standard output writes at the end of each line, and a report has many.
                 let mut buffered = BufWriter::with_capacity(1 << 16, stream);
-                self.format.write(report, look, &mut buffered).context("cannot write the report")?;
+                self.format.write_all(reports, look, &mut buffered).context("cannot write the report")?;
                 buffered.flush().context("cannot write the report")?;
             }
             Some(file) => {
                 let mut bytes = Vec::new();
                 let page = human::Page { paint: human::Paint(false), width: human::WIDTH, ..page };
-                self.format.write(report, Look { page, ..look }, &mut bytes)?;
+                self.format.write_all(reports, Look { page, ..look }, &mut bytes)?;
                 let written = say::write_private(file, |out| out.write_all(&bytes));
                 written.with_context(|| format!("cannot write the report to {}", file.display()))?;
             }
         }
         match env.get("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty() && self.format == Format::Github) {
             Some(file) => {
-                summarise(report, Path::new(file)).with_context(|| format!("cannot write the summary to {file}"))
+                summarise(reports, Path::new(file)).with_context(|| format!("cannot write the summary to {file}"))
             }
             None => Ok(()),
         }
@@ -71,12 +71,12 @@ impl Output {
 
 /// Adds the report to the summary of a step of GitHub Actions, which others may have begun: no more than there is room for, as
 /// one that is too long is not shown at all.
-fn summarise(report: &Report, file: &Path) -> anyhow::Result<()> {
+fn summarise(reports: &[Report], file: &Path) -> anyhow::Result<()> {
     let mut file = say::append(file)?;
     let there = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let room = markdown::SUMMARY.saturating_sub(there);
     let mut bytes = Vec::new();
-    markdown::write(report, room, &mut bytes)?;
+    markdown::write_all(reports, room, &mut bytes)?;
     if bytes.len() <= room {
         file.write_all(&bytes)?;
     }

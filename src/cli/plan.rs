@@ -1,97 +1,180 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, anyhow};
 
-use super::args::{Colour, PlanArgs};
+use super::args::{Asked, Colour, CommonArgs, PlanArgs};
 use super::input::Input;
-use super::output::Output;
-use super::revisions::{RevisionArgs, Revisions};
+use super::revisions::{Revisions, Trees};
 use super::run::Look;
 use super::setup::{self, Setup, Untold};
-use super::{Outside, Stop, approve, bound};
+use super::source::{Chart, Source, Tree};
+use super::{Outside, Stop, approve, bound, releases};
 use crate::exit::Exit;
 use crate::pipeline::{self, Fault};
-use crate::report;
+use crate::report::{self, Report};
 use crate::verdict;
 use crate::world::{BaseKind, LiveKind};
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let RevisionArgs { base_ref, head_ref, render, .. } = args.revisions.clone();
-    let Some((base, render)) = base_ref.zip(render) else {
-        return judge(&args, colour, outside, &Input::read(&args.files)?, None);
-    };
-    let revisions = Revisions::render(&args.revisions, &base, &render)?;
-    args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
-    for pack in &mut args.common.pack {
-        *pack = revisions.of_base(pack);
+    if args.all {
+        return releases::run(&args, colour, outside);
     }
-    args.common.live = revisions.live.display().to_string();
-    let input = Input::unnamed(head_ref, Arc::clone(&revisions.stream));
-    judge(&args, colour, outside, &input, Some(&revisions)).map_err(|stop| stop.respelt(|text| revisions.named(text)))
+    let source = match args.revisions.render.clone() {
+        Some(command) => Source::Command(command),
+        None => args.source.source(&args.common),
+    };
+    let case = match args.revisions.base_ref.clone() {
+        None => Case::of(&source, args.common)?,
+        Some(_) if matches!(&source, Source::Paths { paths, .. } if paths.is_empty()) => {
+            return Err(Stop::usage(anyhow!(
+                "--base-ref renders both revisions: say what by --render COMMAND, --chart CHART, or paths"
+            )));
+        }
+        Some(base) => {
+            let trees = Trees::open(&args.revisions, &base)?;
+            let revisions = Revisions::render(&trees, 0, Some(&source), &source, args.revisions.new_chart)?;
+            args.common.under(&trees);
+            Case::of_revisions(revisions, args.common)
+        }
+    };
+    let Judged { report, setup } = match case.judge(&args.asked, outside)? {
+        Said::Report(judged) => *judged,
+        Said::Reads(lines) => {
+            outside
+                .out
+                .write_all(lines.as_bytes())
+                .context("cannot write to standard output")
+                .map_err(Stop::internal)?;
+            return Ok(Exit::Allow);
+        }
+    };
+    let page = setup::page(colour, outside.out_is_terminal, case.common.summary, outside);
+    for output in setup.outputs() {
+        output.write(std::slice::from_ref(&report), page, &setup.env, outside.out).map_err(Stop::internal)?;
+    }
+    Ok(verdict::exit(report.decision))
 }
 
-/// Judges a stream, and writes the reports.
-fn judge(
-    args: &PlanArgs,
-    colour: Colour,
-    outside: &mut Outside<'_>,
-    input: &Input,
-    revisions: Option<&Revisions>,
-) -> Result<Exit, Stop> {
-    if args.dry_run_server && args.common.live != "cluster" {
-        return Err(Stop::usage(anyhow!(
-            "--dry-run-server asks the API server; leave --live out, or say --live cluster"
-        )));
-    }
-    let mut setup = Setup::new(&args.common, Untold::Look)?;
-    if let Some(revisions) = revisions {
-        setup.policy_report.source = revisions.named(&setup.policy_report.source);
-        setup.change_folder = Some(revisions.in_change(&setup.policy_folder));
-    }
-    if setup.outputs.is_empty() {
-        setup.outputs.push(Output::HUMAN);
-    }
-    input.refuse_empty()?;
-    let look = Look { setup: &setup, args: &args.common, input, piped: false };
-    let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
-    if let Some(revisions) = revisions {
-        seen.world.source.name = revisions.named(&seen.world.source.name);
-        seen.warnings.extend(revisions.warnings.iter().cloned());
-        if seen.world.source.kind == LiveKind::None {
-            // A base that renders to nothing was looked at: everything is new.
-            seen.world.source.kind = LiveKind::OldRender;
-            seen.world.base.kind = BaseKind::Live;
+/// One stream that is judged.
+pub(super) struct Case {
+    pub(super) common: CommonArgs,
+    pub(super) input: Input,
+    /// Both sides, where two revisions are compared.
+    pub(super) revisions: Option<Revisions>,
+    /// What a person should know of how it was rendered.
+    warnings: Vec<String>,
+}
+
+/// What came of one case.
+pub(super) enum Said {
+    /// Its report.
+    Report(Box<Judged>),
+    /// What is read for it, where only that was asked.
+    Reads(String),
+}
+
+/// A report and what it was made with.
+pub(super) struct Judged {
+    pub(super) report: Report,
+    pub(super) setup: Setup,
+}
+
+impl CommonArgs {
+    /// What decides stands in the base.
+    pub(super) fn under(&mut self, trees: &Trees) {
+        self.policy = Some(trees.policy(self.policy.as_deref()));
+        for pack in &mut self.pack {
+            *pack = trees.of_base(pack);
         }
     }
-    if args.explain_reads {
-        let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
-        outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
-        return Ok(Exit::Allow);
+}
+
+impl Case {
+    /// Renders what is compared with what is live.
+    pub(super) fn of(source: &Source, common: CommonArgs) -> Result<Self, Stop> {
+        let first = common.live == "none";
+        let input = source.render(Tree::here(), first).map_err(Stop::usage)?;
+        let mut warnings = Vec::new();
+        if let Source::Chart(chart @ Chart { first: false, .. }) = source
+            && common.live == "cluster"
+        {
+            // Whether the release is there is not known yet; most charts print the same in both cases.
+            let install = source.render(Tree::here(), true).map_err(Stop::usage)?;
+            if install.bytes != input.bytes {
+                warnings.push(format!(
+                    "chart {} prints another stream for a first install, or each time it is rendered; judged is an upgrade \
+                     (--first-install)",
+                    chart.chart
+                ));
+            }
+        }
+        Ok(Self { common, input, revisions: None, warnings })
     }
-    if args.dry_run_server {
-        let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
-        seen.ask(writes, &setup)?;
+
+    /// A change between two revisions; what the options say is that of the base already.
+    pub(super) fn of_revisions(revisions: Revisions, mut common: CommonArgs) -> Self {
+        common.live = revisions.live.display().to_string();
+        let warnings = revisions.trees.warnings.clone();
+        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings }
     }
-    let bound = bound::deadline("judging", setup.deadline);
-    let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
-    drop(bound);
-    judgement.report.warnings.extend(seen.warnings);
-    for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
-        let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
-        judgement.report.warnings.push(text);
+
+    /// Judges the stream.
+    pub(super) fn judge(&self, asked: &Asked, outside: &mut Outside<'_>) -> Result<Said, Stop> {
+        self.judged(asked, outside).map_err(|stop| match &self.revisions {
+            Some(revisions) => stop.respelt(|text| revisions.trees.named(text)),
+            None => stop,
+        })
     }
-    report::escape::report(&mut judgement.report);
-    // A policy of another revision has no path here; `approve` finds the one of this folder.
-    let source = Some(setup.policy_report.source.as_str()).filter(|_| revisions.is_none());
-    let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
-    approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
-    for output in &setup.outputs {
-        let page = setup::page(colour, outside.out_is_terminal, args.common.summary, outside);
-        output.write(&judgement.report, page, &setup.env, outside.out).map_err(Stop::internal)?;
+
+    fn judged(&self, asked: &Asked, outside: &mut Outside<'_>) -> Result<Said, Stop> {
+        let Self { common, input, .. } = self;
+        if asked.dry_run_server && common.live != "cluster" {
+            return Err(Stop::usage(anyhow!(
+                "--dry-run-server asks the API server; leave --live out, or say --live cluster"
+            )));
+        }
+        let mut setup = Setup::new(common, Untold::Look)?;
+        let trees = self.revisions.as_ref().map(|revisions| &revisions.trees);
+        if let Some(trees) = trees {
+            setup.policy_report.source = trees.named(&setup.policy_report.source);
+            setup.change_folder = Some(trees.in_change(&setup.policy_folder));
+        }
+        input.refuse_empty()?;
+        let look = Look { setup: &setup, args: common, input, piped: false };
+        let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
+        seen.warnings.extend(self.warnings.iter().cloned());
+        if let Some(trees) = trees {
+            seen.world.source.name = trees.named(&seen.world.source.name);
+            if seen.world.source.kind == LiveKind::None {
+                // A base that renders to nothing was looked at: everything is new.
+                seen.world.source.kind = LiveKind::OldRender;
+                seen.world.base.kind = BaseKind::Live;
+            }
+        }
+        if asked.explain_reads {
+            return Ok(Said::Reads(seen.reads.iter().map(|line| format!("{line}\n")).collect()));
+        }
+        if asked.dry_run_server {
+            let writes =
+                pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
+            seen.ask(writes, &setup)?;
+        }
+        let bound = bound::deadline("judging", setup.deadline);
+        let mut judgement =
+            pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
+        drop(bound);
+        judgement.report.warnings.extend(seen.warnings);
+        for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
+            let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
+            judgement.report.warnings.push(text);
+        }
+        report::escape::report(&mut judgement.report);
+        // A policy of another revision has no path here; `approve` finds the one of this folder.
+        let source = Some(setup.policy_report.source.as_str()).filter(|_| trees.is_none());
+        let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
+        approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
+        Ok(Said::Report(Box::new(Judged { report: judgement.report, setup })))
     }
-    Ok(verdict::exit(judgement.report.decision))
 }
 
 /// A stream that cannot be read is the user's; lost documents are our defect.

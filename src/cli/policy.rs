@@ -97,7 +97,9 @@ fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     say(outside, &format!("policy {}  {}", report.source, report.digest))?;
     let tree = serde_json::to_value(&policy).map_err(Stop::internal)?;
     let mut fields = Vec::new();
-    for part in ["profile", "gates", "unseen", "pins", "resolve", "approvals", "expect", "ignore", "redact", "show"] {
+    for part in
+        ["profile", "gates", "unseen", "pins", "resolve", "approvals", "expect", "releases", "ignore", "redact", "show"]
+    {
         if let Some(value) = tree.get(part) {
             leaves(&object::Path::root().key(part), value, &mut fields);
         }

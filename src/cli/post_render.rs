@@ -4,7 +4,6 @@ use anyhow::anyhow;
 
 use super::args::{Colour, Commit, PostRenderArgs};
 use super::input::Input;
-use super::output::Output;
 use super::run::{self, Look, Seen};
 use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound, plan};
@@ -74,7 +73,6 @@ fn refuse_empty(input: &Input) -> Result<(), Stop> {
 /// Puts the report where the host's user can read it: standard error, the files that were asked for, the well-known
 /// place, and past a host that throws standard error away.
 fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: &mut Outside<'_>) -> Result<(), Stop> {
-    let outputs: &[Output] = if setup.outputs.is_empty() { &[Output::HUMAN] } else { &setup.outputs };
     let mut text = Vec::new();
     human::write_on(report, human::Page { paint: human::Paint(false), ..page }, &mut text).map_err(Stop::internal)?;
     if let Some(path) = say::report_path(&setup.env) {
@@ -84,8 +82,8 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: 
             drop(writeln!(outside.err, "rollgate: cannot write {}: {error}", path.display()));
         }
     }
-    for output in outputs {
-        output.write(report, page, &setup.env, outside.err).map_err(Stop::internal)?;
+    for output in setup.outputs() {
+        output.write(std::slice::from_ref(report), page, &setup.env, outside.err).map_err(Stop::internal)?;
     }
     if verdict::exit(report.decision) != Exit::Allow {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };

@@ -1,10 +1,10 @@
-//! Runs the command of `--render`: whatever it starts ends with it, and a signal to this program takes all of it and the
-//! temporary folder away.
+//! Runs what renders: whatever a command starts ends with it, and a signal to this program takes all of it and the temporary
+//! folder away.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ const LINGER: Duration = Duration::from_secs(2);
 /// Most bytes that a command may print.
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The group of processes that runs now; 0 where none does.
-static GROUP: AtomicI32 = AtomicI32::new(0);
+/// The groups of processes that run now.
+static GROUPS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 /// The temporary folder with the worktrees, where there is one.
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -35,20 +35,19 @@ pub(super) struct Ended {
     pub(super) stderr: Vec<u8>,
 }
 
-/// Runs a command by a shell in a folder.
+/// Runs a command in a folder.
 ///
 /// # Errors
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
-pub(super) async fn run(command: &str, folder: &Path) -> io::Result<Ended> {
-    let mut sh = shell(command);
-    sh.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = sh.process_group(0).kill_on_drop(true).spawn()?;
+pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
     let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    GROUP.store(group, Ordering::SeqCst);
+    groups().push(group);
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let status = child.wait().await;
     end(group);
-    GROUP.store(0, Ordering::SeqCst);
+    groups().retain(|other| *other != group);
     let status = status?;
     let both = async { (out.await, err.await) };
     let Ok((Ok(stdout), Ok(stderr))) = tokio::time::timeout(LINGER, both).await else {
@@ -57,8 +56,12 @@ pub(super) async fn run(command: &str, folder: &Path) -> io::Result<Ended> {
     Ok(Ended { status, stdout: stdout?, stderr: stderr? })
 }
 
+fn groups() -> std::sync::MutexGuard<'static, Vec<i32>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A shell that fails where any command of a pipe fails, as far as the machine has one.
-fn shell(command: &str) -> tokio::process::Command {
+pub(super) fn shell(command: &str) -> tokio::process::Command {
     let mut asked = std::process::Command::new("bash");
     asked.args(["-c", ":"]).stdin(Stdio::null());
     let has_bash = asked.status().is_ok_and(|end| end.success());
@@ -97,18 +100,26 @@ fn end(group: i32) {
     }
 }
 
-/// From now on a signal ends the command, removes the folder with Git's worktrees in it, and then the program.
+/// Whether signals are listened to.
+static LISTENING: AtomicBool = AtomicBool::new(false);
+
+/// From now on a signal ends what renders, removes the folder with Git's worktrees in it, and then the program.
 ///
 /// # Errors
 /// When signals cannot be listened to.
-pub(super) fn clean_up_on_signals(folder: &Path) -> io::Result<()> {
+pub(super) fn clean_up_on_signals(folder: Option<&Path>) -> io::Result<()> {
+    if let Some(folder) = folder {
+        *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
+    }
+    if LISTENING.swap(true, Ordering::SeqCst) {
+        return Ok(());
+    }
     let mut signals = [
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
         signal(SignalKind::hangup())?,
         signal(SignalKind::quit())?,
     ];
-    *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
     tokio::spawn(async move {
         let [interrupt, terminate, hangup, quit] = &mut signals;
         tokio::select! {
@@ -136,7 +147,7 @@ pub(super) fn give_way() {
 #[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
 pub(super) fn leave(exit: Exit) {
     LEAVING.store(true, Ordering::SeqCst);
-    end(GROUP.load(Ordering::SeqCst));
+    groups().drain(..).for_each(end);
     if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
         drop(std::fs::remove_dir_all(folder));

@@ -11,24 +11,24 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use tempfile::TempDir;
 
-use super::render::{self, Ended};
-use super::{Stop, input, run};
+use super::input::{self, Input};
+use super::source::{Source, Tree};
+use super::{Stop, render, run};
 use crate::policy;
-
-/// Name of the file that the base is rendered to.
-const BASE: &str = "base.yaml";
 
 /// Which revisions, and how they are rendered.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Two Git revisions")]
 pub struct RevisionArgs {
     /// Compare two Git revisions: the change is judged against the commit at which it left this branch, so that what others
-    /// merged meanwhile is not taken for its doing. The policy and its pins are those of the tip of the branch.
-    #[arg(long, value_name = "REF", requires = "render", conflicts_with_all = ["files", "live", "base"])]
+    /// merged meanwhile is not taken for its doing. The policy and its pins are those of the tip of the branch. Rendered is what
+    /// --render, --chart or the paths say, on each side in a tree of its own.
+    #[arg(long, value_name = "REF", conflicts_with_all = ["live", "base"])]
     pub base_ref: Option<String>,
     /// Judge the change against the tip of --base-ref, as if both were two releases.
     #[arg(long, requires = "base_ref")]
     pub base_tip: bool,
-    /// The base may render to nothing, because the chart is new.
+    /// The base may lack it or render to nothing, because the chart is new.
     #[arg(long, requires = "base_ref")]
     pub new_chart: bool,
     /// The revision that is judged.
@@ -36,24 +36,27 @@ pub struct RevisionArgs {
     pub head_ref: String,
     /// The command that renders a revision to its standard output, run by `bash` (by `sh` where there is none) in a worktree
     /// of each, in the folder that corresponds to this one. A command that fails in a pipe fails the render.
-    #[arg(long, value_name = "COMMAND", requires = "base_ref")]
+    #[arg(long, value_name = "COMMAND", requires = "base_ref", conflicts_with_all = ["paths", "chart"])]
     pub render: Option<String>,
 }
 
-/// Both sides, rendered.
-pub(super) struct Revisions {
+/// Both revisions in temporary worktrees.
+#[derive(Debug)]
+pub(super) struct Trees {
     /// How the base is called.
     base: String,
-    /// The folder at the tip of the base's branch that corresponds to the current one: what decides stands there.
+    /// How the judged revision is called.
+    head: String,
+    /// The folder that corresponds to the current one, at the commit where the change left the base.
+    old_folder: PathBuf,
+    /// The same in the change.
+    head_folder: PathBuf,
+    /// The same at the tip of the base's branch: what decides stands there.
     folder: PathBuf,
-    /// The worktree of that tip.
+    /// The worktrees themselves.
+    old_root: PathBuf,
+    head_root: PathBuf,
     root: PathBuf,
-    /// The worktree of the change.
-    head: PathBuf,
-    /// The file that the base was rendered to; `none` where it renders to nothing.
-    pub(super) live: PathBuf,
-    /// What the judged revision renders to.
-    pub(super) stream: Arc<[u8]>,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
     /// The folder of the repository, as Git calls it and without links.
@@ -63,52 +66,188 @@ pub(super) struct Revisions {
     worktrees: Worktrees,
 }
 
+/// Both sides of one release, rendered.
+#[derive(Debug)]
+pub(super) struct Revisions {
+    pub(super) trees: Arc<Trees>,
+    /// The file that the base was rendered to; `none` where it renders to nothing.
+    pub(super) live: PathBuf,
+    /// What the judged revision renders to.
+    pub(super) input: Input,
+}
+
 impl Revisions {
-    /// Renders both revisions.
+    /// Renders both sides; `number` tells the releases of one run apart. Without a source on the base's side it is new.
     ///
     /// # Errors
-    /// When a revision is not there, they share no history, or the command fails or prints nothing in one of them; both
-    /// worktrees are gone then.
-    pub(super) fn render(args: &RevisionArgs, base: &str, command: &str) -> Result<Self, Stop> {
-        rendered(args, base, command).map_err(Stop::usage)
+    /// When one of them fails or prints nothing.
+    pub(super) fn render(
+        trees: &Arc<Trees>,
+        number: usize,
+        old: Option<&Source>,
+        new: &Source,
+        may_be_new: bool,
+    ) -> Result<Self, Stop> {
+        let rendered = trees.rendered(number, old, new, may_be_new);
+        let (live, input) = rendered.map_err(|error| Stop::usage(error).respelt(|text| trees.named(text)))?;
+        Ok(Self { trees: Arc::clone(trees), live, input })
+    }
+}
+
+impl Trees {
+    /// Checks both revisions out.
+    ///
+    /// # Errors
+    /// When a revision is not there, or they share no history.
+    pub(super) fn open(args: &RevisionArgs, base: &str) -> Result<Arc<Self>, Stop> {
+        opened(args, base).map(Arc::new).map_err(Stop::usage)
     }
 
     /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
     /// lies outside of the repository does not count, since it is not what was reviewed.
     pub(super) fn policy(&self, told: Option<&str>) -> String {
+        self.policy_in(told, &self.folder, &self.root)
+    }
+
+    /// The same file in the judged revision: it says which releases there are, and decides nothing.
+    pub(super) fn policy_of_change(&self, told: Option<&str>) -> String {
+        self.policy_in(told, &self.head_folder, &self.head_root)
+    }
+
+    /// The same file where the change left the base: it says which releases there were.
+    pub(super) fn policy_before(&self, told: Option<&str>) -> String {
+        self.policy_in(told, &self.old_folder, &self.old_root)
+    }
+
+    fn policy_in(&self, told: Option<&str>, folder: &Path, root: &Path) -> String {
         match told {
             Some("none") => "none".to_owned(),
-            Some(file) => self.of_base(Path::new(file)).display().to_string(),
-            None => policy::find(&self.folder)
-                .filter(|file| file.starts_with(&self.root))
+            Some(file) => self.in_tree(Path::new(file), folder, root).display().to_string(),
+            None => policy::find(folder)
+                .filter(|file| file.starts_with(root))
                 .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
         }
     }
 
     /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
     pub(super) fn of_base(&self, file: &Path) -> PathBuf {
+        self.in_tree(file, &self.folder, &self.root)
+    }
+
+    fn in_tree(&self, file: &Path, folder: &Path, root: &Path) -> PathBuf {
         if file.is_relative() {
-            return self.folder.join(file);
+            return folder.join(file);
         }
-        match file.strip_prefix(&self.top).or_else(|_| file.strip_prefix(&self.real_top)) {
-            Ok(below) => self.root.join(below),
-            Err(_) => file.to_owned(),
-        }
+        // Also what was found in one of the worktrees stands at its place in each.
+        let roots = [&self.head_root, &self.old_root, &self.root, &self.top, &self.real_top];
+        let below = roots.into_iter().find_map(|top| file.strip_prefix(top).ok());
+        below.map_or_else(|| file.to_owned(), |below| root.join(below))
     }
 
     /// A folder of the tip, as it stands in the change; one outside of the repository stays what it is.
     pub(super) fn in_change(&self, folder: &Path) -> PathBuf {
-        folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head.join(below))
+        folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head_root.join(below))
+    }
+
+    /// Whether a path stands in the judged revision.
+    pub(super) fn is_in_change(&self, path: &Path) -> bool {
+        path.starts_with(&self.head_root)
     }
 
     /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
     pub(super) fn named(&self, text: &str) -> String {
-        text.replace(&format!("{}/", self.root.display()), &format!("{}:", self.base))
-            .replace(&self.worktrees.folder.path().join(BASE).display().to_string(), &self.base)
+        let folder = self.worktrees.folder.path();
+        let mut text = text.to_owned();
+        for (root, name) in [(&self.root, &self.base), (&self.old_root, &self.base), (&self.head_root, &self.head)] {
+            text = text.replace(&format!("{}/", root.display()), &format!("{name}:"));
+            text = text.replace(&root.display().to_string(), name);
+        }
+        // The files that bases were rendered to.
+        let rendered = format!("{}/rendered-", folder.display());
+        let mut parts = text.split(&rendered);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(&self.base);
+            out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(".yaml"));
+        }
+        out
+    }
+
+    /// Renders both sides, the base into a file.
+    fn rendered(
+        &self,
+        number: usize,
+        old: Option<&Source>,
+        new: &Source,
+        may_be_new: bool,
+    ) -> anyhow::Result<(PathBuf, Input)> {
+        let (base, head) = (&self.base, &self.head);
+        let shown = |path: &Path| {
+            let below = [&self.head_root, &self.old_root].into_iter().find_map(|root| path.strip_prefix(root).ok());
+            below.unwrap_or(path).display().to_string()
+        };
+        let before = |path: &Path| self.in_tree(path, &self.old_folder, &self.old_root);
+        let after = |path: &Path| self.in_tree(path, &self.head_folder, &self.head_root);
+        let tree = Tree {
+            folder: &self.old_folder,
+            place: &before,
+            shown: &shown,
+            root: Some(&self.old_root),
+            may_be_empty: may_be_new,
+        };
+        let was = match old.map(|old| (old.within(tree), old)) {
+            // Of what is partly new the rest is compared.
+            Some((Some(old), _)) if may_be_new => {
+                Some(old.render(tree, false).with_context(|| format!("in {base}"))?.bytes)
+            }
+            Some((_, old)) if !may_be_new => {
+                is_there(&self.old_folder, base)?;
+                Some(old.render(tree, false).with_context(|| format!("in {base}"))?.bytes)
+            }
+            _ => None,
+        };
+        let was = was.filter(|bytes| !input::is_empty(bytes));
+        let live = match &was {
+            Some(bytes) => {
+                let live = self.worktrees.folder.path().join(format!("rendered-{number}.yaml"));
+                std::fs::write(&live, bytes).with_context(|| format!("cannot write {}", live.display()))?;
+                live
+            }
+            None if may_be_new => PathBuf::from("none"),
+            // Beside nothing everything looks new, and new is allowed.
+            None => bail!("{} prints no object in {base}; where the chart is new, say --new-chart", new.name()),
+        };
+        is_there(&self.head_folder, head)?;
+        let tree = Tree {
+            folder: &self.head_folder,
+            place: &after,
+            shown: &shown,
+            root: Some(&self.head_root),
+            may_be_empty: false,
+        };
+        let mut input = new.render(tree, was.is_none()).with_context(|| format!("in {head}"))?;
+        if input::is_empty(&input.bytes) {
+            bail!(
+                "{} prints no object in {head}; to ask what removing it all would do, plan a stream of its own",
+                new.name()
+            );
+        }
+        if input.name.is_empty() {
+            input.name.clone_from(head);
+        }
+        Ok((live, input))
     }
 }
 
-fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Revisions> {
+/// What a person is told where one revision lacks the folder.
+fn is_there(folder: &Path, revision: &str) -> anyhow::Result<()> {
+    if !folder.is_dir() {
+        bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
+    }
+    Ok(())
+}
+
+fn opened(args: &RevisionArgs, base: &str) -> anyhow::Result<Trees> {
     let head = args.head_ref.as_str();
     let prefix = git(&["rev-parse", "--show-prefix"])?;
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
@@ -117,31 +256,10 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
     let start = if args.base_tip { tip.clone() } else { merge_base(base, &tip, head, &head_commit)? };
     let worktrees = Worktrees::new()?;
     let _guard = run::runtime().map_err(|stop| stop.error)?.enter();
-    render::clean_up_on_signals(worktrees.folder.path())?;
+    render::clean_up_on_signals(Some(worktrees.folder.path()))?;
     let (old, new) = (worktrees.add("base", &start)?, worktrees.add("head", &head_commit)?);
     // A policy that was tightened since the change began counts for it.
     let root = if start == tip { old.clone() } else { worktrees.add("tip", &tip)? };
-    let (old_folder, head_folder) = (old.join(&prefix), new.join(&prefix));
-    let bytes: Arc<[u8]> = match old_folder.is_dir() || !args.new_chart {
-        true => output(command, &old_folder, base)?.into(),
-        false => Arc::from([]),
-    };
-    let live = if !input::is_empty(&bytes) {
-        let live = worktrees.folder.path().join(BASE);
-        std::fs::write(&live, &bytes).with_context(|| format!("cannot write {}", live.display()))?;
-        live
-    } else if args.new_chart {
-        PathBuf::from("none")
-    } else {
-        // Beside nothing everything looks new, and new is allowed.
-        bail!("the command of --render prints no object in {base}; where the chart is new, say --new-chart");
-    };
-    let stream: Arc<[u8]> = output(command, &head_folder, head)?.into();
-    if input::is_empty(&stream) {
-        bail!(
-            "the command of --render prints no object in {head}; to ask what removing it all would do, plan a stream of its own"
-        );
-    }
     let mut warnings = Vec::new();
     if head == "HEAD" && !git(&["status", "--porcelain"])?.is_empty() {
         warnings.push("changes that are not committed were not looked at: HEAD was rendered".to_owned());
@@ -152,8 +270,20 @@ fn rendered(args: &RevisionArgs, base: &str, command: &str) -> anyhow::Result<Re
             start.get(..12).unwrap_or(&start)
         ));
     }
-    let folder = root.join(&prefix);
-    Ok(Revisions { base: base.to_owned(), folder, root, head: new, live, stream, warnings, top, real_top, worktrees })
+    Ok(Trees {
+        base: base.to_owned(),
+        head: head.to_owned(),
+        old_folder: old.join(&prefix),
+        head_folder: new.join(&prefix),
+        folder: root.join(&prefix),
+        old_root: old,
+        head_root: new,
+        root,
+        warnings,
+        top,
+        real_top,
+        worktrees,
+    })
 }
 
 /// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.
@@ -198,24 +328,8 @@ fn merge_base(base: &str, tip: &str, head: &str, head_commit: &str) -> anyhow::R
     bail!("{head} and {base} have no commit in common; --base-tip compares with the tip of {base}")
 }
 
-/// What the command prints in a folder.
-fn output(command: &str, folder: &Path, revision: &str) -> anyhow::Result<Vec<u8>> {
-    if !folder.is_dir() {
-        bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
-    }
-    let runtime = run::runtime().map_err(|stop| stop.error)?;
-    let ended = runtime.block_on(render::run(command, folder));
-    let Ended { status, stdout, stderr } =
-        ended.with_context(|| format!("the command of --render did not run in {revision}"))?;
-    if !status.success() {
-        let said = String::from_utf8_lossy(&stderr);
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        bail!("the command of --render failed in {revision} ({status}): {last}");
-    }
-    Ok(stdout)
-}
-
 /// Temporary worktrees of the repository that the program runs in.
+#[derive(Debug)]
 struct Worktrees {
     folder: TempDir,
 }

@@ -221,7 +221,15 @@ impl Look<'_> {
             }
             self.reveal(&mut world, key.as_ref(), &redact, !names.is_empty())?;
             snapshot_key = key;
-            warnings.extend(files::stale(&world, setup.now, setup.max_age));
+            let age = files::age(&world, setup.now);
+            world.source.age = Some(age);
+            match setup.max_age {
+                Some(oldest) => world.unread.extend(files::too_old(&world, age, oldest)),
+                None => warnings.extend(files::stale(&world, age)),
+            }
+        }
+        if let (None, Some(_)) = (&key_id, setup.max_age) {
+            world.unread.extend(files::ageless(&world));
         }
         if setup.now != world.now && self.args.now.is_some() {
             world.now = setup.now;

@@ -68,7 +68,7 @@ pub(super) struct Setup {
     pub(super) feature_gates: BTreeMap<String, bool>,
     pub(super) now: Timestamp,
     pub(super) deadline: Duration,
-    pub(super) max_age: Duration,
+    pub(super) max_age: Option<Duration>,
     pub(super) wait: Option<Duration>,
     /// What the marks of hidden values are made with.
     pub(super) key: MarkKey,
@@ -100,9 +100,14 @@ impl Setup {
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),
             deadline: duration(&args.deadline, "--deadline")?,
-            max_age: duration(&args.max_age, "--max-age")?,
+            max_age: args.max_age.as_deref().map(|text| duration(text, "--max-age")).transpose()?,
             wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
         })
+    }
+
+    /// Where the reports go; for people on the stream where nothing is said.
+    pub(super) fn outputs(&self) -> &[Output] {
+        if self.outputs.is_empty() { &[Output::HUMAN] } else { &self.outputs }
     }
 
     /// The clock.

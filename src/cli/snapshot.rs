@@ -8,9 +8,9 @@ use serde::Serialize as _;
 use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
-use super::input::Input;
 use super::run::Look;
 use super::setup::{Setup, Untold};
+use super::source::Tree;
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;
@@ -25,7 +25,8 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
     let setup = Setup::new(&args.common, Untold::Look)?;
-    let input = Input::read(&args.files)?;
+    let source = args.source.source(&args.common);
+    let input = source.render(Tree::here(), args.source.first_install).map_err(Stop::usage)?;
     input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
     let mut seen = look.read(outside).map_err(|stop| stop.about(&input))?;

@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::Value;
 
 use super::args::{Colour, CommonArgs};
-use super::input::Input;
 use super::run::Look;
 use super::setup::{self, Setup, Untold};
+use super::source::{Source, Tree};
 use super::{Outside, Stop};
 use crate::compare::Change;
 use crate::compare::redact::Redactor;
@@ -86,7 +86,8 @@ fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read
             )));
         }
         "cluster" => {
-            let input = Input::read(&args.of)?;
+            let of = Source::Paths { paths: args.of.clone(), kustomize: None };
+            let input = of.render(Tree::here(), false).map_err(Stop::usage)?;
             input.refuse_empty()?;
             let look = Look { setup, args: &args.common, input: &input, piped: false };
             let seen = look.read(outside).map_err(|stop| stop.about(&input))?;

@@ -32,7 +32,9 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     };
     for object in rendered.into_iter().filter(|object| is_wanted(&object.key)) {
         run.out.compared += 1;
-        run.out.not_compared -= 1;
+        if let Some(place) = run.out.passed.iter().position(|key| *key == object.key) {
+            run.out.passed.remove(place);
+        }
         if run.world.source.kind == LiveKind::Cluster
             && run.locator.anywhere(&run.world.live, &object.key).is_none()
             && run.locator.anywhere(&run.world.base.objects, &object.key).is_none()

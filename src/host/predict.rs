@@ -46,7 +46,7 @@ pub struct Prediction {
     /// Rendered objects that were compared.
     pub compared: usize,
     /// Rendered objects that passed through.
-    pub not_compared: usize,
+    pub passed: Vec<Key>,
     /// How it was predicted that the host writes; `None` for an old render, where new simply takes the place of old.
     pub way: Option<WriteMethod>,
     /// The same for the other way of writing, where it is not known which one it will be and the two differ, and by the
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
         }
         self.removals()?;
         self.hooks()?;
-        self.out.not_compared = self.sorted.rest;
+        self.out.passed = std::mem::take(&mut self.sorted.rest);
         referred::add(self)?;
         foreign::add(self)?;
         carried::add(self)?;

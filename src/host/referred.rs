@@ -24,7 +24,7 @@ const OF_CLUSTER: [&str; 8] = ["ca", "cca", "etcd", "kubeconfig", "peer", "proxy
 /// Adds the pairs of changed or removed Secrets and ConfigMaps whose name stands in a compared object of either side.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let referable = std::mem::take(&mut run.sorted.referable);
-    let total = referable.len();
+    let mut passed: HashSet<&Key> = referable.iter().map(|object| &object.key).collect();
     let changed: Vec<&Object> = referable.into_iter().filter(|object| !is_as_before(run, object)).collect();
     let old = if run.out.way.is_none() { &run.world.live } else { &run.world.base.objects };
     let gone: Vec<&Object> = old
@@ -48,6 +48,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         for object in changed {
             if wanted(run, &object.key) {
                 compared += 1;
+                passed.remove(&object.key);
                 change(run, object)?;
             }
         }
@@ -67,7 +68,8 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         }
     }
     run.out.compared += compared;
-    run.out.not_compared += total - compared;
+    run.out.passed.extend(passed.into_iter().cloned());
+    run.out.passed.sort_unstable();
     Ok(())
 }
 

@@ -74,8 +74,12 @@ impl Run<'_> {
         if !self.unasked.is_empty() {
             self.unasked.sort_unstable();
             self.unasked.dedup();
+            let what = match self.unasked.as_slice() {
+                [only] => format!("whether {only} is there"),
+                all => format!("whether {} and {} more are there", all[0], all.len() - 1),
+            };
             self.out.doubts.push(Unread {
-                what: format!("whether {} and {} more are there", self.unasked[0], self.unasked.len() - 1),
+                what,
                 why: format!("{} was read for other objects, and these were not asked for", self.world.source.name),
                 remedy: "read the cluster for this stream: --live cluster, or a new rollgate snapshot of it".to_owned(),
                 keys: std::mem::take(&mut self.unasked),

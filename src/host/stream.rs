@@ -20,7 +20,7 @@ pub(super) struct Sorted<'a> {
     pub(super) compared: Vec<&'a Object>,
     /// Secrets and ConfigMaps, compared where a compared object refers to them.
     pub(super) referable: Vec<&'a Object>,
-    /// Objects of groups that nobody knows, compared where a compared object refers to them; counted in `rest` too.
+    /// Objects of groups that nobody knows, compared where a compared object refers to them; in `rest` too.
     pub(super) foreign: Vec<&'a Object>,
     /// Hooks of compared kinds, and of kinds whose deletion takes other objects with it.
     pub(super) hooks: Vec<&'a Object>,
@@ -31,8 +31,8 @@ pub(super) struct Sorted<'a> {
     /// Keys of everything that the host writes as part of the release. A hook is no part of it: its key does not keep an
     /// object of the last manifest from being deleted.
     pub(super) written: HashSet<&'a Key>,
-    /// How many objects pass through.
-    pub(super) rest: usize,
+    /// Objects that pass through.
+    pub(super) rest: Vec<Key>,
     /// Keys that stand more than once outside hooks.
     pub(super) doubles: BTreeSet<&'a Key>,
 }
@@ -49,22 +49,22 @@ pub(super) fn sort<'a>(stream: &'a Inventory, host: &Host) -> Result<Sorted<'a>,
         let referable = kinds::is_compared_when_referred(&object.key);
         let foreign = kinds::is_foreign(&object.key);
         if !compared && !referable && !foreign && !kinds::may_take_others(&object.key) {
-            sorted.rest += 1;
+            sorted.rest.push(object.key.clone());
             continue;
         }
         match hook::role(object, host)? {
             Role::Written => {}
             Role::Unclear => {
-                sorted.rest += 1;
+                sorted.rest.push(object.key.clone());
                 sorted.unclear.push(&object.key);
                 continue;
             }
             Role::Skipped => {
-                sorted.rest += 1;
+                sorted.rest.push(object.key.clone());
                 continue;
             }
             Role::Hook => {
-                sorted.rest += 1;
+                sorted.rest.push(object.key.clone());
                 if !foreign {
                     if referable { &mut sorted.referable_hooks } else { &mut sorted.hooks }.push(object);
                 }
@@ -73,7 +73,7 @@ pub(super) fn sort<'a>(stream: &'a Inventory, host: &Host) -> Result<Sorted<'a>,
         }
         sorted.written.insert(&object.key);
         if !compared && !referable {
-            sorted.rest += 1;
+            sorted.rest.push(object.key.clone());
             if foreign {
                 sorted.foreign.push(object);
             }

@@ -18,4 +18,4 @@ pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;
 pub use said::{About, Finding, Reason, Rollout};
-pub use words::plural;
+pub use words::{age, plural};

@@ -45,7 +45,7 @@ impl Files {
         Self { starts: vec![(1, name.into())] }
     }
 
-    /// Some files as one stream, each a document or more.
+    /// Some files as one stream, each a document or more; what has no name came from no file.
     #[must_use]
     pub fn joined(parts: Vec<(String, Arc<[u8]>)>) -> (Self, Arc<[u8]>) {
         let (mut files, mut all, mut line) = (Self::default(), Vec::new(), 1);
@@ -67,7 +67,7 @@ impl Files {
     pub fn at(&self, line: usize) -> (Option<&str>, usize) {
         let after = self.starts.partition_point(|(start, _)| *start <= line);
         match after.checked_sub(1).and_then(|place| self.starts.get(place)) {
-            Some((start, name)) => (Some(name), line - start + 1),
+            Some((start, name)) => (Some(name.as_str()).filter(|name| !name.is_empty()), line - start + 1),
             None => (None, line),
         }
     }

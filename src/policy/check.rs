@@ -1,6 +1,7 @@
 //! What a policy may not say although it is well formed: what could never work is refused before anything is read.
 
 mod approvals;
+mod releases;
 
 use super::Answer;
 use super::read::Fault;
@@ -29,6 +30,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(gates(&root.key("gates"), &policy.gates));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
+    found.extend(releases::releases(&root.key("releases"), &policy.releases));
     found.push(rules(&root.key("rules"), policy));
     found.push(display(&root, policy));
     found.into_iter().filter_map(Result::err).collect()

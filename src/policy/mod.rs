@@ -9,6 +9,7 @@ mod file;
 mod origins;
 mod places;
 mod read;
+mod reference;
 mod schema;
 mod selector;
 
@@ -18,9 +19,11 @@ pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
 pub use origins::origins;
 pub use places::{Places, Resolve};
 pub use read::{PolicyError, PolicyErrors, line_of, parse};
+pub use reference::reference;
 pub use schema::{
     Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, Gates, HealthGates,
-    HeatSource, HttpSource, Ignore, LateValue, Later, NamedSource, Networks, ObjectSource, PinMode, Pins, Policy,
-    Profile, ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
+    HeatSource, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks, ObjectSource, PinMode,
+    Pins, Policy, Profile, ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window,
+    schema_json,
 };
 pub use selector::Selector;

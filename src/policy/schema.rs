@@ -3,6 +3,7 @@
 mod approvals;
 mod gates;
 mod profile;
+mod releases;
 mod sources;
 
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
 pub use self::gates::{Answer, Gates, HealthGates, Later, Window};
 pub use self::profile::Profile;
+pub use self::releases::ListedRelease;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
 use super::Resolve;
 
@@ -46,6 +48,9 @@ pub struct Policy {
     /// What is said of what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
+    /// The releases that `plan --all` judges in one run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<ListedRelease>,
     /// Rules of the user, in the format of the packs; they may only make a verdict stricter unless they say `override: true`.
     #[serde(default)]
     pub rules: Vec<UserRule>,
@@ -89,6 +94,7 @@ impl Default for Policy {
             approvals: Approvals::default(),
             expect: Vec::new(),
             unseen: Unseen::default(),
+            releases: Vec::new(),
             rules: Vec::new(),
             ignore: Vec::new(),
             redact: Vec::new(),

@@ -46,8 +46,12 @@ pub struct Parts<'a> {
     pub policy: PolicyReport,
     /// What was read.
     pub world: &'a World,
-    /// Rendered objects that were compared and that were not.
-    pub counts: (usize, usize),
+    /// How many rendered objects were compared.
+    pub compared: usize,
+    /// Those that were not.
+    pub passed: Vec<Key>,
+    /// How many of those have no name.
+    pub nameless: usize,
 }
 
 /// Puts the report together.
@@ -81,11 +85,15 @@ pub fn build(parts: Parts<'_>) -> Report {
             kind: world.host.kind,
             release: world.host.release.clone(),
             namespace: world.host.namespace.clone(),
+            context: None,
         },
         live: LiveReport {
             source: world.source.name.clone(),
-            objects: parts.counts.0,
-            not_compared: parts.counts.1,
+            objects: parts.compared,
+            taken: world.source.age.map(|_| world.taken.to_string()),
+            age_seconds: world.source.age.map(|age| age.as_secs()),
+            not_compared: parts.passed.len() + parts.nameless,
+            not_compared_objects: parts.passed,
             resource_versions: world.source.resource_versions.clone(),
         },
         providers: world.providers.iter().map(|(name, p)| (name.clone(), p.version.clone())).collect(),

@@ -184,6 +184,8 @@ pub fn report(report: &mut Report) {
     report.server_dry_run.iter_mut().for_each(answers);
     report.late_values.iter_mut().for_each(late_value);
     [&mut report.policy.source, &mut report.live.source].into_iter().for_each(in_place);
+    report.live.not_compared_objects.iter_mut().for_each(key);
+    maybe(&mut report.host.context);
     maybe(&mut report.host.release);
     maybe(&mut report.host.namespace);
     [&mut report.digest, &mut report.policy.digest].into_iter().for_each(in_place);

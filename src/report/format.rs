@@ -53,20 +53,28 @@ impl Format {
         Self::ALL.iter().find(|(own, _)| *own == name).map(|(_, format)| *format)
     }
 
-    /// Writes a report in this format.
+    /// Writes one report in this format.
     ///
     /// # Errors
     /// When `out` cannot be written.
     pub fn write(self, report: &Report, look: Look, out: &mut dyn Write) -> io::Result<()> {
+        self.write_all(std::slice::from_ref(report), look, out)
+    }
+
+    /// Writes the reports of a run in this format.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write_all(self, reports: &[Report], look: Look, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Human => human::write_on(report, look.page, out),
-            Self::Json => json::write(report, out),
-            Self::Markdown => markdown::write(report, look.comment, out),
-            Self::Sarif => sarif::write(report, out),
-            Self::Junit => junit::write(report, out),
-            Self::Gitlab => gitlab::write(report, out),
-            Self::Github => github::write(report, out),
-            Self::Html => html::write(report, out),
+            Self::Human => human::write_all(reports, look.page, out),
+            Self::Json => json::write(reports, out),
+            Self::Markdown => markdown::write_all(reports, look.comment, out),
+            Self::Sarif => sarif::write(reports, out),
+            Self::Junit => junit::write(reports, out),
+            Self::Gitlab => gitlab::write(reports, out),
+            Self::Github => github::write(reports, out),
+            Self::Html => html::write(reports, out),
         }
     }
 }

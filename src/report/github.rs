@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use super::notice::{Level, Notice, clip, notices};
-use super::{Report, human};
+use super::Report;
+use super::notice::{self, Level, Notice, clip};
 use crate::model::Decision;
 
 /// Most annotations of one type in a step.
@@ -16,9 +16,10 @@ const LONGEST: usize = 1000;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let all = notices(report);
-    let verdict = match report.decision {
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    let (all, said) = (notice::all(reports), notice::warnings(reports));
+    let decision = super::decision(reports);
+    let verdict = match decision {
         Decision::Allow | Decision::Warn => Level::Note,
         Decision::Hold | Decision::Undecided => Level::Error,
     };
@@ -26,10 +27,10 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let mut room = MOST;
         if verdict == level {
             room -= 1;
-            command(out, level, &[("title", format!("rollgate: {}", report.decision))], &human::summary(report))?;
+            command(out, level, &[("title", format!("rollgate: {decision}"))], &notice::summary(reports))?;
         }
-        let those: Vec<&Notice<'_>> = all.iter().filter(|notice| notice.level == level).collect();
-        let warnings = if level == Level::Warning { report.warnings.as_slice() } else { &[] };
+        let those: Vec<&Notice<'_>> = all.iter().map(|(notice, _)| notice).filter(|one| one.level == level).collect();
+        let warnings = if level == Level::Warning { said.as_slice() } else { &[] };
         let total = those.len() + warnings.len();
         // The last one says how many there are more.
         let shown = if total > room { room - 1 } else { total };

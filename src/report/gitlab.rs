@@ -7,27 +7,27 @@ use serde_json::json;
 
 use super::Report;
 use super::escape::Visible;
-use super::notice::{Level, Notice, Spots, notices};
+use super::notice::{self, Level, Notice, Spots};
 use crate::model::{Decision, Effect};
 
-/// Writes every notice of the report.
+/// Writes every notice of the run.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let spots = Spots::of(report);
-    let list: Vec<_> = notices(report)
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    let spots: Vec<Spots<'_>> = reports.iter().map(Spots::of).collect();
+    let list: Vec<_> = notice::all(reports)
         .iter()
-        .map(|notice| {
-            let spot = spots.spot(notice.location);
-            json!({
+        .filter_map(|(notice, at)| {
+            let spot = spots.get(*at)?.spot(notice.location);
+            Some(json!({
                 "description": notice.message,
                 "check_name": notice.id,
                 // GitLab keeps only the first of those that have the same one.
                 "fingerprint": notice.fingerprint,
                 "severity": severity(notice),
                 "location": {"path": spot.path, "lines": {"begin": spot.line.unwrap_or(1)}},
-            })
+            }))
         })
         .collect();
     serde::Serialize::serialize(&list, &mut serde_json::Serializer::with_formatter(&mut *out, Visible))?;

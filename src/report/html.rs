@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
-use super::{ChangeReport, ObjectReport, Report, human, sentence, template};
+use super::{ChangeReport, ObjectReport, Report, human, sentence, several, template};
 use crate::model::{Effect, Rollout};
 use crate::object::Location;
 
@@ -34,16 +34,49 @@ const EFFECTS: [Effect; 8] = [
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    template::render("report.html", include_str!("html.html.jinja"), &context(report), out)
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    let several = reports.len() > 1;
+    let pages: Vec<Value> = reports
+        .iter()
+        .zip(several::labels(reports))
+        .enumerate()
+        .map(|(at, (report, label))| {
+            // Of several, each has names of its own for what is linked to.
+            let prefix = if several { format!("r{at}-") } else { String::new() };
+            let mut page = context(report, &prefix);
+            page["label"] = text(&label).into();
+            page["prefix"] = prefix.into();
+            page
+        })
+        .collect();
+    let filters: Vec<Value> = EFFECTS
+        .iter()
+        .map(|effect| (effect, reports.iter().flat_map(|one| &one.objects).filter(|one| one.effect == *effect).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(effect, count)| json!({"effect": effect, "count": count}))
+        .collect();
+    let context = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "decision": super::decision(reports),
+        "summary": super::notice::summary(reports),
+        "title": match reports {
+            [report] => report.host.release.as_deref().map(text),
+            _ => Some(format!("{} releases", reports.len())),
+        },
+        "several": several,
+        "lower": u8::from(several),
+        "filters": filters,
+        "pages": pages,
+    });
+    template::render("report.html", include_str!("html.html.jinja"), &context, out)
 }
 
 /// Everything that stands on the page.
-fn context(report: &Report) -> Value {
+fn context(report: &Report, prefix: &str) -> Value {
     let places: Vec<String> =
         report.objects.iter().map(|object| name(&object.kind, object.namespace.as_deref(), &object.name)).collect();
     let by_name: HashMap<&str, usize> = places.iter().enumerate().rev().map(|(at, name)| (name.as_str(), at)).collect();
-    let anchor = |object: &str| by_name.get(object).map(|at| format!("object-{at}"));
+    let anchor = |object: &str| by_name.get(object).map(|at| format!("{prefix}object-{at}"));
     let reasons: Vec<Value> = report
         .reasons
         .iter()
@@ -79,13 +112,8 @@ fn context(report: &Report) -> Value {
             json!({"name": text(&late.name), "state": late.state, "value": value, "source": source, "places": late.places})
         })
         .collect();
-    let objects: Vec<Value> = report.objects.iter().enumerate().map(|(at, one)| object(at, one)).collect();
-    let counted = |effect: &Effect| report.objects.iter().filter(|object| object.effect == *effect).count();
-    let filters: Vec<Value> = EFFECTS
-        .iter()
-        .filter(|effect| counted(effect) > 0)
-        .map(|effect| json!({"effect": effect, "count": counted(effect)}))
-        .collect();
+    let objects: Vec<Value> =
+        report.objects.iter().enumerate().map(|(at, one)| object(&format!("{prefix}object-{at}"), one)).collect();
     let ignored: Vec<Value> = report
         .ignored
         .iter()
@@ -94,19 +122,20 @@ fn context(report: &Report) -> Value {
         )
         .collect();
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
         "decision": report.decision,
         "summary": human::summary(report),
         "release": report.host.release.as_deref().map(text),
         "namespace": report.host.namespace.as_deref().map(text),
         "host": report.host.kind,
-        "live": {"source": text(&report.live.source), "objects": report.live.objects, "not_compared": report.live.not_compared},
+        "live": {
+            "source": text(&report.live.source), "objects": report.live.objects, "not_compared": report.live.not_compared,
+            "age": report.live.age(),
+        },
         "policy": text(&report.policy.source),
         "digest": text(&report.digest),
         "providers": report.providers.iter().map(|(name, version)| json!([text(name), text(version)])).collect::<Vec<_>>(),
         "reasons": reasons,
         "clusters": clusters(report, &anchor),
-        "filters": filters,
         "objects": objects,
         "findings": findings,
         "warnings": report.warnings.iter().map(|warning| text(warning)).collect::<Vec<_>>(),
@@ -145,9 +174,9 @@ fn clusters(report: &Report, anchor: &dyn Fn(&str) -> Option<String>) -> Vec<Val
     clusters.iter().map(cluster).collect()
 }
 
-fn object(at: usize, object: &ObjectReport) -> Value {
+fn object(anchor: &str, object: &ObjectReport) -> Value {
     json!({
-        "anchor": format!("object-{at}"),
+        "anchor": anchor,
         "name": text(&name(&object.kind, object.namespace.as_deref(), &object.name)),
         "was": object.renamed_from.as_deref().map(text),
         "action": object.action,

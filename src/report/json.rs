@@ -1,14 +1,17 @@
-//! The report as it is: its types are its format, and `schemas/report.json` describes them.
+//! The report as it is: its types are its format, and `schemas/report.json` describes them; several of one run are a list.
 
 use std::io::{self, Write};
 
-use super::Report;
+use super::{Report, ReportList};
 
-/// Writes the whole report.
+/// Writes the whole report, or the list of all.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    match reports {
+        [report] => serde_json::to_writer_pretty(&mut *out, report)?,
+        _ => serde_json::to_writer_pretty(&mut *out, &ReportList::of(reports))?,
+    }
     out.write_all(b"\n")
 }

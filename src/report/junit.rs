@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::notice::{LONGEST_NAME, Notice, Spots, clip, name, notices};
-use super::{Report, human, template};
+use super::{Report, human, several, template};
 use crate::model::Decision;
 
 /// What every suite of this program starts with.
@@ -38,8 +38,11 @@ struct Case {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let suites = suites(report);
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    let labels = several::labels(reports);
+    let own = |label: &String| if reports.len() > 1 { format!("{SELF}.{label}") } else { SELF.to_owned() };
+    let suites: Vec<Suite> =
+        reports.iter().zip(&labels).flat_map(|(report, label)| suites(report, &own(label))).collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let context = serde_json::json!({
         "tests": sum(|suite| suite.cases.len()),
@@ -50,7 +53,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     template::render("junit.xml", include_str!("junit.xml.jinja"), &context, out)
 }
 
-fn suites(report: &Report) -> Vec<Suite> {
+/// The suites of one report, each with the name of the release before its own.
+fn suites(report: &Report, release: &str) -> Vec<Suite> {
     let (all, spots) = (notices(report), Spots::of(report));
     let mut by_object: BTreeMap<&str, Vec<&Notice<'_>>> = BTreeMap::new();
     all.iter().for_each(|notice| by_object.entry(&notice.object).or_default().push(notice));
@@ -59,7 +63,7 @@ fn suites(report: &Report) -> Vec<Suite> {
         let called = clip(&name(&object.kind, object.namespace.as_deref(), &object.name), LONGEST_NAME);
         let cluster = object.cluster.as_deref().unwrap_or("no cluster");
         let place = object.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
-        let suite = clip(&format!("{SELF}.{place}{cluster}"), LONGEST_NAME);
+        let suite = clip(&format!("{release}.{place}{cluster}"), LONGEST_NAME);
         let about = by_object.remove(called.as_str()).unwrap_or_default();
         clusters.entry(suite).or_default().add(called, &about, &spots);
     }
@@ -74,7 +78,7 @@ fn suites(report: &Report) -> Vec<Suite> {
         let called = if object.is_empty() { id.to_owned() } else { format!("{id} {object}") };
         own.add(called, &about, &spots);
     }
-    own.name = SELF.to_owned();
+    own.name = clip(release, LONGEST_NAME);
     let named = clusters.into_iter().map(|(name, suite)| Suite { name, ..suite });
     std::iter::once(own).chain(named).collect()
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
-use super::{LateState, ObjectReport, Report, hash, human, plural, sentence};
+use super::{LateState, ObjectReport, Report, hash, human, plural, sentence, several};
 use crate::compare::Action;
 use crate::model::{Decision, Effect, Rollout};
 use crate::object::Location;
@@ -30,11 +30,56 @@ const MOST: usize = 10;
 /// Most changes of one object.
 const CHANGES: usize = 50;
 
-/// Writes the report in at most so many bytes.
+/// Writes the reports of a run in at most so many bytes.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_all(reports: &[Report], limit: usize, out: &mut dyn Write) -> io::Result<()> {
+    let [report] = reports else { return releases(reports, limit, out) };
+    out.write_all(format!("{}\n{}", marker(report), head(report)).as_bytes())?;
+    body(report, limit, out)
+}
+
+/// Several releases: a table of all, then each folded, the worst with the room that it needs.
+fn releases(reports: &[Report], limit: usize, out: &mut dyn Write) -> io::Result<()> {
+    let decision = super::decision(reports);
+    let summary = plain(&super::notice::summary(reports));
+    write!(out, "{RELEASES}\n### {} rollgate: {decision} — {summary}\n", sign(decision))?;
+    let mut all: Vec<(&Report, String)> = reports.iter().zip(several::labels(reports)).collect();
+    all.sort_by_key(|(report, _)| std::cmp::Reverse((report.decision, report.effect)));
+    let rows = all.iter().map(|(report, label)| {
+        format!("| **{}** | {} | {} |\n", report.decision, code(label), plain(&human::summary(report)))
+    });
+    let mut left = Vec::new();
+    let table =
+        Part::new("\n| | release | what happens |\n|---|---|---|\n", rows).within(limit / 3, "release", &mut left);
+    out.write_all(table.as_bytes())?;
+    let mut room = limit.saturating_sub(table.len() + ENDS);
+    for (at, (report, label)) in all.iter().enumerate() {
+        let mut text = Vec::new();
+        // What the others do not need is there for the next one; the worst come first, and none gets less than it can use.
+        let share = (room / (all.len() - at)).max(2 * ENDS + LEAST);
+        if share > room {
+            left.push(("report", (all.len() - at) as u64));
+            break;
+        }
+        writeln!(text, "\n<details><summary>{} <b>{}</b></summary>\n", code(label), report.decision)?;
+        write!(text, "{}", head(report))?;
+        body(report, share - LEAST, &mut text)?;
+        writeln!(text, "\n</details>")?;
+        room -= text.len().min(room);
+        out.write_all(&text)?;
+    }
+    out.write_all(left_out(&left).as_bytes())
+}
+
+/// The least room in which a report says something; names and tags around it fit into it too.
+const LEAST: usize = 1_500;
+/// The marker of a comment about several releases.
+const RELEASES: &str = "<!-- rollgate:releases -->";
+
+/// What stands below the head.
+fn body(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut room = limit.saturating_sub(2 * ENDS);
     let mut left = Vec::new();
     // The verdict and the Machines come first where not all fits; a part never takes more than its share.
@@ -68,7 +113,6 @@ pub fn write(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<(
     room -= late.len();
     let objects = report.objects.iter().filter(|object| !object.is_quiet()).map(object);
     let objects = Part::new("\n#### Objects\n\n", objects).within(room, "object", &mut left);
-    out.write_all(head(report).as_bytes())?;
     for part in [reasons, machines, objects, findings, warnings, late, foot(report, &left)] {
         out.write_all(part.as_bytes())?;
     }
@@ -116,9 +160,8 @@ impl<I: Iterator<Item = String>> Part<I> {
 /// The line by which a comment is found again: one for each release of a repository.
 #[must_use]
 pub fn marker(report: &Report) -> String {
-    let host = &report.host;
-    let name = [host.namespace.as_deref(), host.release.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("/");
-    let id = if name.is_empty() { "stream".to_owned() } else { hash(name.as_bytes())[7..23].to_owned() };
+    let id =
+        several::release(report).map_or_else(|| "stream".to_owned(), |name| hash(name.as_bytes())[7..23].to_owned());
     format!("<!-- rollgate:{id} -->")
 }
 
@@ -127,17 +170,16 @@ fn head(report: &Report) -> String {
     let release = host.release.as_ref().map_or_else(String::new, |release| {
         format!(" · release {}", code(&format!("{}/{release}", host.namespace.as_deref().unwrap_or_default())))
     });
-    let sign = match report.decision {
+    let (sign, summary) = (sign(report.decision), plain(&human::summary(report)));
+    format!("### {sign} rollgate: {} — {summary}{release}\n", report.decision.word())
+}
+
+const fn sign(decision: Decision) -> &'static str {
+    match decision {
         Decision::Allow | Decision::Warn => "✅",
         Decision::Undecided => "❔",
         Decision::Hold => "⛔",
-    };
-    format!(
-        "{}\n### {sign} rollgate: {} — {}{release}\n",
-        marker(report),
-        report.decision.word(),
-        plain(&human::summary(report))
-    )
+    }
 }
 
 fn reason_row(reason: &crate::model::Reason) -> String {
@@ -222,9 +264,10 @@ fn fenced(lines: &[differ::Line]) -> String {
 fn foot(report: &Report, left: &[(&'static str, u64)]) -> String {
     let live = &report.live;
     let mut out = format!(
-        "\n<sub>compared {} with {}; {} not compared; policy {}; {}</sub>\n",
+        "\n<sub>compared {} with {}{}; {} not compared; policy {}; {}</sub>\n",
         plural(live.objects as u64, "object"),
         code(&live.source),
+        live.age().map_or_else(String::new, |age| format!(", taken {age} ago")),
         live.not_compared,
         code(&report.policy.source),
         code(&report.digest),
@@ -233,14 +276,20 @@ fn foot(report: &Report, left: &[(&'static str, u64)]) -> String {
         let changes = report.ignored.iter().map(|ignored| ignored.changes).sum();
         out.extend([format!("\n{} left out by the policy (ignore).\n", plural(changes, "change"))]);
     }
-    if !left.is_empty() {
-        let list: Vec<String> = left.iter().map(|(noun, count)| plural(*count, noun)).collect();
-        out.extend([format!(
-            "\n**Left out, as a comment may not be longer:** {}. The whole report is in `-o json=FILE` and `-o html=FILE`.\n",
-            list.join(", ")
-        )]);
-    }
+    out.push_str(&left_out(left));
     out
+}
+
+/// What did not fit, counted; nothing where all did.
+fn left_out(left: &[(&'static str, u64)]) -> String {
+    if left.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = left.iter().map(|(noun, count)| plural(*count, noun)).collect();
+    format!(
+        "\n**Left out, as a comment may not be longer:** {}. The whole report is in `-o json=FILE` and `-o html=FILE`.\n",
+        list.join(", ")
+    )
 }
 
 /// Where something stands, in a few words; nothing where that is not known.

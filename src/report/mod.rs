@@ -19,6 +19,7 @@ mod model;
 mod notice;
 pub mod sarif;
 pub mod sentence;
+mod several;
 mod template;
 pub mod why;
 
@@ -32,3 +33,4 @@ pub use model::{
     ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
     ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
 };
+pub use several::{ReportList, decision, effect};

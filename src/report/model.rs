@@ -11,8 +11,8 @@ use super::DryRunReport;
 use crate::approval::ClusterId;
 use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
-use crate::model::{Decision, Effect, Finding, Reason, Rollout, Touches};
-use crate::object::Location;
+use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Touches};
+use crate::object::{Key, Location};
 
 /// Everything that one run has to say.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -342,6 +342,9 @@ pub struct HostReport {
     /// Namespace of the release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Context of the kubeconfig, where a list of releases names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 /// What the stream was compared with.
@@ -352,11 +355,28 @@ pub struct LiveReport {
     pub source: String,
     /// Rendered objects that were compared.
     pub objects: usize,
+    /// When it was taken, where it is a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<String>,
+    /// How many seconds ago that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_seconds: Option<u64>,
     /// Rendered objects that passed through without a comparison.
     pub not_compared: usize,
+    /// Which those are, as far as they have a name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_compared_objects: Vec<Key>,
     /// The state of the cluster that each list shows: kind, with the namespace where it is one of several, to resourceVersion.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
+}
+
+impl LiveReport {
+    /// How old a snapshot is, in words.
+    #[must_use]
+    pub fn age(&self) -> Option<String> {
+        self.age_seconds.map(model::age)
+    }
 }
 
 impl Report {

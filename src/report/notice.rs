@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{ChangeReport, ObjectReport, Report, hash, sentence};
+use super::{ChangeReport, ObjectReport, Report, hash, human, sentence, several};
 use crate::model::{Decision, Effect, Finding, Reason};
 use crate::object::{Key, Location};
 
@@ -71,7 +71,7 @@ pub(super) struct Notice<'r> {
     pub(super) fingerprint: String,
 }
 
-/// Everything that a report has to say, the weightiest first; what has no effect and nobody asks about is left out.
+/// Everything that one report has to say, the weightiest first; what has no effect and nobody asks about is left out.
 pub(super) fn notices(report: &Report) -> Vec<Notice<'_>> {
     let mut list = List { answers: answers(report), said: Vec::new(), seen: HashMap::new() };
     for object in &report.objects {
@@ -92,6 +92,46 @@ pub(super) fn notices(report: &Report) -> Vec<Notice<'_>> {
     rest.for_each(|reason| list.reason(reason));
     list.said.sort_by_key(|notice| std::cmp::Reverse((notice.level, notice.decision, notice.effect)));
     list.said
+}
+
+/// Everything that the reports of a run have to say, the weightiest first, each with the place of its report. Of several, each names
+/// its release.
+pub(super) fn all(reports: &[Report]) -> Vec<(Notice<'_>, usize)> {
+    let several = reports.len() > 1;
+    let mut all = Vec::new();
+    for (at, (report, label)) in reports.iter().zip(several::labels(reports)).enumerate() {
+        all.extend(notices(report).into_iter().map(|mut notice| {
+            if several {
+                notice.message = clip(&format!("{label}: {}", notice.message), LONGEST);
+                notice.fingerprint = fingerprint(&format!("{label}\n{}", notice.fingerprint));
+            }
+            (notice, at)
+        }));
+    }
+    all.sort_by_key(|(notice, _)| std::cmp::Reverse((notice.level, notice.decision, notice.effect)));
+    all
+}
+
+/// What is said of a run beside its notices; of several releases, each names its own.
+pub(super) fn warnings(reports: &[Report]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (report, label) in reports.iter().zip(several::labels(reports)) {
+        let name = if reports.len() > 1 { format!("{label}: ") } else { String::new() };
+        all.extend(report.warnings.iter().map(|warning| format!("{name}{warning}")));
+    }
+    all
+}
+
+/// What happens, in one line.
+pub(super) fn summary(reports: &[Report]) -> String {
+    match reports {
+        [report] => human::summary(report),
+        _ => several::summary(reports),
+    }
+}
+
+fn fingerprint(identity: &str) -> String {
+    hash(identity.as_bytes()).trim_start_matches("sha256:").chars().take(32).collect()
 }
 
 /// An object of a report, and an effect on it or all that touches it.
@@ -224,7 +264,7 @@ impl<'r> List<'r> {
         let count = self.seen.entry(identity.clone()).or_default();
         *count += 1;
         let text = if *count == 1 { identity } else { format!("{identity}\n{count}") };
-        notice.fingerprint = hash(text.as_bytes()).trim_start_matches("sha256:").chars().take(32).collect();
+        notice.fingerprint = fingerprint(&text);
         // Its whole name was needed for the identity only.
         notice.object = clip(&notice.object, LONGEST_NAME);
         self.said.push(notice);

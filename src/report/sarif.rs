@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::escape::Visible;
-use super::notice::{Level, Notice, Spots, clip, notices};
-use super::{Report, hash};
+use super::notice::{self, Level, Notice, Spots, clip};
+use super::{Report, hash, several};
 use crate::rules::Term;
 use crate::verdict;
 
@@ -17,17 +17,23 @@ const MOST: usize = 25_000;
 /// Longest text of a notification.
 const LONGEST: usize = 1000;
 
-/// Writes one run.
+/// Writes one run, whatever it judged: of several runs in one file, services take some and drop others.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut all = notices(report);
+pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+    let mut all = notice::all(reports);
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     let (rules, places) = rules(&all);
-    let spots = Spots::of(report);
-    let results: Vec<Value> = all.iter().map(|notice| result(notice, &places, &spots)).collect();
+    let spots: Vec<Spots<'_>> = reports.iter().map(Spots::of).collect();
+    let results: Vec<Value> =
+        all.iter().filter_map(|(notice, at)| Some(result(notice, &places, spots.get(*at)?))).collect();
+    let decision = super::decision(reports);
+    let mut properties = json!({"decision": decision, "effect": super::effect(reports)});
+    if let [report] = reports {
+        properties["digest"] = json!(clip(&report.digest, LONGEST));
+    }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -39,16 +45,16 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 "rules": rules,
             }},
             // Runs of several releases in one pipeline stand beside each other.
-            "automationDetails": {"id": format!("rollgate/{}/", category(report))},
+            "automationDetails": {"id": format!("rollgate/{}/", category(reports))},
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": true,
-                "exitCode": verdict::exit(report.decision).code(),
-                "exitCodeDescription": report.decision.word(),
-                "toolExecutionNotifications": notifications(report, left_out),
+                "exitCode": verdict::exit(decision).code(),
+                "exitCodeDescription": decision.word(),
+                "toolExecutionNotifications": notifications(reports, left_out),
             }],
             "results": results,
-            "properties": {"decision": report.decision, "effect": report.effect, "digest": clip(&report.digest, LONGEST)},
+            "properties": properties,
         }],
     });
     serde::Serialize::serialize(&log, &mut serde_json::Serializer::with_formatter(&mut *out, Visible))?;
@@ -56,9 +62,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What tells the runs of one pipeline apart: the release, as far as it is known.
-fn category(report: &Report) -> String {
-    let host = &report.host;
-    let name = [host.namespace.as_deref(), host.release.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("/");
+fn category(reports: &[Report]) -> String {
+    let [report] = reports else { return "releases".to_owned() };
+    let name = several::release(report).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/');
     match name.as_str() {
         "" => "stream".to_owned(),
@@ -68,9 +74,9 @@ fn category(report: &Report) -> String {
 }
 
 /// The rules that have results, and the place of each.
-fn rules(all: &[Notice<'_>]) -> (Vec<Value>, HashMap<String, usize>) {
+fn rules(all: &[(Notice<'_>, usize)]) -> (Vec<Value>, HashMap<String, usize>) {
     let (mut rules, mut places) = (Vec::new(), HashMap::new());
-    for notice in all {
+    for (notice, _) in all {
         if places.contains_key(&notice.id) {
             continue;
         }
@@ -147,9 +153,9 @@ fn result(notice: &Notice<'_>, places: &HashMap<String, usize>, spots: &Spots<'_
 }
 
 /// What is said about the run beside its results.
-fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
+fn notifications(reports: &[Report], left_out: usize) -> Vec<Value> {
     let note = |text: &str| json!({"level": "warning", "message": {"text": clip(text, LONGEST)}});
-    let mut list: Vec<Value> = report.warnings.iter().map(|warning| note(warning)).collect();
+    let mut list: Vec<Value> = notice::warnings(reports).iter().map(|warning| note(warning)).collect();
     if left_out > 0 {
         list.push(note(&format!("{left_out} results are left out: no more than {MOST} are taken; -o json has all")));
     }

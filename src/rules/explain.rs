@@ -49,7 +49,8 @@ pub fn near(rules: &Rules, what: &str) -> Vec<String> {
 }
 
 fn of_term(term: &Term) -> String {
-    format!("{}: {}\n  {}\n  {}\n\n", term.sort.word(), term.name, term.says, term.remedy)
+    let page = term.sort.page();
+    format!("{}: {}\n  {}\n  {}\n  {page}\n\n", term.sort.word(), term.name, term.says, term.remedy)
 }
 
 fn by_id(rules: &Rules, id: &str) -> Option<String> {

@@ -10,6 +10,7 @@ mod pages;
 mod pattern;
 mod terms;
 mod user;
+mod word_pages;
 
 pub use builtin::{is_known, known};
 pub use explain::{explain, near};
@@ -20,3 +21,4 @@ pub use pages::pages;
 pub use pattern::Pattern;
 pub use terms::{Sort, TERMS, Term};
 pub use user::UserFault;
+pub use word_pages::{exit_codes, words};

@@ -33,6 +33,19 @@ impl Sort {
     }
 }
 
+impl Sort {
+    /// The page about words of this sort.
+    #[must_use]
+    pub const fn page(self) -> &'static str {
+        match self {
+            Self::Gate => "docs/gates.md",
+            Self::Finding => "docs/words.md",
+            Self::Decision | Self::Exit => "docs/exit-codes.md",
+            Self::LateState | Self::SourceState => "docs/late-values.md",
+        }
+    }
+}
+
 /// A word and what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {

@@ -11,9 +11,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::snapshot::{self, Snapshot};
-use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, World};
+use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, Unread, World};
 use crate::host::Host;
 use crate::kinds::contract::MACHINE;
+use crate::model;
 use crate::object::{Inventory, LoadError, Object, Stream};
 use crate::parallel;
 
@@ -86,7 +87,7 @@ pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError
 pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
-    let files = files(path)?;
+    let files = manifests(path)?;
     for file in &files {
         let bytes = read(file)?;
         if snapshot::is_snapshot(&bytes) {
@@ -148,17 +149,55 @@ pub fn nothing(host: &Host, now: Timestamp) -> World {
     world
 }
 
+/// How old a snapshot may be before its reader is warned, where nothing is said.
+pub const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// How old a World is.
+#[must_use]
+pub fn age(world: &World, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(world.taken)).unwrap_or_default()
+}
+
 /// A sentence about a World that is older than it should be; `None` for one that is fresh.
 #[must_use]
-pub fn stale(world: &World, now: Timestamp, oldest: Duration) -> Option<String> {
-    let age = Duration::try_from(now.duration_since(world.taken)).unwrap_or_default();
-    (world.source.kind == LiveKind::Cluster && age > oldest).then(|| {
+pub fn stale(world: &World, age: Duration) -> Option<String> {
+    (world.source.kind == LiveKind::Cluster && age > FRESH).then(|| {
         format!(
-            "{} was taken at {}, {} minutes ago; the cluster may have changed since (--max-age)",
+            "{} was taken at {}, {} ago; what changed in the cluster since is not known (--max-age)",
             world.source.name,
             world.taken,
-            age.as_secs() / 60
+            model::age(age.as_secs())
         )
+    })
+}
+
+/// The doubt about a dump of a cluster where a greatest age was told.
+#[must_use]
+pub fn ageless(world: &World) -> Option<Unread> {
+    (world.source.kind == LiveKind::Cluster).then(|| Unread {
+        what: world.source.name.clone(),
+        why: "nothing in it says when it was taken, and --max-age asks how old it is".to_owned(),
+        remedy: "use a snapshot, or leave --max-age out".to_owned(),
+        keys: Vec::new(),
+    })
+}
+
+/// The doubt about a snapshot that is older than was told.
+#[must_use]
+pub fn too_old(world: &World, age: Duration, oldest: Duration) -> Option<Unread> {
+    (age > oldest).then(|| Unread {
+        what: format!("the snapshot {}", world.source.name),
+        why: format!(
+            "it was taken at {}, {} ago, and may be {} old (--max-age)",
+            world.taken,
+            model::age(age.as_secs()),
+            model::age(oldest.as_secs())
+        ),
+        remedy: format!(
+            "take it anew where the cluster is reached: rollgate snapshot RENDERED -o {}",
+            world.source.name
+        ),
+        keys: Vec::new(),
     })
 }
 
@@ -243,7 +282,10 @@ fn of_cluster(object: &Object) -> bool {
 }
 
 /// The files below a path in a stable order; the path itself where it is a file.
-fn files(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+///
+/// # Errors
+/// When the path or a folder below it cannot be read.
+pub fn manifests(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let fault = |path: &Path, source| FileError::Read { path: path.display().to_string(), source };
     if !std::fs::metadata(path).map_err(|source| fault(path, source))?.is_dir() {
         return Ok(vec![path.to_owned()]);

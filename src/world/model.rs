@@ -2,6 +2,7 @@
 //! Doubt is part of it: a missing answer is an `Unread`, never an absence.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -77,6 +78,9 @@ pub struct LiveSource {
     /// A snapshot writes it beside the World.
     #[serde(skip)]
     pub resource_versions: BTreeMap<String, String>,
+    /// How old it is, where it is a snapshot.
+    #[serde(skip)]
+    pub age: Option<Duration>,
 }
 
 impl World {
@@ -94,7 +98,7 @@ impl LiveSource {
     /// A source of which no more is known.
     #[must_use]
     pub fn new(kind: LiveKind, name: impl Into<String>) -> Self {
-        Self { kind, name: name.into(), resource_versions: BTreeMap::new() }
+        Self { kind, name: name.into(), resource_versions: BTreeMap::new(), age: None }
     }
 }
 

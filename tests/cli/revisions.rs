@@ -71,7 +71,11 @@ fn a_render_that_fails_leaves_no_worktree() {
     let program = repository();
     let ran = plan(&program, &["--base-ref", "main", "--render", "echo no chart here >&2; false"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("failed in main") && ran.stderr.contains("no chart here"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("in main: the command of --render failed") && ran.stderr.contains("no chart here"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stdout.is_empty());
     assert_eq!(worktrees(&program), 1);
 }

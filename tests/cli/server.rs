@@ -10,10 +10,13 @@ use serde_json::{Value, json};
 pub(super) trait Answers: Send + 'static {
     /// The status and the content for one request.
     fn answer(&mut self, method: &str, path: &str, body: &[u8]) -> (u16, Value);
+
+    /// Sees the headers of a request before it is answered, in lower case.
+    fn headers(&mut self, _: &[String]) {}
 }
 
-/// Starts a server, and gives a kubeconfig for it.
-pub(super) fn serve<A: Answers>(held: &Arc<Mutex<A>>, namespace: &str) -> String {
+/// Starts a server, and gives its address.
+pub(super) fn listen<A: Answers>(held: &Arc<Mutex<A>>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let held = Arc::clone(held);
@@ -23,6 +26,12 @@ pub(super) fn serve<A: Answers>(held: &Arc<Mutex<A>>, namespace: &str) -> String
             std::thread::spawn(move || drop(one(connection, &held)));
         }
     });
+    address
+}
+
+/// Starts a server, and gives a kubeconfig for it.
+pub(super) fn serve<A: Answers>(held: &Arc<Mutex<A>>, namespace: &str) -> String {
+    let address = listen(held);
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
          contexts: [{{name: c, context: {{cluster: c, user: u, namespace: {namespace}}}}}]\n\
@@ -63,19 +72,26 @@ fn one<A: Answers>(connection: TcpStream, held: &Mutex<A>) -> std::io::Result<()
         }
         let mut words = line.split_whitespace().map(str::to_owned);
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut headers = Vec::new();
         loop {
             let mut header = String::new();
             reader.read_line(&mut header)?;
             if header.trim().is_empty() {
                 break;
             }
-            if let Some(text) = header.to_lowercase().strip_prefix("content-length:") {
+            let header = header.trim().to_lowercase();
+            if let Some(text) = header.strip_prefix("content-length:") {
                 length = text.trim().parse().unwrap_or(0);
             }
+            headers.push(header);
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
-        let (code, value) = held.lock().expect("no panic").answer(&method, &path, &body);
+        let (code, value) = {
+            let mut held = held.lock().expect("no panic");
+            held.headers(&headers);
+            held.answer(&method, &path, &body)
+        };
         let text = value.to_string();
         write!(
             writer,

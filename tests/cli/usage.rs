@@ -94,3 +94,40 @@ fn a_provider_that_nobody_knows_is_refused() {
     let ran = Program::new().run(&["plan", "--live", "none", "--provider", "cluster-api-provider-foo=v1.2.3"], b"");
     assert!(ran.code == Some(2) && ran.stderr.contains("known are rke2, openstack"), "{}", ran.stderr);
 }
+
+#[test]
+fn kubectl_calls_its_plugin_by_its_own_name() {
+    let program = Program::new();
+    let link = program.home().join("kubectl-rollgate");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rollgate"), &link).expect("a link");
+    let run = |args: &[&str]| {
+        let output = std::process::Command::new(&link).args(args).output().expect("it runs");
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    assert!(run(&["plan", "--help"]).contains("Usage: kubectl rollgate plan"), "{}", run(&["plan", "--help"]));
+    assert!(run(&["plan", "--nonsense"]).contains("Usage: kubectl rollgate plan"), "{}", run(&["plan", "--nonsense"]));
+    let own = program.run(&["plan", "--help"], b"");
+    assert!(own.stdout.contains("Usage: rollgate plan") && !own.stdout.contains("kubectl rollgate"), "{}", own.stdout);
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_message_and_no_allow() {
+    let program = Program::new();
+    let many: String = (0..400)
+        .map(|number| {
+            format!("---\n{}", super::MACHINE_DEPLOYMENT.replace("name: md,", &format!("name: md-{number},")))
+        })
+        .collect();
+    program.file("new.yaml", &many.replace("v1.31.0", "v1.32.0"));
+    program.file("old.yaml", &many);
+    let mut command = std::process::Command::new("sh");
+    let plan = format!(
+        "{{ {} plan new.yaml --live old.yaml --policy none -o json; echo $? >code; }} | head -c 10",
+        env!("CARGO_BIN_EXE_rollgate")
+    );
+    command.args(["-c", &plan]).current_dir(program.home());
+    let output = command.output().expect("sh runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let code = std::fs::read_to_string(program.home().join("code")).expect("a code");
+    assert_eq!(code.trim(), "1", "what was not said whole is never an allow");
+}

@@ -298,8 +298,9 @@ fn report(run: &Run) -> Value {
 fn without_source(run: &Run) -> String {
     let mut report = report(run);
     let live = report["live"].as_object_mut().expect("a map");
-    live.remove("source");
-    live.remove("resourceVersions");
+    for told in ["source", "resourceVersions", "taken", "ageSeconds"] {
+        live.remove(told);
+    }
     let text = report.to_string();
     if !text.contains("<redacted:") {
         return text;

@@ -12,6 +12,7 @@ mod dry_run;
 mod emptied;
 mod flux;
 mod helm;
+mod inputs;
 mod matrix;
 mod observe;
 mod pins;

@@ -441,8 +441,9 @@ fn note(before: &Sight, now: &Sight, outdated_before: &BTreeSet<String>, outcome
 fn without_source(report: &Value) -> Value {
     let mut report = report.clone();
     if let Some(live) = report["live"].as_object_mut() {
-        live.remove("source");
-        live.remove("resourceVersions");
+        for told in ["source", "resourceVersions", "taken", "ageSeconds"] {
+            live.remove(told);
+        }
     }
     report
 }

@@ -12,7 +12,7 @@ use crate::gate::approval as gate;
 use crate::host::say;
 use crate::model::Decision;
 use crate::policy::Policy;
-use crate::report::Report;
+use crate::report::{Report, ReportList};
 
 /// The report with the change.
 pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> Result<Report, Stop> {
@@ -29,12 +29,17 @@ pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> R
     }
     let mut other = None;
     for file in &files {
-        let report = read(file)?;
-        if is_last || report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()))
-        {
-            return Ok(report);
+        let reports = read(file)?;
+        // Of several releases nobody knows which is meant.
+        let is_last = is_last && reports.len() == 1;
+        for report in reports {
+            let is_it =
+                report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()));
+            if is_last || is_it {
+                return Ok(report);
+            }
+            other.get_or_insert(report.digest);
         }
-        other.get_or_insert(report.digest);
     }
     Err(Stop::usage(match (&args.report, other) {
         (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
@@ -54,11 +59,15 @@ fn newest(last: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> Result<Report, Stop> {
+/// The report of a file, or those of several releases.
+fn read(file: &Path) -> Result<Vec<Report>, Stop> {
     let bytes =
         std::fs::read(file).with_context(|| format!("{} cannot be read", file.display())).map_err(Stop::usage)?;
-    serde_json::from_slice(&bytes)
-        .with_context(|| format!("{} is not a report of this version", file.display()))
+    let list = serde_json::from_slice::<ReportList<'_>>(&bytes).map(|list| list.items.into_owned());
+    list.or_else(|_| Ok(vec![serde_json::from_slice(&bytes)?]))
+        .map_err(|error: serde_json::Error| {
+            anyhow!(error).context(format!("{} is not a report of this version", file.display()))
+        })
         .map_err(Stop::usage)
 }
 

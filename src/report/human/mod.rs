@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::fold::{self, Folded, Place};
-use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural};
+use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
 use crate::impact::counted;
 use crate::model::{Decision, Effect};
 pub use page::{Page, Paint, WIDTH};
@@ -48,6 +48,30 @@ pub fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<
     }
     writeln!(out)?;
     verdict(report, &folded, page, out)
+}
+
+/// Writes the reports of a run: of several the verdict of all first and last, and each below the name of its release.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_all(reports: &[Report], page: Page, out: &mut dyn Write) -> io::Result<()> {
+    if let [report] = reports {
+        return write_on(report, page, out);
+    }
+    let decision = super::decision(reports);
+    let head = format!("rollgate: {}  ", page.paint.decision(decision));
+    let width = 12 + decision.word().len();
+    let whole = |out: &mut dyn Write| {
+        page.words(out, (&head, width), &several::summary(reports), 2, |text| page.paint.bold(text))
+    };
+    whole(out)?;
+    for (report, label) in reports.iter().zip(several::labels(reports)) {
+        writeln!(out)?;
+        page.words(out, ("release ", 8), &label, 2, |text| page.paint.bold(text))?;
+        write_on(report, page, out)?;
+    }
+    writeln!(out)?;
+    whole(out)
 }
 
 /// The verdict, what happens, and the next command.
@@ -168,8 +192,9 @@ fn compared(report: &Report) -> String {
     let live = &report.live;
     let unchanged = report.objects.iter().filter(|object| object.is_quiet()).count();
     let quiet = if unchanged > 0 { format!(", {unchanged} without effect not shown") } else { String::new() };
+    let age = live.age().map_or_else(String::new, |age| format!(", taken {age} ago"));
     format!(
-        "compared {} with {}{quiet}; {} not compared; policy {}",
+        "compared {} with {}{age}{quiet}; {} not compared; policy {}",
         plural(live.objects as u64, "object"),
         live.source,
         live.not_compared,

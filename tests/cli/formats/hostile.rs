@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rollgate::report::{Format, escape};
 use serde_json::Value;
 
-use super::{readers, report, reports, written};
+use super::{readers, report, reports, written, written_all};
 
 /// What somebody could write into a name or a value.
 const HOSTILE: &[&str] = &[
@@ -99,6 +99,14 @@ fn hostile_texts_in_every_place_forge_nothing_in_any_format() {
                 let written = written(format, &report);
                 if let Err(fault) = readers::check(format, &written) {
                     panic!("{name} as {format} with {text:?}: {fault}\n{written}");
+                }
+            }
+            // Of several releases the hostile one has every name that tells them apart.
+            let both = [report.clone(), report];
+            for (format, _) in Format::ALL.iter().filter(|_| places.iter().any(|place| place == "/host/release")) {
+                let written = written_all(format, &both);
+                if let Err(fault) = readers::check(format, &written) {
+                    panic!("{name} twice as {format} with {text:?}: {fault}\n{written}");
                 }
             }
         }

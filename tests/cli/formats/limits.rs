@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::Program;
-use super::{readers, report, reports, written};
+use super::{readers, report, reports, written, written_all};
 
 /// A report of so many objects, each with a reason, an owner that rolls and a finding.
 fn large(count: usize) -> Value {
@@ -99,4 +99,22 @@ fn a_summary_of_a_step_takes_the_room_that_is_left() {
     let ran = program.run_with(&args, b"", &[("GITHUB_STEP_SUMMARY", link.to_str().expect("text"))]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(ran.stderr.contains("links are not followed"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_comment_about_many_releases_fits_names_each_and_counts_what_it_leaves_out() {
+    let reports: Vec<_> = (0..40)
+        .map(|at| {
+            let mut tree = large(if at == 20 { 500 } else { 1 });
+            tree["host"]["release"] = format!("edge-{at}").into();
+            report(&tree)
+        })
+        .collect();
+    let text = written_all("markdown", &reports);
+    readers::check("markdown", &text).expect("Markdown");
+    assert!(text.len() <= 65_536 && text.len() > 20_000, "{} bytes", text.len());
+    assert!((0..40).all(|at| text.contains(&format!("/edge-{at}</code>"))), "{text}");
+    assert!(text.contains("Left out, as a comment may not be longer"), "{text}");
+    let errors = readers::github(&written_all("github", &reports)).expect("commands");
+    assert!(errors.iter().filter(|command| command.name == "error").count() <= 10);
 }

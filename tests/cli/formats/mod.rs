@@ -33,9 +33,14 @@ fn report(tree: &Value) -> Report {
 
 /// A report in a format.
 fn written(format: &str, report: &Report) -> String {
+    written_all(format, std::slice::from_ref(report))
+}
+
+/// The reports of several releases in a format.
+fn written_all(format: &str, reports: &[Report]) -> String {
     let look = Look { page: Page::of(Paint(false)), comment: markdown::GITHUB };
     let mut bytes = Vec::new();
-    Format::named(format).expect("a format").write(report, look, &mut bytes).expect("memory");
+    Format::named(format).expect("a format").write_all(reports, look, &mut bytes).expect("memory");
     String::from_utf8(bytes).expect("text")
 }
 

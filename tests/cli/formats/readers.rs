@@ -200,7 +200,7 @@ pub(super) fn html(text: &str) -> Result<String, String> {
 }
 
 /// The elements that the page is made of.
-const ELEMENTS: &str = "html head meta title style body header main footer section h1 h2 h3 p ul ol li span code pre del ins a details \
+const ELEMENTS: &str = "html head meta title style body header main footer section h1 h2 h3 h4 p ul ol li span code pre del ins a details \
                         summary div fieldset legend label input dl dt dd";
 
 fn look(node: &Handle, out: &mut String, ids: &mut HashSet<String>, targets: &mut Vec<String>) -> Found {

@@ -1,0 +1,95 @@
+//! `.ci/release` packs what Helm, krew and people install: the same bytes each time, with checksums that are right.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::{Program, root};
+
+fn release(args: &[&str]) -> Output {
+    let mut command = Command::new(root().join(".ci/release"));
+    command.args(args).env("SKIP_SBOM", "1").env("SOURCE_DATE_EPOCH", "1700000000");
+    let output = command.output().expect("bash runs");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn said(folder: &Path, program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).current_dir(folder).output().expect("it runs");
+    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
+    let program = Program::new();
+    // A binary of a debug build is large; what is packed only has to answer as the program does.
+    let script = format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_rollgate"));
+    let binary = program.file("rollgate", &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&binary, mode).expect("a script");
+    let binary = binary.to_str().expect("text");
+    let (out, again) = (program.home().join("out"), program.home().join("again"));
+    let (out_text, again_text) = (out.display().to_string(), again.display().to_string());
+    for (target, folder) in [
+        ("x86_64-unknown-linux-musl", &out_text),
+        ("aarch64-unknown-linux-musl", &out_text),
+        ("x86_64-unknown-linux-musl", &again_text),
+    ] {
+        release(&["pack", target, binary, folder]);
+    }
+    release(&["finish", &out_text]);
+    let version = env!("CARGO_PKG_VERSION");
+    let archive = format!("rollgate-v{version}-linux-amd64.tar.gz");
+    assert_eq!(
+        std::fs::read(out.join(&archive)).expect("it"),
+        std::fs::read(again.join(&archive)).expect("it"),
+        "twice the same"
+    );
+    let files = said(&out, "tar", &["-tzf", &archive]);
+    for file in [
+        "plugin.yaml",
+        "bin/rollgate",
+        "LICENSE",
+        "docs/rbac.yaml",
+        "completions/_rollgate",
+        "man/rollgate.1",
+        "man/rollgate-plan.1",
+        "schemas/policy.json",
+        "plugins/getter/plugin.yaml",
+    ] {
+        assert!(files.lines().any(|line| line == format!("./{file}")), "{file} is not in {files}");
+    }
+    assert_eq!(said(&out, "sha256sum", &["--check", "SHA256SUMS"]).matches(": OK").count(), 3);
+    // What krew reads (krew `pkg/index/types.go`).
+    let bytes = std::fs::read(out.join("rollgate.yaml")).expect("a manifest");
+    let manifest: Value = rollgate::yaml::read_strict(&bytes).expect("YAML");
+    assert_eq!((&manifest["kind"], &manifest["metadata"]["name"]), (&"Plugin".into(), &"rollgate".into()));
+    assert_eq!(manifest["spec"]["version"], format!("v{version}"));
+    let platforms = manifest["spec"]["platforms"].as_array().expect("platforms");
+    let arches: Vec<&str> =
+        platforms.iter().filter_map(|one| one["selector"]["matchLabels"]["arch"].as_str()).collect();
+    assert_eq!(arches, ["amd64", "arm64"]);
+    for (platform, arch) in platforms.iter().zip(arches) {
+        let archive = format!("rollgate-v{version}-linux-{arch}.tar.gz");
+        let sum = said(&out, "sha256sum", &[&archive]);
+        assert_eq!(platform["sha256"].as_str(), sum.split_whitespace().next());
+        assert_eq!(platform["uri"], format!("{}/releases/download/v{version}/{archive}", env!("CARGO_PKG_REPOSITORY")));
+        assert_eq!(platform["bin"], "rollgate");
+    }
+    // What comes out of the archive runs.
+    said(&out, "tar", &["-xzf", &archive]);
+    assert_eq!(said(&out, "./bin/rollgate", &["--version"]).trim(), format!("rollgate {version}"));
+}
+
+#[test]
+fn the_workflow_only_calls_steps_that_there_are() {
+    let text = std::fs::read_to_string(root().join(".github/workflows/release.yml")).expect("a workflow");
+    rollgate::yaml::read_strict(text.as_bytes()).expect("YAML");
+    let calls: Vec<&str> =
+        text.split(".ci/release ").skip(1).filter_map(|call| call.split_whitespace().next()).collect();
+    assert!(calls.len() >= 3);
+    let steps = ["build", "pack", "finish", "does"];
+    assert!(calls.iter().all(|call| steps.contains(call)), "{calls:?}");
+}

@@ -1,0 +1,152 @@
+//! What a plan is asked about, rendered by the real Helm 3, Helm 4, kustomize and kubectl, on one side and on both. No API server is
+//! needed, only the programs of the bench.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::say;
+use crate::helm::{Run, rollgate};
+use crate::starter;
+
+/// A folder with the test chart under Git, and the programs.
+struct Place {
+    folder: tempfile::TempDir,
+    bin: PathBuf,
+}
+
+impl Place {
+    fn new() -> Option<Self> {
+        match starter::find(&["helm3", "helm4", "kustomize", "kubectl"]) {
+            Ok(bin) => Some(Self { folder: tempfile::tempdir().expect("a folder"), bin }),
+            Err(missing) => {
+                assert!(std::env::var_os("CI").is_none(), "{missing}");
+                say(&format!("skipped: charts and kustomizations, because {missing} (build it with `make bench`)"));
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let file = self.path().join(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        fs::write(file, text).expect("written");
+    }
+
+    fn chart(&self) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts/kubeadm");
+        let copied = Command::new("cp").arg("-r").arg(from).arg(self.path().join("chart")).status();
+        assert!(copied.expect("cp runs").success());
+    }
+
+    fn git(&self, args: &[&str]) {
+        let set = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "commit.gpgsign=false",
+            "-c",
+            "init.defaultBranch=main",
+        ];
+        let mut command = Command::new("git");
+        command.args(set).args(args).current_dir(self.path()).env("HOME", self.path());
+        assert!(command.output().expect("git runs").status.success(), "git {args:?}");
+    }
+
+    fn plan(&self, args: &[&str]) -> Run {
+        let mut command = Command::new(rollgate());
+        command.env_clear().env("HOME", self.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        Run::of(command.current_dir(self.path()).arg("plan").args(args).output().expect("it runs"))
+    }
+
+    fn program(&self, name: &str) -> String {
+        self.bin.join(name).display().to_string()
+    }
+}
+
+#[test]
+fn a_chart_of_both_helms_is_judged_at_both_revisions() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    place.file("values.yaml", "vip: 10.0.3.7\n");
+    place.git(&["init", "--quiet"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "--quiet", "-m", "one"]);
+    place.file("values.yaml", "vip: 10.0.3.8\n");
+    place.git(&["commit", "--quiet", "-am", "two"]);
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
+        let held = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
+        assert_eq!(held.code, Some(3), "{held:#?}");
+        assert!(held.stdout.contains("10.0.3.7 -> 10.0.3.8"), "{held:#?}");
+        let json = place.plan(&[&["--base-ref", "HEAD~1", "-o", "json"], &chart[..]].concat());
+        assert!(json.stdout.contains("\"template\": \"kubeadm/templates/"), "Helm names the template: {json:#?}");
+        let same = place.plan(&[&["--base-ref", "HEAD"], &chart[..]].concat());
+        assert_eq!(same.code, Some(0), "{same:#?}");
+        let install = place.plan(&[&["--live", "none"], &chart[..]].concat());
+        assert_eq!(install.code, Some(0), "{install:#?}");
+    }
+}
+
+#[test]
+fn what_a_helm_says_of_a_chart_that_it_cannot_render_is_handed_on() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    place.file("chart/templates/broken.yaml", "{{ required \"the address is missing\" .Values.nothing }}\n");
+    place.file("empty/Chart.yaml", "apiVersion: v2\nname: empty\nversion: 1.0.0\n");
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let plan =
+            |chart: &str| place.plan(&["--chart", chart, "--release", "demo", "--live", "none", "--helm", &helm]);
+        let failed = plan("chart");
+        assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""), "{failed:#?}");
+        assert!(failed.stderr.contains("the address is missing"), "{failed:#?}");
+        let empty = plan("empty");
+        assert_eq!((empty.code, empty.stdout.as_str()), (Some(2), ""), "{empty:#?}");
+        assert!(empty.stderr.contains("prints no object"), "{empty:#?}");
+    }
+}
+
+#[test]
+fn a_kustomization_is_built_by_kustomize_and_by_kubectl() {
+    let Some(place) = Place::new() else { return };
+    let base = "apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: md, namespace: ns}
+spec:
+  clusterName: c
+  replicas: 2
+  template:
+    spec:
+      clusterName: c
+      version: v1.31.0
+      bootstrap: {dataSecretName: x}
+      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
+";
+    place.file("base/md.yaml", base);
+    place.file("base/kustomization.yaml", "resources: [md.yaml]\n");
+    place.file("over/kustomization.yaml", "resources: [../base]\n");
+    place.git(&["init", "--quiet"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "--quiet", "-m", "one"]);
+    let patch = "resources: [../base]\npatches:\n- target: {kind: MachineDeployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/version, value: v1.32.0}\n";
+    place.file("over/kustomization.yaml", patch);
+    place.git(&["commit", "--quiet", "-am", "two"]);
+    for program in ["kustomize", "kubectl"] {
+        let program = place.program(program);
+        let held = place.plan(&["over", "--base-ref", "HEAD~1", "--kustomize", &program]);
+        assert_eq!(held.code, Some(3), "{held:#?}");
+        assert!(held.stdout.contains("v1.31.0 -> v1.32.0 replaces 2 Machines"), "{held:#?}");
+    }
+    place.file("over/kustomization.yaml", "resources: [../gone]\n");
+    let failed = place.plan(&["over", "--live", "none", "--kustomize", &place.program("kustomize")]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""), "{failed:#?}");
+    assert!(failed.stderr.contains("accumulating resources"), "{failed:#?}");
+}
