@@ -9,7 +9,7 @@ use super::verdict::Answer;
 use super::waiting::adoption;
 use crate::compare::Pair;
 use crate::kinds::{Role, fields};
-use crate::model::{Classified, Effect, Finding, RuleId};
+use crate::model::{Classified, Effect, Finding, RuleId, plural};
 use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::world::LiveKind;
@@ -58,12 +58,12 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
     let unseen = "was not looked for in the cluster; where it is new,";
     let (warning, because) = if replicas::makes_machines(&pair.key, &new) {
-        let count = fields::wanted(&new, None);
+        let machines = plural(fields::wanted(&new, None), "Machine");
         let warning = match is_seen {
-            true => format!("{} is new and makes {count} Machines", pair.key),
-            false => format!("{} {unseen} it makes {count} Machines", pair.key),
+            true => format!("{} is new and makes {machines}", pair.key),
+            false => format!("{} {unseen} it makes {machines}", pair.key),
         };
-        (Some(warning), format!("it is new and makes {count} Machines; none that exists is touched"))
+        (Some(warning), format!("it is new and makes {machines}; none that exists is touched"))
     } else if kind(&pair.key).role == Role::HealthCheck {
         let says = "Machines that fail it are replaced as soon as it is seen";
         let warning = match is_seen {

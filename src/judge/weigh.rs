@@ -6,7 +6,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::selector;
 use crate::judge::stage::Stage;
 use crate::model::Finding;
-use crate::model::{Classified, Unit};
+use crate::model::{Classified, Unit, plural};
 
 /// The weight of an owner's change, and what else is due.
 ///
@@ -36,7 +36,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
         };
         finding(
             "pending-rollout",
-            format!("{pending} Machines of {key} are out of date already ({}), {tail}", causes.join(", ")),
+            format!("{} out of date already ({}), {tail}", are(pending), causes.join(", ")),
         );
     }
     let cancelled = count(&mut assessment.cancelled());
@@ -44,14 +44,22 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
         finding(
             "cancelled-rollout",
             format!(
-                "{cancelled} Machines of {key} are out of date and match again after this write, so they are no longer replaced"
+                "{} out of date and {} again after this write, so nothing replaces {}",
+                are(cancelled),
+                if cancelled == 1 { "matches" } else { "match" },
+                if cancelled == 1 { "it" } else { "them" }
             ),
         );
     }
     if let Some(cause) = assessment.perpetual.first() {
         finding(
             "perpetual-rollout",
-            format!("a Machine made by {key} is out of date at once ({}): it would be replaced for ever", cause.path),
+            format!("a Machine that it makes is out of date at once ({}): it would be replaced for ever", cause.path),
         );
     }
+}
+
+/// "1 Machine is", "3 Machines are".
+fn are(count: u64) -> String {
+    format!("{} {}", plural(count, "Machine"), if count == 1 { "is" } else { "are" })
 }

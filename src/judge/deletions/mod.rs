@@ -245,7 +245,11 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
     plain(
         Effect::Unknown,
         RuleId::of("unknown/kind"),
-        "nothing is known about this kind, so its deletion may do anything to Machines",
+        &format!(
+            "nothing is known about the kind {} of {}, so its deletion may do anything to Machines",
+            key.kind,
+            if key.group.is_empty() { "the core group" } else { key.group.as_str() }
+        ),
     )
 }
 
