@@ -1,4 +1,4 @@
-//! Runs the command of `--render`: whatever it starts ends with it, and a signal to this program takes all of it and the
+//! Runs the command of `--render`: whatever it starts ends with it, however it lets go of it, and a signal to this program takes all of it and the
 //! temporary folder away.
 
 use std::io;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,6 +42,7 @@ pub(super) struct Ended {
 pub(super) async fn run(command: &str, folder: &Path) -> io::Result<Ended> {
     let mut sh = shell(command);
     sh.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    adopt(true);
     let mut child = sh.process_group(0).kill_on_drop(true).spawn()?;
     let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     GROUP.store(group, Ordering::SeqCst);
@@ -49,6 +50,7 @@ pub(super) async fn run(command: &str, folder: &Path) -> io::Result<Ended> {
     let status = child.wait().await;
     end(group);
     GROUP.store(0, Ordering::SeqCst);
+    adopt(false);
     let status = status?;
     let both = async { (out.await, err.await) };
     let Ok((Ok(stdout), Ok(stderr))) = tokio::time::timeout(LINGER, both).await else {
@@ -89,12 +91,59 @@ fn reader(
     })
 }
 
-/// Ends a group of processes; none is there any more where all have ended.
+/// Ends a group of processes, and what left it to live on by itself; none is there any more where all have ended.
 fn end(group: i32) {
     if let Some(group) = Pid::from_raw(group) {
         // None may be left to end.
         let _: rustix::io::Result<()> = kill_process_group(group, Signal::KILL);
+        // What is ended leaves its children to us, so it is looked again until there are none.
+        for _ in 0..ROUNDS {
+            let found = descendants();
+            if found.is_empty() {
+                break;
+            }
+            for one in found {
+                let _: rustix::io::Result<()> = kill_process(one, Signal::KILL);
+            }
+        }
     }
+}
+
+/// How often is looked for what the command left behind, which may go on making others.
+const ROUNDS: usize = 200;
+
+/// Whether processes whose parents have ended become ours, so that a command cannot let go of them.
+fn adopt(all: bool) {
+    #[cfg(target_os = "linux")]
+    {
+        let own = all.then(rustix::process::getpid);
+        // Without it they live on, as they do on other systems.
+        let _: rustix::io::Result<()> = rustix::process::set_child_subreaper(own);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = all;
+}
+
+/// What runs below this program: while a command of `--render` runs, nothing else does. Nothing where there is no `/proc`.
+fn descendants() -> Vec<Pid> {
+    let mut parents: Vec<(i32, i32)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // Name in brackets, which may hold anything, then state and parent.
+        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();
+        let (state, parent) = (words.next(), words.next().and_then(|word| word.parse().ok()));
+        if let Some(parent) = parent.filter(|_| state != Some("Z")) {
+            parents.push((parent, id));
+        }
+    }
+    let mut found = vec![i32::try_from(std::process::id()).unwrap_or(0)];
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        found.extend(parents.iter().filter(|(of, _)| *of == parent).map(|(_, id)| *id));
+        at += 1;
+    }
+    found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
 }
 
 /// From now on a signal ends the command, removes the folder with Git's worktrees in it, and then the program.
