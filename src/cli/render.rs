@@ -1,5 +1,5 @@
-//! Runs what renders: whatever a command starts ends with it, and a signal to this program takes all of it and the temporary
-//! folder away.
+//! Runs what renders: whatever a command starts ends with it, however it lets go of it, and a signal to this program takes all of it
+//! and the temporary folder away.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -41,13 +41,21 @@ pub(super) struct Ended {
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
 pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    adopt();
     let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
     let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     groups().push(group);
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let status = child.wait().await;
     end(group);
-    groups().retain(|other| *other != group);
+    let is_last = {
+        let mut groups = groups();
+        groups.retain(|other| *other != group);
+        groups.is_empty()
+    };
+    if is_last {
+        end_strays();
+    }
     let status = status?;
     let both = async { (out.await, err.await) };
     let Ok((Ok(stdout), Ok(stderr))) = tokio::time::timeout(LINGER, both).await else {
@@ -100,6 +108,62 @@ fn end(group: i32) {
     }
 }
 
+/// How often is looked for what a command left behind, which may go on making others.
+const ROUNDS: usize = 200;
+
+/// Ends what left the group of its command to live on by itself. What is ended leaves its children to us, so it is looked again until
+/// there are none.
+fn end_strays() {
+    for _ in 0..ROUNDS {
+        let found = strays();
+        if found.is_empty() {
+            break;
+        }
+        for one in found {
+            let _: rustix::io::Result<()> = kill_process(one, Signal::KILL);
+        }
+    }
+}
+
+/// From now on processes whose parents have ended become ours, so that a command cannot let go of them.
+fn adopt() {
+    #[cfg(target_os = "linux")]
+    {
+        // Without it they live on, as they do on other systems.
+        let _: rustix::io::Result<()> = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// What runs below this program in a group of processes that is not its own: what it starts for itself, such as a plugin that logs in
+/// to a cluster, stays in its own. Nothing where there is no `/proc`.
+fn strays() -> Vec<Pid> {
+    let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
+    // Each process with its parent and its group.
+    let mut all: Vec<(i32, i32, i32)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // Name in brackets, which may hold anything, then state, parent and group.
+        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();
+        let state = words.next().filter(|state| *state != "Z");
+        let mut number = || words.next().and_then(|word| word.parse().ok());
+        if let (Some(_), Some(parent), Some(group)) = (state, number(), number()) {
+            all.push((id, parent, group));
+        }
+    }
+    let mut below = vec![i32::try_from(std::process::id()).unwrap_or(0)];
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(parent) = below.get(at).copied() {
+        for (id, _, group) in all.iter().filter(|(_, of, _)| *of == parent) {
+            below.push(*id);
+            out.extend(Pid::from_raw(*id).filter(|_| *group != own_group));
+        }
+        at += 1;
+    }
+    out
+}
+
 /// Whether signals are listened to.
 static LISTENING: AtomicBool = AtomicBool::new(false);
 
@@ -148,6 +212,7 @@ pub(super) fn give_way() {
 pub(super) fn leave(exit: Exit) {
     LEAVING.store(true, Ordering::SeqCst);
     groups().drain(..).for_each(end);
+    end_strays();
     if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
         drop(std::fs::remove_dir_all(folder));

@@ -389,6 +389,16 @@ rules: []
         ] {
             assert!(complaint(lines).starts_with(place), "{}", complaint(lines));
         }
+        // Go takes keys and merges in the order of the text: what is merged last would count.
+        for (lines, place) in [
+            ("gates:\n  rollout: hold\n  <<: {rollout: allow}\n", "rollgate.yaml:5:3: `<<` stands behind"),
+            ("gates:\n  <<: {rollout: hold}\n  <<: {rollout: allow}\n", "rollgate.yaml:5:3: `<<` stands behind"),
+        ] {
+            assert!(complaint(lines).starts_with(place), "{}", complaint(lines));
+        }
+        let merged =
+            "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates:\n  <<: {rollout: allow}\n  rollout: hold\n";
+        assert!(parse("rollgate.yaml", merged.as_bytes()).is_ok());
         let same_name_elsewhere = "gates: {health: {etcd: hold}}\npins: {file: a}\nignore: []\n";
         let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{same_name_elsewhere}");
         assert!(parse("rollgate.yaml", text.as_bytes()).is_ok());

@@ -122,7 +122,14 @@ pub fn read_strict(bytes: &[u8]) -> Result<Value> {
             let message = format!("the key {:?} stands here again, and on line {first} before; keep one", twice.key);
             Err(tree.error(twice.again.start, message))
         }
-        None => tree.to_json(),
+        None => match tree.late_merge() {
+            Some(merge) => {
+                let message =
+                    "`<<` stands behind another key and would write over it; put it first, and once in each map";
+                Err(tree.error(merge.start, message))
+            }
+            None => tree.to_json(),
+        },
     }
 }
 

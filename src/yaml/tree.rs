@@ -297,8 +297,7 @@ impl Tree<'_> {
                 for (name, _) in self.entries(node) {
                     let raw = self.raw(name);
                     let Some(key) = self.key_text(name) else { continue };
-                    if matches!(raw.shape, Shape::Scalar { style, .. } if crate::yaml::resolve::is_merge(style, raw.tag, &key))
-                    {
+                    if is_merge(raw, &key) {
                         continue;
                     }
                     if let Some(earlier) = first.insert(key.clone(), name) {
@@ -313,6 +312,25 @@ impl Tree<'_> {
         }
         found
     }
+
+    /// The first merge (`<<`) that does not stand first in its map. Go takes keys and merges in the order of the text, so that it writes
+    /// over what a person reads as said before it.
+    #[must_use]
+    pub fn late_merge(&self) -> Option<Span> {
+        if !self.arena.seen.shared {
+            return None;
+        }
+        let nodes = (0..self.arena.nodes.len()).map(|index| NodeId(u32::try_from(index).unwrap_or(u32::MAX)));
+        let maps = nodes.filter(|node| matches!(self.raw(*node).shape, Shape::Map { .. }));
+        let mut late = maps.flat_map(|node| self.entries(node).skip(1).map(|(name, _)| name));
+        let found = late.find(|name| self.key_text(*name).is_some_and(|key| is_merge(self.raw(*name), &key)))?;
+        Some(self.span(found))
+    }
+}
+
+/// Whether a key merges another map into this one.
+fn is_merge(raw: &Raw, key: &str) -> bool {
+    matches!(raw.shape, Shape::Scalar { style, .. } if crate::yaml::resolve::is_merge(style, raw.tag, key))
 }
 
 struct Children<'t> {

@@ -132,16 +132,21 @@ fn a_pack_comes_from_the_base_however_it_is_named() {
 
 #[test]
 fn what_a_render_leaves_behind_ends_with_it() {
-    let program = repository();
-    let render = "sh -c 'echo $$ > /tmp/rollgate-left-$PPID; sleep 300' & sed s/v1.31.0/$(cat version)/ chart.yaml";
-    let render = render.replace("/tmp/rollgate-left-$PPID", &program.home().join("pid").display().to_string());
-    let before = std::time::Instant::now();
-    let ran = plan(&program, &["--base-ref", "main", "--render", &render]);
-    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
-    assert!(before.elapsed().as_secs() < 60);
-    let pid = std::fs::read_to_string(program.home().join("pid")).unwrap_or_default();
-    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    assert!(pid.trim().is_empty() || state.is_empty() || state.contains(") Z "), "it still runs: {state}");
+    // In the background, in a session of its own, and as the child of one that has ended.
+    for start in ["sh -c 'WORK' &", "setsid sh -c 'WORK' &", "(setsid sh -c '(WORK) &' &); sleep 0.3;"] {
+        let program = repository();
+        let pid = program.home().join("pid");
+        let work = format!("echo $$ >> {}; exec sleep 300", pid.display());
+        let render = format!("{} sed s/v1.31.0/$(cat version)/ chart.yaml", start.replace("WORK", &work));
+        let before = std::time::Instant::now();
+        let ran = plan(&program, &["--base-ref", "main", "--render", &render]);
+        assert_eq!(ran.code, Some(3), "{start}: {}{}", ran.stdout, ran.stderr);
+        assert!(before.elapsed().as_secs() < 60);
+        for pid in std::fs::read_to_string(&pid).unwrap_or_default().lines() {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(state.is_empty() || state.contains(") Z "), "{start}: it still runs: {state}");
+        }
+    }
 }
 
 #[test]
@@ -151,7 +156,9 @@ fn a_signal_takes_everything_away() {
         let temporary = program.home().join(format!("tmp-{signal}"));
         std::fs::create_dir(&temporary).expect("a folder");
         let pid = program.home().join(format!("pid-{signal}"));
-        let render = format!("sh -c 'echo $$ > {}; sleep 300; true'; cat chart.yaml", pid.display());
+        // One of them in a session of its own, where no signal to the group finds it.
+        let own = if signal == "TERM" { "" } else { "setsid " };
+        let render = format!("{own}sh -c 'echo $$ > {}; sleep 300; true'; cat chart.yaml", pid.display());
         let mut command = program.command();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", &temporary);
         command.args(["plan", "--base-ref", "main", "--render", &render]);
