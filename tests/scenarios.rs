@@ -124,7 +124,7 @@ fn told(report: &Path) -> Value {
     value["live"]["source"] = Value::Null;
     // A snapshot says how old it is.
     for told in ["taken", "ageSeconds"] {
-        value["live"].as_object_mut().expect("what it was compared with").remove(told);
+        value["live"].as_object_mut().expect("what it was compared with").shift_remove(told);
     }
     // A mark is written with quotes where a value needs none, so that a text around it is filled in as a whole.
     for late in value["lateValues"].as_array_mut().into_iter().flatten() {

@@ -92,7 +92,7 @@ pub fn reference() -> String {
         let _: std::fmt::Result = write!(page, "\n## {name}\n\n{}\n", words(part));
         let mut rows = Vec::new();
         walk(&schema, name, part, &mut rows, &mut Vec::new());
-        if rows.len() > 1 || rows.iter().any(|row| !row.default.is_empty()) {
+        if rows.len() > 1 || rows.iter().any(|row| !row.default.is_empty() || row.kind.starts_with('`')) {
             page.push_str("\n| field | type | default | |\n|---|---|---|---|\n");
             for row in rows {
                 let _: std::fmt::Result = writeln!(
@@ -129,7 +129,12 @@ fn walk<'s>(root: &'s Value, path: &str, node: &'s Value, rows: &mut Vec<Row>, a
     let kind = kind(root, target);
     if !is_first || target.get("properties").is_none() {
         let default = default.filter(|value| !value.is_null()).map(|value| format!("`{}`", plain(value)));
-        rows.push(Row { path: path.to_owned(), kind, default: default.unwrap_or_default(), says: words(node) });
+        rows.push(Row {
+            path: path.to_owned(),
+            kind,
+            default: default.unwrap_or_default(),
+            says: format!("{}{}", words(node), choices(target)),
+        });
     }
     if above.len() > 6 || name.is_some_and(|name| above.contains(&name)) {
         return;
@@ -143,6 +148,15 @@ fn walk<'s>(root: &'s Value, path: &str, node: &'s Value, rows: &mut Vec<Row>, a
         walk(root, &format!("{path}{suffix}.{field}"), below, rows, above);
     }
     above.pop();
+}
+
+/// What each choice does, where that is not the same everywhere: what a gate answers is.
+fn choices(node: &Value) -> String {
+    let list = node.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let said: Vec<(String, String)> =
+        list.filter_map(|choice| Some((choice.get("const").map(plain)?, words(choice)))).collect();
+    let is_answer = said.iter().map(|(word, _)| word.as_str()).eq(["allow", "warn", "hold"]);
+    said.iter().filter(|_| !is_answer).map(|(word, says)| format!(" `{word}`: {says}")).collect()
 }
 
 /// What a field may be.

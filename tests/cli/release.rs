@@ -59,7 +59,10 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
         "schemas/policy.json",
         "plugins/getter/plugin.yaml",
     ] {
-        assert!(files.lines().any(|line| line == format!("./{file}")), "{file} is not in {files}");
+        assert!(
+            files.lines().any(|line| line == format!("rollgate-v{version}-linux-amd64/{file}")),
+            "{file} is not in {files}"
+        );
     }
     assert_eq!(said(&out, "sha256sum", &["--check", "SHA256SUMS"]).matches(": OK").count(), 3);
     // What krew reads (krew `pkg/index/types.go`).
@@ -80,7 +83,10 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
     }
     // What comes out of the archive runs.
     said(&out, "tar", &["-xzf", &archive]);
-    assert_eq!(said(&out, "./bin/rollgate", &["--version"]).trim(), format!("rollgate {version}"));
+    assert_eq!(
+        said(&out, &format!("./rollgate-v{version}-linux-amd64/bin/rollgate"), &["--version"]).trim(),
+        format!("rollgate {version}")
+    );
 }
 
 #[test]

@@ -299,7 +299,7 @@ fn without_source(run: &Run) -> String {
     let mut report = report(run);
     let live = report["live"].as_object_mut().expect("a map");
     for told in ["source", "resourceVersions", "taken", "ageSeconds"] {
-        live.remove(told);
+        live.shift_remove(told);
     }
     let text = report.to_string();
     if !text.contains("<redacted:") {

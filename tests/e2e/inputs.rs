@@ -87,7 +87,10 @@ fn a_chart_of_both_helms_is_judged_at_both_revisions() {
         assert_eq!(held.code, Some(3), "{held:#?}");
         assert!(held.stdout.contains("10.0.3.7 -> 10.0.3.8"), "{held:#?}");
         let json = place.plan(&[&["--base-ref", "HEAD~1", "-o", "json"], &chart[..]].concat());
-        assert!(json.stdout.contains("\"template\": \"kubeadm/templates/"), "Helm names the template: {json:#?}");
+        assert!(
+            json.stdout.contains("\"template\": \"kubeadm-cluster/templates/"),
+            "Helm names the template: {json:#?}"
+        );
         let same = place.plan(&[&["--base-ref", "HEAD"], &chart[..]].concat());
         assert_eq!(same.code, Some(0), "{same:#?}");
         let install = place.plan(&[&["--live", "none"], &chart[..]].concat());
@@ -143,10 +146,49 @@ spec:
         let program = place.program(program);
         let held = place.plan(&["over", "--base-ref", "HEAD~1", "--kustomize", &program]);
         assert_eq!(held.code, Some(3), "{held:#?}");
-        assert!(held.stdout.contains("v1.31.0 -> v1.32.0 replaces 2 Machines"), "{held:#?}");
+        assert!(held.stdout.contains("v1.31.0 -> v1.32.0 replaces 2"), "{held:#?}");
     }
     place.file("over/kustomization.yaml", "resources: [../gone]\n");
     let failed = place.plan(&["over", "--live", "none", "--kustomize", &place.program("kustomize")]);
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""), "{failed:#?}");
     assert!(failed.stderr.contains("accumulating resources"), "{failed:#?}");
+}
+
+#[test]
+fn an_archive_of_a_release_is_a_plugin_of_both_helms() {
+    let Some(place) = Place::new() else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    place.file("rollgate", &format!("#!/bin/sh\nexec {} \"$@\"\n", rollgate()));
+    let binary = place.path().join("rollgate");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&binary, mode).expect("a script");
+    let packed = Command::new(root.join(".ci/release"))
+        .args(["pack", "x86_64-unknown-linux-musl"])
+        .arg(&binary)
+        .arg(place.path())
+        .output()
+        .expect("bash runs");
+    let packed = Run::of(packed).succeeded();
+    let archive = PathBuf::from(packed.stdout.trim());
+    // Helm 3 takes a folder or an address, Helm 4 the archive too.
+    assert!(
+        Command::new("tar").arg("-xzf").arg(&archive).current_dir(place.path()).status().expect("tar runs").success()
+    );
+    let folder = archive.to_str().and_then(|name| name.strip_suffix(".tar.gz")).expect("a name").to_owned();
+    for (helm, install) in
+        [("helm3", vec![folder.clone()]), ("helm4", vec!["--verify=false".to_owned(), archive.display().to_string()])]
+    {
+        let run = |args: &[&str]| {
+            let mut command = Command::new(place.bin.join(helm));
+            command
+                .env_clear()
+                .env("HOME", place.path().join(helm))
+                .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+            Run::of(command.args(args).output().expect("Helm runs"))
+        };
+        let install: Vec<&str> = ["plugin", "install"].into_iter().chain(install.iter().map(String::as_str)).collect();
+        run(&install).succeeded();
+        let help = run(&["rollgate", "setup", "--help"]).succeeded();
+        assert!(help.stdout.contains("Usage: rollgate helm setup"), "{help:#?}");
+    }
 }

@@ -442,7 +442,7 @@ fn without_source(report: &Value) -> Value {
     let mut report = report.clone();
     if let Some(live) = report["live"].as_object_mut() {
         for told in ["source", "resourceVersions", "taken", "ageSeconds"] {
-            live.remove(told);
+            live.shift_remove(told);
         }
     }
     report
