@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::render;
+use super::{fault, render};
 use crate::exit::Exit;
 use crate::memory;
 
@@ -93,5 +93,6 @@ pub(super) fn watch() {
 fn end(message: &str, exit: Exit) {
     // A closed standard error leaves nothing to say it with.
     drop(writeln!(std::io::stderr(), "rollgate: {message}"));
+    fault::tell(message);
     render::leave(exit);
 }

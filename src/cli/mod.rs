@@ -3,8 +3,10 @@
 mod approve;
 mod args;
 mod bound;
+mod called;
 mod debug;
 mod explain;
+mod fault;
 mod helm;
 mod input;
 mod installed;
@@ -32,6 +34,7 @@ use clap::Parser as _;
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
+use crate::host::Told;
 use crate::report::escape;
 
 /// Everything that a command may touch of the outside world, besides files and the cluster.
@@ -68,9 +71,17 @@ fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> 
 
 /// Runs one command line with the given writers.
 pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>) -> Exit {
-    match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match Cli::try_parse_from(&args) {
         Ok(cli) => dispatch(cli, outside),
-        Err(error) => usage(&error, outside),
+        Err(error) => {
+            if error.use_stderr() && args.iter().skip(1).any(|word| word == "post-render") {
+                fault::of_post_renderer(Told::default());
+                let text = error.render().to_string();
+                fault::tell(text.trim_start_matches("error: ").lines().next().unwrap_or_default());
+            }
+            usage(&error, outside)
+        }
     }
 }
 
@@ -107,6 +118,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
             let message = escape::lines(&message);
             // A closed standard error leaves nothing to say it with; the exit code stands.
             drop(writeln!(outside.err, "rollgate: {message}"));
+            fault::tell(&message);
             stop.exit
         }
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Colour, PlanArgs};
+use super::called::Called;
 use super::input::Input;
 use super::output::Output;
 use super::revisions::{RevisionArgs, Revisions};
-use super::run::Look;
+use super::run::{Look, Seen};
 use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound};
 use crate::exit::Exit;
@@ -23,7 +24,7 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
         return judge(&args, colour, outside, &Input::read(&args.files)?, None);
     };
     let revisions = Revisions::render(&args.revisions, &base, &render)?;
-    args.common.policy = Some(revisions.policy(args.common.policy.as_deref()));
+    args.common.policy = Some(revisions.policy(args.common.policy.as_deref())?);
     for pack in &mut args.common.pack {
         *pack = revisions.of_base(pack);
     }
@@ -66,9 +67,7 @@ fn judge(
         }
     }
     if args.explain_reads {
-        let lines: String = seen.reads.iter().map(|line| format!("{line}\n")).collect();
-        outside.out.write_all(lines.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
-        return Ok(Exit::Allow);
+        return explain_reads(args, &seen, outside);
     }
     if args.dry_run_server {
         let writes = pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
@@ -78,20 +77,38 @@ fn judge(
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
     drop(bound);
     judgement.report.warnings.extend(seen.warnings);
+    // A policy of another revision has no path here: the one of this folder is found.
+    let called = match revisions {
+        None => setup.called(&args.common, &seen.world.host),
+        Some(_) => Called { policy: None, live: None, ..setup.called(&args.common, &seen.world.host) },
+    };
+    called.complete(&mut judgement.report);
     for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
         let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
         judgement.report.warnings.push(text);
     }
     report::escape::report(&mut judgement.report);
-    // A policy of another revision has no path here; `approve` finds the one of this folder.
-    let source = Some(setup.policy_report.source.as_str()).filter(|_| revisions.is_none());
-    let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
-    approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
+    approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
     for output in &setup.outputs {
         let page = setup::page(colour, outside.out_is_terminal, args.common.summary, outside);
         output.write(&judgement.report, page, &setup.env, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(judgement.report.decision))
+}
+
+/// Says what was read from the cluster, and what could not be.
+fn explain_reads(args: &PlanArgs, seen: &Seen, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let mut lines = seen.reads.clone();
+    if args.common.live != "cluster" {
+        lines.push(format!("nothing is read from a cluster: --live is {}", args.common.live));
+    } else if lines.is_empty() {
+        lines.push("nothing is read from a cluster: nothing in this stream needs it".to_owned());
+    }
+    let unread = &seen.world.unread;
+    lines.extend(unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy)));
+    let text: String = lines.iter().map(|line| format!("{}\n", report::escape::line(line))).collect();
+    outside.out.write_all(text.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
+    Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
 }
 
 /// A stream that cannot be read is the user's; lost documents are our defect.

@@ -75,14 +75,18 @@ impl Revisions {
 
     /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
     /// lies outside of the repository does not count, since it is not what was reviewed.
-    pub(super) fn policy(&self, told: Option<&str>) -> String {
-        match told {
-            Some("none") => "none".to_owned(),
-            Some(file) => self.of_base(Path::new(file)).display().to_string(),
-            None => policy::find(&self.folder)
-                .filter(|file| file.starts_with(&self.root))
-                .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
-        }
+    pub(super) fn policy(&self, told: Option<&str>) -> Result<String, Stop> {
+        let within = |file: &Path| file.starts_with(&self.root);
+        let found = match told {
+            Some("none") => None,
+            Some(file) => Some(self.of_base(Path::new(file))),
+            None => match policy::find(&self.folder) {
+                Ok(file) => file.filter(|file| within(file)),
+                Err(policy::LoadError::Misnamed { file }) if !within(&file) => None,
+                Err(error) => return Err(Stop::usage(error).respelt(|text| self.named(text))),
+            },
+        };
+        Ok(found.map_or_else(|| "none".to_owned(), |file| file.display().to_string()))
     }
 
     /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
