@@ -98,14 +98,14 @@ fn judge(
 
 /// Says what was read from the cluster, and what could not be.
 fn explain_reads(args: &PlanArgs, seen: &Seen, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let mut lines = seen.reads.clone();
+    let unread = &seen.world.unread;
+    let not_read = unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy));
+    let mut lines: Vec<String> = not_read.chain(seen.reads.iter().cloned()).collect();
     if args.common.live != "cluster" {
         lines.push(format!("nothing is read from a cluster: --live is {}", args.common.live));
     } else if lines.is_empty() {
         lines.push("nothing is read from a cluster: nothing in this stream needs it".to_owned());
     }
-    let unread = &seen.world.unread;
-    lines.extend(unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy)));
     let text: String = lines.iter().map(|line| format!("{}\n", report::escape::line(line))).collect();
     outside.out.write_all(text.as_bytes()).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(if unread.is_empty() { Exit::Allow } else { Exit::Undecided })

@@ -78,7 +78,7 @@ fn check(files: &[String], told: &Told, outside: &mut Outside<'_>) -> Result<Exi
     for told in all {
         match load(told) {
             Ok((_, report)) if report.is_built_in() && told.policy.is_none() => {
-                faults.push(format!("there is no {} in this folder or above; name the file", policy::FILE_NAME))
+                faults.push(format!("there is no {} in this folder or above; name the file", policy::FILE_NAME));
             }
             Ok((_, report)) => say(outside, &format!("{}: nothing is wrong with it", report.source))?,
             Err(stop) => faults.push(format!("{:#}", stop.error)),

@@ -85,9 +85,15 @@ fn a_missing_value_is_exit_4_and_names_value_and_source() {
 }
 
 #[test]
-fn waiting_is_seen_and_ends() {
+fn waiting_is_seen_and_ends_and_is_not_done_in_vain() {
     let start = std::time::Instant::now();
-    let ran = values(&program(None), &["-f", "values.yaml.j2", "--wait", "1s"]);
+    let program = program(None);
+    let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "60s"]);
+    assert_eq!(ran.code, Some(4));
+    assert!(!ran.stderr.contains("waiting"), "neither a variable nor a file of objects changes: {}", ran.stderr);
+    assert!(ran.stderr.contains("next: run with --live cluster"), "{}", ran.stderr);
+    program.file("rollgate.yaml", &POLICY.replace("- env: CLUSTER_VIP", "- file: vip.txt"));
+    let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "1s"]);
     assert_eq!(ran.code, Some(4));
     assert!(
         ran.stderr.starts_with("rollgate: waiting, 1s left: late value cluster_virtual_ip is not known yet"),
