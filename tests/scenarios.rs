@@ -120,6 +120,8 @@ fn compare(file: &Path, found: &[u8]) -> Result<(), String> {
 fn told(report: &Path) -> Value {
     let text = std::fs::read_to_string(report).expect("a report");
     let mark = regex::Regex::new("<redacted:[0-9a-f]{32}>").expect("a regular expression");
+    let place = regex::Regex::new(" --live [^ ]+ ").expect("a regular expression");
+    let text = place.replace_all(&text, " --live FILE ");
     let mut value: Value = serde_json::from_str(&mark.replace_all(&text, "<redacted>")).expect("the report is JSON");
     value["live"]["source"] = Value::Null;
     // A snapshot says how old it is.
@@ -251,17 +253,11 @@ fn no_machine_goes_for_which_no_change_answers() {
     }
 }
 
-/// The commands of this program that a `next` line names: each goes on to its `--reason TEXT`, else to the end of the line.
-fn commands_of(next: &str) -> Vec<Vec<String>> {
-    let starts = next.match_indices("rollgate ").filter(|(at, _)| next[..*at].is_empty() || next[..*at].ends_with(' '));
-    starts
-        .map(|(at, word)| {
-            let rest = &next[at + word.len()..];
-            let words = rest.split_once(" TEXT").map_or(rest.to_owned(), |(words, _)| format!("{words} TEXT"));
-            // What a person fills in.
-            words.split_whitespace().map(|word| if word == "VALUE" { "10.0.3.99" } else { word }.to_owned()).collect()
-        })
-        .collect()
+/// The words of a step that is a command of this program: it is one whole command, and nothing else stands in its line.
+fn command_of(step: &str) -> Option<Vec<String>> {
+    let rest = step.strip_prefix("rollgate ")?;
+    // What a person fills in.
+    Some(rest.split_whitespace().map(|word| if word == "VALUE" { "10.0.3.99" } else { word }.to_owned()).collect())
 }
 
 #[test]
@@ -272,7 +268,9 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
         let Ok(bytes) = std::fs::read(folder.join("expected.json")) else { continue };
         let report: Value = serde_json::from_slice(&bytes).expect("the report is JSON");
         for reason in report["reasons"].as_array().expect("reasons") {
-            for words in commands_of(reason["next"].as_str().unwrap_or_default()) {
+            let others = reason["or"].as_array().into_iter().flatten();
+            let steps = std::iter::once(&reason["next"]).chain(others).filter_map(Value::as_str);
+            for words in steps.filter_map(command_of) {
                 // Some of them write: each runs in a copy of its scenario.
                 let place = tempfile::tempdir().expect("a temporary folder");
                 for entry in std::fs::read_dir(&folder).expect("the folder of a scenario") {
@@ -284,11 +282,8 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
                     // It approves what was just held.
                     reported(place.path());
                 }
-                let mut command = program(place.path());
-                if place.path().join("policy.yaml").exists() {
-                    command.env("ROLLGATE_POLICY", "policy.yaml");
-                }
-                let output = command.current_dir(place.path()).args(&words).output().expect("the program runs");
+                let output =
+                    program(place.path()).current_dir(place.path()).args(&words).output().expect("the program runs");
                 ran += 1;
                 if !output.status.success() {
                     let said = String::from_utf8_lossy(&output.stderr);

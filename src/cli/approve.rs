@@ -13,8 +13,8 @@ use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 
 use self::places::Places;
+pub(super) use self::reports::offer;
 use self::reports::report_of;
-pub(super) use self::reports::{Command, offer};
 use super::{Outside, Stop, setup};
 use crate::approval::{self, Approval, Found, ReleaseId, Revoked};
 use crate::exit::Exit;

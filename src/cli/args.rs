@@ -124,8 +124,8 @@ pub struct Asked {
     /// was predicted; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
     #[arg(long, conflicts_with = "base_ref")]
     pub dry_run_server: bool,
-    /// Print what is read from the cluster, for what, and how much that was; judge nothing.
-    #[arg(long)]
+    /// Print what is read from the cluster, for what, and how much that was; judge nothing. Exit 4 where something could not be read.
+    #[arg(long, conflicts_with = "output")]
     pub explain_reads: bool,
 }
 

@@ -4,6 +4,7 @@ use anyhow::Context as _;
 
 use super::args::{Colour, ExplainArgs};
 use super::{Outside, Stop, packs, setup};
+use crate::approval;
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline;
@@ -47,6 +48,19 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         .map_err(Stop::usage)?;
     // Whoever can write the file could forge what a terminal shows of it.
     escape::report(&mut report);
+    // It may be older than the run that somebody has in mind.
+    if let Some(time) =
+        std::fs::metadata(&path).and_then(|data| data.modified()).ok().and_then(|time| time.try_into().ok())
+    {
+        writeln!(
+            outside.out,
+            "the report of {}, in {}",
+            approval::to_the_second(time),
+            escape::line(&path.to_string_lossy())
+        )
+        .context("cannot write to standard output")
+        .map_err(Stop::internal)?;
+    }
     let page = setup::page(colour, outside.out_is_terminal, false, outside);
     human::write_on(&report, page, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)

@@ -33,7 +33,11 @@ impl Input {
     /// A stream without an object is a render that failed, and nothing could go wrong in it.
     pub(super) fn refuse_empty(&self) -> Result<(), Stop> {
         if is_empty(&self.bytes) {
-            return Err(Stop::usage(anyhow!("the stream holds no object; did the command that renders it fail?")));
+            let file = Some(&self.name).filter(|name| !name.is_empty() && *name != STDIN);
+            let file = file.map_or_else(String::new, |file| format!("{file}: "));
+            return Err(Stop::usage(anyhow!(
+                "{file}the stream holds no object; did the command that renders it fail?"
+            )));
         }
         Ok(())
     }

@@ -10,12 +10,14 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::args::Commit;
+use super::called::Called;
 use super::{Outside, Stop, run, setup};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Pin, cluster as in_cluster};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
+use crate::report::LateState;
 use crate::world::cluster::{self, Answer, Cluster};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
@@ -44,6 +46,16 @@ pub struct KnownArgs {
     /// Longest time for one read of the cluster.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
+}
+
+/// What the source of a late value says now.
+pub(super) enum Said {
+    /// A value that may be used.
+    Value { value: String, source: String },
+    /// It has none.
+    Nothing,
+    /// It could not be asked, or what it says cannot be used: why.
+    Unasked(String),
 }
 
 /// Everything that late values are known from.
@@ -138,8 +150,11 @@ impl<'a> Known<'a> {
         self.connect(!late::wanted(policy, names, None).is_empty())?;
         let pins = self.book()?.pins().to_vec();
         let namespace = self.detected.host.namespace.clone();
-        let offline = self.files.as_ref().is_some_and(|world| world.source.kind != LiveKind::Cluster);
-        let reach = if offline { Reach::Files } else { Reach::Cluster };
+        let reach = match self.files.as_ref().map(|world| world.source.kind) {
+            None => Reach::Cluster,
+            Some(LiveKind::Cluster) => Reach::Snapshot,
+            Some(_) => Reach::Files,
+        };
         let evidence = |readings: &[SourceReading]| -> Vec<Settled> {
             let evidence = Evidence {
                 readings,
@@ -218,11 +233,12 @@ impl<'a> Known<'a> {
         pin::author(&self.env)
     }
 
-    /// What the source of a late value says now; `None` where it has nothing, or cannot be asked.
-    pub(super) fn said(&mut self, name: &str, outside: &mut Outside<'_>) -> Option<Settled> {
-        let value = self.policy.late_value(name)?;
-        let names = BTreeSet::from([name.to_owned()]);
-        self.connect(!late::wanted(self.policy, &names, None).is_empty()).ok()?;
+    /// What the source of a late value says now. What cannot be asked is not silent.
+    pub(super) fn said(&mut self, value: &LateValue, outside: &mut Outside<'_>) -> Said {
+        let names = BTreeSet::from([value.name.clone()]);
+        if let Err(stop) = self.connect(!late::wanted(self.policy, &names, None).is_empty()) {
+            return Said::Unasked(format!("{:#}", stop.error));
+        }
         let readings = self.runtime.block_on(self.read(&names));
         drop(outside.err.flush());
         let alone = LateValue { pin: PinMode::Follow, ..value.clone() };
@@ -235,7 +251,23 @@ impl<'a> Known<'a> {
             reach: Reach::Files,
             hidden: &late::NOTHING_HIDDEN,
         };
-        Some(late::settle(self.policy, &alone, evidence)).filter(|settled| settled.value.is_some())
+        let settled = late::settle(self.policy, &alone, evidence);
+        match (&settled.value, settled.state) {
+            (Some(value), _) => Said::Value { value: value.clone(), source: settled.source },
+            (None, LateState::Missing | LateState::Symbolic) => Said::Nothing,
+            (None, _) => Said::Unasked(settled.reason.map(|reason| reason.message).unwrap_or_default()),
+        }
+    }
+
+    /// How this run was called.
+    pub(super) fn called<'s>(&'s self, args: &'s KnownArgs, policy: Option<&'s str>) -> Called<'s> {
+        Called {
+            policy,
+            packs: &[],
+            live: Some(args.live.as_str()).filter(|live| *live != "cluster" && self.policy.pins.file.is_some()),
+            namespace: self.detected.host.namespace.as_deref(),
+            context: self.detected.host.context.as_deref(),
+        }
     }
 
     /// The pins as they stand, from wherever the policy keeps them.
@@ -316,7 +348,8 @@ pub(super) fn policy(args: &KnownArgs, near: Option<&Path>) -> Result<Option<Loa
     let file = match args.policy.as_deref() {
         Some("none") => None,
         Some(file) => Some(PathBuf::from(file)),
-        None => policy::find(near.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))),
+        None => policy::find(near.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+            .map_err(Stop::usage)?,
     };
     file.map(|file| Loaded::from_file(&file)).transpose().map_err(Stop::usage)
 }

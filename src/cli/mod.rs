@@ -3,8 +3,10 @@
 mod approve;
 mod args;
 mod bound;
+mod called;
 mod debug;
 mod explain;
+mod fault;
 mod helm;
 mod input;
 mod installed;
@@ -35,6 +37,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
+use crate::host::Told;
 use crate::report::escape;
 
 /// Everything that a command may touch of the outside world, besides files and the cluster.
@@ -75,9 +78,16 @@ fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> 
 pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
     let command = Cli::command().bin_name(called(args.first()));
-    match command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches)) {
+    match command.try_get_matches_from(&args).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => dispatch(cli, outside),
-        Err(error) => usage(&error, outside),
+        Err(error) => {
+            if error.use_stderr() && args.iter().skip(1).any(|word| word == "post-render") {
+                fault::of_post_renderer(Told::default());
+                let text = error.render().to_string();
+                fault::tell(text.trim_start_matches("error: ").lines().next().unwrap_or_default());
+            }
+            usage(&error, outside)
+        }
     }
 }
 
@@ -122,6 +132,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
             let message = escape::lines(&message);
             // A closed standard error leaves nothing to say it with; the exit code stands.
             drop(writeln!(outside.err, "rollgate: {message}"));
+            fault::tell(&message);
             stop.exit
         }
     }

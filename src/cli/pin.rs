@@ -8,12 +8,13 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::known::{self, Known, KnownArgs};
+use super::known::{self, Known, KnownArgs, Said};
 use super::{Outside, Stop};
+use crate::approval::to_the_second;
 use crate::exit::Exit;
 use crate::late::{self, Settled};
 use crate::model::Decision;
-use crate::pin::{Event, Pin, seal};
+use crate::pin::{self, Clear, Event, Pin, is_seal, seal};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::{LateState, escape};
 use crate::verdict;
@@ -61,6 +62,9 @@ pub enum PinCommand {
         name: String,
         /// The value; `-` to read it from standard input.
         value: String,
+        /// Keep it readable, where neither the policy nor its type says that it is no secret.
+        #[arg(long)]
+        plain: bool,
         /// Why; kept in the history.
         #[arg(long, value_name = "TEXT")]
         reason: String,
@@ -78,6 +82,9 @@ pub enum PinCommand {
         /// Take this value.
         #[arg(long, value_name = "VALUE")]
         value: Option<String>,
+        /// Keep it readable, where neither the policy nor its type says that it is no secret.
+        #[arg(long)]
+        plain: bool,
         /// Why; kept in the history.
         #[arg(long, value_name = "TEXT")]
         reason: String,
@@ -153,9 +160,16 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
         PinCommand::Show { name, json, output, .. } => {
             show(&mut known, policy, name, *json || as_json(*output), outside)
         }
-        PinCommand::Set { name, value, reason, .. } => set(&mut known, policy, [name, value, reason], outside),
-        PinCommand::Repin { name, value, reason, .. } => {
-            repin(&mut known, policy, [name, reason], value.as_deref(), outside)
+        PinCommand::Set { name, value, plain, reason, .. } => {
+            let is_offline = options.live == "none";
+            set(&mut known, policy, Order { name, plain: *plain, is_offline, reason }, value, outside)
+        }
+        PinCommand::Repin { name, value, plain, reason, .. } => {
+            let order = Order { name, plain: *plain, is_offline: options.live == "none", reason };
+            match value {
+                Some(value) => set(&mut known, policy, order, value, outside),
+                None => repin(&mut known, policy, order, outside),
+            }
         }
         PinCommand::History { name, output, .. } => {
             history(&mut known, policy, name.as_deref(), as_json(*output), outside)
@@ -285,48 +299,86 @@ fn late_of<'p>(policy: &'p Policy, name: &str) -> Result<&'p LateValue, Stop> {
     }
 }
 
+/// What a person wants of a pin.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    /// Name of the late value.
+    name: &'a str,
+    /// It is no secret.
+    plain: bool,
+    /// `--live none`: the sources are not to be asked.
+    is_offline: bool,
+    /// Why.
+    reason: &'a str,
+}
+
 fn set(
     known: &mut Known<'_>,
     policy: &Policy,
-    [name, value, reason]: [&String; 3],
+    order: Order<'_>,
+    value: &str,
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
-    said(reason)?;
-    let late = late_of(policy, name)?;
+    said(order.reason)?;
+    let late = late_of(policy, order.name)?;
     let value = typed(value)?;
     fits(policy, late, &value)?;
     // What the source says now is known to whoever sets another value; only what it says later is news.
-    let says = known.said(name, outside).and_then(|settled| settled.value).filter(|says| *says != value);
-    write(known, policy, late, Moved { value, over: says, from: ("set by hand".to_owned(), None), reason }, outside)
-}
-
-fn repin(
-    known: &mut Known<'_>,
-    policy: &Policy,
-    [name, reason]: [&String; 2],
-    value: Option<&str>,
-    outside: &mut Outside<'_>,
-) -> Result<Exit, Stop> {
-    said(reason)?;
-    let late = late_of(policy, name)?;
-    let says = known.said(name, outside);
-    let (value, from, over) = match value {
-        Some(value) => {
-            let value = typed(value)?;
-            let over = says.and_then(|settled| settled.value).filter(|says| *says != value);
-            (value, ("set by hand".to_owned(), None), over)
-        }
-        None => {
-            let settled = says.ok_or_else(|| {
-                Stop::undecided(anyhow!(
-                    "{name}: no source has a value that could be pinned; rollgate pin verify {name} says why"
-                ))
-            })?;
-            (settled.value.unwrap_or_default(), (settled.source, None), None)
+    let over = match known.said(late, outside) {
+        Said::Value { value: says, .. } => Some(says).filter(|says| !late::kind::same(late.kind, says, &value)),
+        Said::Nothing => None,
+        Said::Unasked(why) => {
+            unasked(known, late, order, &value, &why, outside)?;
+            None
         }
     };
+    write(known, policy, late, order, Moved { value, over, from: "set by hand".to_owned() }, outside)
+}
+
+/// A source that could not be asked: what it says now will be news to the next run. To keep what is pinned against it is then not
+/// possible, and that nothing has changed must not look like success.
+fn unasked(
+    known: &mut Known<'_>,
+    late: &LateValue,
+    order: Order<'_>,
+    value: &str,
+    why: &str,
+    outside: &mut Outside<'_>,
+) -> Result<(), Stop> {
+    if order.is_offline {
+        return Ok(());
+    }
+    let name = order.name;
+    let stands = known.pins()?.get(name).is_some_and(|pin| match pin.secret {
+        true => pin::recognises(&pin.value, value),
+        false => late::kind::same(late.kind, &pin.value, value),
+    });
+    if stands {
+        return Err(Stop::undecided(anyhow!(
+            "{name} is pinned to that already, and its source was not asked ({why}): what it says now would still be news to the \
+             next run; reach it, or give --live FILE, or --live none to write it down nevertheless"
+        )));
+    }
+    let text = format!("{name}: its source was not asked ({why}); what it says now will be news to the next run");
+    drop(writeln!(outside.err, "rollgate: {}", escape::line(&text)));
+    Ok(())
+}
+
+fn repin(known: &mut Known<'_>, policy: &Policy, order: Order<'_>, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    said(order.reason)?;
+    let name = order.name;
+    let late = late_of(policy, name)?;
+    let (value, from) = match known.said(late, outside) {
+        Said::Value { value, source } => (value, source),
+        Said::Nothing => {
+            return Err(Stop::undecided(anyhow!(
+                "{name}: no source has a value that could be pinned; rollgate pin verify {name} says why"
+            )));
+        }
+        Said::Unasked(why) => return Err(Stop::undecided(anyhow!("{name}: its source was not asked: {why}"))),
+    };
     fits(policy, late, &value)?;
-    write(known, policy, late, Moved { value, over, from, reason }, outside)
+    write(known, policy, late, order, Moved { value, over: None, from }, outside)
 }
 
 /// Says where pins were looked at or written, beside what is printed.
@@ -336,13 +388,31 @@ fn at(place: &str, outside: &mut Outside<'_>) {
 }
 
 /// A pin that a person moves.
-struct Moved<'a> {
+struct Moved {
     value: String,
     /// What the source says at the same time, where that is something else.
     over: Option<String>,
-    /// Source and path.
-    from: (String, Option<String>),
-    reason: &'a str,
+    /// Its source.
+    from: String,
+}
+
+/// Whether a pin that is written holds a seal. What nobody can know without the stream is not written in the clear unasked.
+fn is_sealed(late: &LateValue, standing: Option<&Pin>, plain: bool) -> Result<bool, Stop> {
+    let name = &late.name;
+    let was_sealed = standing.is_some_and(|pin| pin.secret);
+    if plain && (late.is_secret() || was_sealed) {
+        return Err(Stop::usage(anyhow!("{name} is secret, so --plain would show it; leave --plain out")));
+    }
+    // What an allowed run, or a person, wrote in plain text before is no secret.
+    let is_open = late.is_open_secret() && standing.is_none() && !plain;
+    if is_open && late.pin == PinMode::Manual {
+        return Err(Stop::usage(anyhow!(
+            "{name} may be a secret, and a sealed pin could not give it back: say --plain, or secret: true or secret: false of it in \
+             the policy"
+        )));
+    }
+    // A value that was sealed once, since it goes into a Secret, stays so.
+    Ok(late.is_secret() || was_sealed || is_open)
 }
 
 /// Writes a pin that a person moves, and says where.
@@ -350,14 +420,14 @@ fn write(
     known: &mut Known<'_>,
     policy: &Policy,
     late: &LateValue,
-    moved: Moved<'_>,
+    order: Order<'_>,
+    moved: Moved,
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
-    let (name, time) = (&late.name, known.now());
-    // A value that was sealed once, since it goes into a Secret, stays so.
-    let secret = late.is_secret() || known.pins()?.get(name).is_some_and(|pin| pin.secret);
+    let (name, now) = (&late.name, known.now());
+    let secret = is_sealed(late, known.pins()?.get(name), order.plain)?;
     let stored = |text: String, salt: &str| match secret {
-        true => seal(&text, &format!("{name}|{salt}|{time}")),
+        true => seal(&text, &format!("{name}|{salt}|{now}")),
         false => text,
     };
     let pin = Pin {
@@ -365,15 +435,16 @@ fn write(
         value: stored(late::kind::normal(late.kind, &moved.value), "by hand"),
         secret,
         kind: Some(late.kind),
-        source: moved.from.0,
-        path: moved.from.1.unwrap_or_default(),
+        source: moved.from,
+        path: String::new(),
         uid: None,
         resource_version: None,
-        time,
+        time: to_the_second(now),
         by: known.author(),
         policy: Some(known.digest().to_owned()),
         over: moved.over.map(|over| stored(over, "over")),
-        reason: Some(moved.reason.to_owned()),
+        reason: Some(order.reason.to_owned()),
+        clear: Clear::default(),
     };
     let before = known.update(|book| {
         let before = book.get(name).map(|old| shown(policy, old));
@@ -382,6 +453,11 @@ fn write(
     })?;
     let before = before.ok_or_else(|| nowhere(name))?.unwrap_or_else(|| "nothing".to_owned());
     at(&known.place(), outside);
+    if secret && late.is_open_secret() {
+        let text =
+            "may be a secret, so its pin recognises the value and its source has to give it; --plain keeps it readable";
+        drop(writeln!(outside.err, "rollgate: {name} {text}"));
+    }
     print(outside, &format!("{name}: {before} to {}\n", shown(policy, &pin)))
 }
 
@@ -403,7 +479,7 @@ fn unset(
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
     said(reason)?;
-    let (time, by) = (known.now(), known.author());
+    let (time, by) = (to_the_second(known.now()), known.author());
     // A pin that is not there is the user's mistake, not a doubt.
     if known.pins()?.get(name).is_none() {
         return Err(Stop::usage(anyhow!("{name} is not pinned in {}; rollgate pin list shows what is", known.place())));
@@ -487,10 +563,6 @@ const PROOF: &str = "writing to a string cannot fail";
 fn masked<'t>(policy: &Policy, name: &str, text: Option<&'t str>) -> Option<&'t str> {
     let secret = policy.late_value(name).is_some_and(LateValue::is_secret);
     text.map(|text| if secret || is_seal(text) { SECRET } else { text })
-}
-
-fn is_seal(text: &str) -> bool {
-    text.starts_with("sealed:")
 }
 
 /// Whether the value of a pin is never shown, also where it was written down before the policy said so.

@@ -3,9 +3,10 @@
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
+use super::called::Called;
 use super::input::Input;
 use super::revisions::{Revisions, Trees};
-use super::run::Look;
+use super::run::{Look, Seen};
 use super::setup::{self, Setup, Untold};
 use super::source::{Chart, Source, Tree};
 use super::{Outside, Stop, approve, bound, releases};
@@ -33,19 +34,19 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
         Some(base) => {
             let trees = Trees::open(&args.revisions, &base)?;
             let revisions = Revisions::render(&trees, 0, Some(&source), &source, args.revisions.new_chart)?;
-            args.common.under(&trees);
+            args.common.under(&trees)?;
             Case::of_revisions(revisions, args.common)
         }
     };
     let Judged { report, setup } = match case.judge(&args.asked, outside)? {
         Said::Report(judged) => *judged,
-        Said::Reads(lines) => {
+        Said::Reads(lines, exit) => {
             outside
                 .out
                 .write_all(lines.as_bytes())
                 .context("cannot write to standard output")
                 .map_err(Stop::internal)?;
-            return Ok(Exit::Allow);
+            return Ok(exit);
         }
     };
     let page = setup::page(colour, outside.out_is_terminal, case.common.summary, outside);
@@ -69,8 +70,8 @@ pub(super) struct Case {
 pub(super) enum Said {
     /// Its report.
     Report(Box<Judged>),
-    /// What is read for it, where only that was asked.
-    Reads(String),
+    /// What is read for it, where only that was asked; and whether all of it could be.
+    Reads(String, Exit),
 }
 
 /// A report and what it was made with.
@@ -81,11 +82,12 @@ pub(super) struct Judged {
 
 impl CommonArgs {
     /// What decides stands in the base.
-    pub(super) fn under(&mut self, trees: &Trees) {
-        self.policy = Some(trees.policy(self.policy.as_deref()));
+    pub(super) fn under(&mut self, trees: &Trees) -> Result<(), Stop> {
+        self.policy = Some(trees.policy(self.policy.as_deref())?);
         for pack in &mut self.pack {
             *pack = trees.of_base(pack);
         }
+        Ok(())
     }
 }
 
@@ -152,7 +154,7 @@ impl Case {
             }
         }
         if asked.explain_reads {
-            return Ok(Said::Reads(seen.reads.iter().map(|line| format!("{line}\n")).collect()));
+            return Ok(self.explain_reads(&seen));
         }
         if asked.dry_run_server {
             let writes =
@@ -164,16 +166,33 @@ impl Case {
             pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
         drop(bound);
         judgement.report.warnings.extend(seen.warnings);
+        // A policy of another revision has no path here: the one of this folder is found.
+        let called = match trees {
+            None => setup.called(common, &seen.world.host),
+            Some(_) => Called { policy: None, live: None, ..setup.called(common, &seen.world.host) },
+        };
+        called.complete(&mut judgement.report);
         for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
             let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
             judgement.report.warnings.push(text);
         }
         report::escape::report(&mut judgement.report);
-        // A policy of another revision has no path here; `approve` finds the one of this folder.
-        let source = Some(setup.policy_report.source.as_str()).filter(|_| trees.is_none());
-        let command = approve::Command { policy: source, context: seen.world.host.context.as_deref() };
-        approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
+        approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
         Ok(Said::Report(Box::new(Judged { report: judgement.report, setup })))
+    }
+
+    /// What was read from the cluster, and what could not be.
+    fn explain_reads(&self, seen: &Seen) -> Said {
+        let unread = &seen.world.unread;
+        let not_read = unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy));
+        let mut lines: Vec<String> = not_read.chain(seen.reads.iter().cloned()).collect();
+        if self.common.live != "cluster" {
+            lines.push(format!("nothing is read from a cluster: --live is {}", self.common.live));
+        } else if lines.is_empty() {
+            lines.push("nothing is read from a cluster: nothing in this stream needs it".to_owned());
+        }
+        let text = lines.iter().map(|line| format!("{}\n", report::escape::line(line))).collect();
+        Said::Reads(text, if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
     }
 }
 

@@ -77,6 +77,9 @@ fn check(files: &[String], told: &Told, outside: &mut Outside<'_>) -> Result<Exi
     let mut faults = Vec::new();
     for told in all {
         match load(told) {
+            Ok((_, report)) if report.is_built_in() && told.policy.is_none() => {
+                faults.push(format!("there is no {} in this folder or above; name the file", policy::FILE_NAME));
+            }
             Ok((_, report)) => say(outside, &format!("{}: nothing is wrong with it", report.source))?,
             Err(stop) => faults.push(format!("{:#}", stop.error)),
         }
@@ -92,8 +95,7 @@ fn say(outside: &mut Outside<'_>, line: &str) -> Result<(), Stop> {
 /// Prints each field that decides, with where it comes from.
 fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (policy, report) = load(told)?;
-    let bytes =
-        if report.source == "built-in" { Vec::new() } else { std::fs::read(&report.source).unwrap_or_default() };
+    let bytes = if report.is_built_in() { Vec::new() } else { std::fs::read(&report.source).unwrap_or_default() };
     say(outside, &format!("policy {}  {}", report.source, report.digest))?;
     let tree = serde_json::to_value(&policy).map_err(Stop::internal)?;
     let mut fields = Vec::new();
@@ -179,7 +181,7 @@ struct Case {
 /// Plans each case and compares.
 fn test(folder: &Path, told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (_, report) = load(told)?;
-    let policy = if report.source == "built-in" { "none".to_owned() } else { report.source };
+    let policy = if report.is_built_in() { "none".to_owned() } else { report.source };
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()));
     let entries = entries.map_err(Stop::usage)?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut cases: Vec<PathBuf> = entries.filter(|path| path.join("case.yaml").is_file()).collect();

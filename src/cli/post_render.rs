@@ -6,7 +6,7 @@ use super::args::{Colour, Commit, PostRenderArgs};
 use super::input::Input;
 use super::run::{self, Look, Seen};
 use super::setup::{self, Setup, Untold};
-use super::{Outside, Stop, approve, bound, plan};
+use super::{Outside, Stop, approve, bound, fault, plan};
 use crate::approval::{self, Approval, LedgerError, Use};
 use crate::exit::Exit;
 use crate::host::say;
@@ -20,6 +20,7 @@ use crate::store::{ClusterError, FileError};
 use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    fault::of_post_renderer(run::told(&args.common));
     let setup = Setup::new(&args.common, Untold::Refuse)?;
     let input = Input::of_stdin()?;
     refuse_empty(&input)?;
@@ -29,19 +30,26 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     drop(bound);
     judgement.report.warnings.extend(seen.warnings.iter().cloned());
+    // A report that says allow is the last word: what is used is kept before it is said.
+    if verdict::exit(judgement.report.decision) == Exit::Allow
+        && let Err(stop) = commit(args.commit, &setup, &seen, &judgement)
+    {
+        if stop.exit != Exit::Undecided {
+            return Err(stop);
+        }
+        judgement.report.decision = Decision::Undecided;
+        judgement.report.reasons.insert(0, Reason::new("pin", Decision::Undecided, format!("{:#}", stop.error)));
+    }
+    let called = setup.called(&args.common, &seen.world.host);
+    called.complete(&mut judgement.report);
     report::escape::report(&mut judgement.report);
-    let command = approve::Command {
-        policy: Some(setup.policy_report.source.as_str()),
-        context: seen.world.host.context.as_deref(),
-    };
-    approve::offer(&mut judgement.report, &setup.policy, &command, &setup.env);
+    approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
     let page = setup::page(colour, outside.err_is_terminal, args.common.summary, outside);
     say(&setup, &judgement.report, &seen, page, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
-        commit(args.commit, &setup, &seen, &judgement)?;
         // The last thing: whoever comes second finds it used up, and whatever failed before has not used it.
-        if let Some(reason) = use_up(args.commit, &setup, &seen, &judgement, outside)? {
+        if let Some(reason) = use_up(args, &setup, &seen, &judgement, outside)? {
             judgement.report.decision = Decision::Hold;
             judgement.report.reasons.insert(0, reason);
             report::escape::report(&mut judgement.report);
@@ -129,14 +137,14 @@ const fn writes(wish: Commit, seen: &Seen) -> bool {
 /// Notes on each approval that it let this install through; the reason of the hold where one of them is no longer good, or is for
 /// one install and that cannot be noted.
 fn use_up(
-    wish: Commit,
+    PostRenderArgs { common: args, commit: wish }: &PostRenderArgs,
     setup: &Setup,
     seen: &Seen,
     judgement: &Judgement,
     outside: &mut Outside<'_>,
 ) -> Result<Option<Reason>, Stop> {
     let used = Use { time: approval::to_the_second(setup.now), by: pin::author(&setup.env) };
-    let writes = writes(wish, seen);
+    let writes = writes(*wish, seen);
     for (place, approval) in &judgement.approvals {
         let noted = match (writes, approval.once && !seen.world.host.writes_nothing) {
             (true, _) => note(setup, seen, place, approval, &used)?,
@@ -157,7 +165,7 @@ fn use_up(
                 continue;
             }
         };
-        let next = Some("rollgate approve --list".to_owned());
+        let next = setup.called(args, &seen.world.host).approvals();
         return Ok(Some(Reason::new("approval", Decision::Hold, text).with_next(next)));
     }
     Ok(None)

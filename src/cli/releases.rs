@@ -120,7 +120,7 @@ impl Job {
         };
         match case.judge(&args.asked, outside)? {
             Said::Report(judged) => Ok(*judged),
-            Said::Reads(_) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
+            Said::Reads(..) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
         }
     }
 }
@@ -142,15 +142,15 @@ fn between(args: &PlanArgs, base: &str) -> Result<(Vec<Job>, Vec<String>), Stop>
     let told = args.common.policy.as_deref();
     let list = |file: String| setup::policy(Some(&file), Untold::Look).map(|(policy, _, folder)| (policy, folder));
     let named = |stop: Stop| stop.respelt(|text| trees.named(text));
-    let (new, new_folder) = list(trees.policy_of_change(told)).map_err(named)?;
-    let before = trees.policy_before(told);
+    let (new, new_folder) = list(trees.policy_of_change(told)?).map_err(named)?;
+    let before = trees.policy_before(told)?;
     // A base that had no policy listed nothing.
     let (old, old_folder) = match Path::new(&before).is_file() {
         true => list(before).map_err(named)?,
         false => (Policy::default(), new_folder.clone()),
     };
     let mut common = args.common.clone();
-    common.under(&trees);
+    common.under(&trees)?;
     let decides = match common.policy.as_deref() {
         Some(file) if file != "none" && !Path::new(file).is_file() => {
             return Err(Stop::usage(anyhow!(

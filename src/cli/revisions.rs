@@ -105,28 +105,32 @@ impl Trees {
 
     /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
     /// lies outside of the repository does not count, since it is not what was reviewed.
-    pub(super) fn policy(&self, told: Option<&str>) -> String {
+    pub(super) fn policy(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.folder, &self.root)
     }
 
     /// The same file in the judged revision: it says which releases there are, and decides nothing.
-    pub(super) fn policy_of_change(&self, told: Option<&str>) -> String {
+    pub(super) fn policy_of_change(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.head_folder, &self.head_root)
     }
 
     /// The same file where the change left the base: it says which releases there were.
-    pub(super) fn policy_before(&self, told: Option<&str>) -> String {
+    pub(super) fn policy_before(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.old_folder, &self.old_root)
     }
 
-    fn policy_in(&self, told: Option<&str>, folder: &Path, root: &Path) -> String {
-        match told {
-            Some("none") => "none".to_owned(),
-            Some(file) => self.in_tree(Path::new(file), folder, root).display().to_string(),
-            None => policy::find(folder)
-                .filter(|file| file.starts_with(root))
-                .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
-        }
+    fn policy_in(&self, told: Option<&str>, folder: &Path, root: &Path) -> Result<String, Stop> {
+        let within = |file: &Path| file.starts_with(root);
+        let found = match told {
+            Some("none") => None,
+            Some(file) => Some(self.in_tree(Path::new(file), folder, root)),
+            None => match policy::find(folder) {
+                Ok(file) => file.filter(|file| within(file)),
+                Err(policy::LoadError::Misnamed { file }) if !within(&file) => None,
+                Err(error) => return Err(Stop::usage(error).respelt(|text| self.named(text))),
+            },
+        };
+        Ok(found.map_or_else(|| "none".to_owned(), |file| file.display().to_string()))
     }
 
     /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.

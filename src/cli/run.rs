@@ -62,18 +62,22 @@ pub(super) struct Look<'a> {
     pub(super) piped: bool,
 }
 
+/// What the options say of the host.
+pub(super) fn told(args: &CommonArgs) -> Told {
+    Told {
+        kind: args.host,
+        release: args.release.clone(),
+        namespace: args.namespace.clone(),
+        context: args.kube_context.clone(),
+        method: args.method,
+        force: args.force_conflicts,
+    }
+}
+
 impl Look<'_> {
     /// Who writes.
     fn detect(&self) -> Detected {
-        let args = self.args;
-        let told = Told {
-            kind: args.host,
-            release: args.release.clone(),
-            namespace: args.namespace.clone(),
-            context: args.kube_context.clone(),
-            method: args.method,
-            force: args.force_conflicts,
-        };
+        let told = told(self.args);
         let parents = parent::chain(Path::new("/proc"), std::process::id());
         host::detect(&Signs {
             stdin: self.piped.then_some(&*self.input.bytes),
@@ -146,6 +150,7 @@ impl Look<'_> {
             self.local(names, &mut seen.world)?;
         }
         self.approved(&mut seen.world);
+        seen.warnings.extend(setup.idle());
         setup.tell(&mut seen.world);
         Ok(seen)
     }
@@ -242,7 +247,7 @@ impl Look<'_> {
             world.readings = late::within(&setup.policy, names, namespace, &world.live);
         }
         let reach = match world.source.kind {
-            LiveKind::Cluster => Reach::Cluster,
+            LiveKind::Cluster => Reach::Snapshot,
             // What a post-renderer prints is written: nothing in it may be a mere symbol.
             _ if self.piped => Reach::Files,
             _ => Reach::Plan,

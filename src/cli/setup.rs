@@ -1,23 +1,26 @@
 //! What every judging command starts with: its options read and checked, the policy in force, and how its pages look.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use jiff::Timestamp;
 
 use super::args::{Colour, CommonArgs};
+use super::called::Called;
 use super::input::Input;
 use super::output::Output;
 use super::{Outside, Stop, packs};
 use crate::approval;
 use crate::compare::redact::MarkKey;
+use crate::host::Host;
 use crate::late::Reach;
 use crate::pin::FileStore;
 use crate::pipeline::Question;
 use crate::policy::{self, ApprovalPlace, Loaded, Policy, Revision};
+use crate::providers::gates;
 use crate::report::{PolicyReport, human};
 use crate::rules;
 use crate::world::{Provider, World};
@@ -61,6 +64,8 @@ pub(super) struct Setup {
     pub(super) env: BTreeMap<String, String>,
     pub(super) policy: Policy,
     pub(super) policy_report: PolicyReport,
+    /// The file of the policy, where there is one that a command here can be told.
+    pub(super) policy_file: Option<String>,
     pub(super) policy_folder: PathBuf,
     /// The folder of the policy in the change that is judged, where two revisions are compared.
     pub(super) change_folder: Option<PathBuf>,
@@ -80,6 +85,7 @@ impl Setup {
     /// Reads the options and the policy.
     pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
         let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
+        let policy_file = Some(policy_report.source.clone()).filter(|_| !policy_report.is_built_in());
         packs::add(&args.pack, &mut policy, &mut policy_report)?;
         let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
         let duration = |text: &str, option: &str| {
@@ -94,6 +100,7 @@ impl Setup {
             env,
             policy,
             policy_report,
+            policy_file,
             policy_folder,
             change_folder: None,
             providers: providers(&args.provider).map_err(Stop::usage)?,
@@ -108,6 +115,15 @@ impl Setup {
     /// Where the reports go; for people on the stream where nothing is said.
     pub(super) fn outputs(&self) -> &[Output] {
         if self.outputs.is_empty() { &[Output::HUMAN] } else { &self.outputs }
+    }
+
+    /// What was told and changes nothing, though somebody means it to.
+    pub(super) fn idle(&self) -> impl Iterator<Item = String> {
+        let is_known = |name: &str| gates::all().any(|gate| gate.name == name);
+        let names =
+            || gates::all().map(|gate| gate.name).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+        let unknown = self.feature_gates.keys().filter(move |name| !is_known(name));
+        unknown.map(move |name| format!("--feature-gate {name}: nothing here depends on it; known are {}", names()))
     }
 
     /// The clock.
@@ -136,6 +152,17 @@ impl Setup {
         Some(approval::File::new(folder.join(&file.file)))
     }
 
+    /// How this run was called. Pins of a file are compared with the same objects again; those of a cluster are in the cluster.
+    pub(super) fn called<'s>(&'s self, args: &'s CommonArgs, host: &'s Host) -> Called<'s> {
+        Called {
+            policy: self.policy_file.as_deref(),
+            packs: &args.pack,
+            live: Some(args.live.as_str()).filter(|live| *live != "cluster" && self.policy.pins.file.is_some()),
+            namespace: host.namespace.as_deref(),
+            context: host.context.as_deref(),
+        }
+    }
+
     pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
@@ -155,13 +182,13 @@ fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
 pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
     let here = PathBuf::from(".");
     let built_in = || {
-        let report = PolicyReport { source: "built-in".to_owned(), digest: policy::digest(b"") };
+        let report = PolicyReport { source: PolicyReport::BUILT_IN.to_owned(), digest: policy::digest(b"") };
         (Policy::default(), report, here.clone())
     };
     let file = match (told, untold) {
         (Some("none"), _) => return Ok(built_in()),
         (Some(file), _) => PathBuf::from(file),
-        (None, Untold::Look) => match policy::find(&here) {
+        (None, Untold::Look) => match policy::find(&here).map_err(Stop::usage)? {
             Some(file) => file,
             None => return Ok(built_in()),
         },
@@ -196,6 +223,11 @@ fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
         .map(|text| {
             let (name, on) = text.split_once('=').with_context(|| format!("--feature-gate {text}: write NAME=true"))?;
             let on = on.parse().with_context(|| format!("--feature-gate {text}: {on} is neither true nor false"))?;
+            let known = || gates::all().map(|gate| gate.name);
+            let near = policy::nearest(name, known()).filter(|near| *near != name);
+            if let Some(near) = near.filter(|_| !known().any(|known| known == name)) {
+                bail!("--feature-gate {text}: nothing depends on a gate {name}; did you mean {near}?");
+            }
             Ok((name.to_owned(), on))
         })
         .collect()

@@ -34,10 +34,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
         } else {
             "and this write does not change that"
         };
-        finding(
-            "pending-rollout",
-            format!("{} out of date already ({}), {tail}", are(pending), causes.join(", ")),
-        );
+        finding("pending-rollout", format!("{} out of date already ({}), {tail}", are(pending), causes.join(", ")));
     }
     let cancelled = count(&mut assessment.cancelled());
     if cancelled > 0 {

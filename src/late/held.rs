@@ -1,7 +1,7 @@
 //! What live holds in the places of a placeholder: the value that was written there last time, when neither a source nor a pin
 //! knows it any more. It counts only where every place that can be compared says the same.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -17,19 +17,63 @@ use crate::yaml::Segment;
 /// What live holds in the places of one late value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// The different values, each of its type and no placeholder.
-    pub(super) values: BTreeSet<String>,
-    /// Places that were compared and hold one.
-    pub(super) places: usize,
+    /// The different values, each of its type and no placeholder, with the places that hold them.
+    pub(super) values: BTreeMap<String, Vec<String>>,
 }
 
 impl Held {
     /// The value that all places agree on.
     pub(super) fn agreed(&self) -> Option<&str> {
-        match self.values.len() {
-            1 => self.values.first().map(String::as_str),
-            _ => None,
+        self.most().filter(|_| self.values.len() == 1)
+    }
+
+    /// The value that most places hold.
+    pub(super) fn most(&self) -> Option<&str> {
+        self.ranked().first().map(|(value, _)| *value)
+    }
+
+    /// The places that hold one.
+    pub(super) fn places(&self) -> usize {
+        self.values.values().map(Vec::len).sum()
+    }
+
+    /// The values, that of the most places first.
+    fn ranked(&self) -> Vec<(&str, &[String])> {
+        let mut all: Vec<_> = self.values.iter().map(|(value, places)| (value.as_str(), places.as_slice())).collect();
+        all.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
+        all
+    }
+
+    /// The values in that order.
+    pub(super) fn choice(&self) -> impl Iterator<Item = &str> {
+        self.ranked().into_iter().map(|(value, _)| value)
+    }
+
+    /// Which values stand where, in words; the odd places are named.
+    pub(super) fn told(&self) -> String {
+        let ranked = self.ranked();
+        let count = |places: &[String]| {
+            if places.len() == 1 { "one place".to_owned() } else { format!("{} places", places.len()) }
+        };
+        match ranked.as_slice() {
+            [(value, [_])] => format!("{value} in its place"),
+            [(value, places)] => format!("{value} in all {} places of it", places.len()),
+            [(value, places), odd @ ..] => {
+                let odd = odd.iter().map(|(value, places)| format!("{value} in {}", named(places)));
+                std::iter::once(format!("{value} in {}", count(places))).chain(odd).collect::<Vec<_>>().join(", ")
+            }
+            [] => "nothing".to_owned(),
         }
+    }
+}
+
+/// A few places by name.
+fn named(places: &[String]) -> String {
+    let mut places: Vec<&str> = places.iter().map(String::as_str).collect();
+    places.dedup();
+    match places.split_at_checked(3) {
+        Some((few, more @ [_, ..])) => format!("{} and {} more", few.join(", "), more.len()),
+        _ => places.join(", "),
     }
 }
 
@@ -45,18 +89,20 @@ pub(super) fn held(
     let mut held = Held::default();
     for document in marked.iter().filter(|document| document.values().any(|other| other == place)) {
         let Some(object) = document.key().and_then(|key| object(live, &key)) else { continue };
-        let Ok(object) = object.value() else { continue };
+        let Ok(content) = object.value() else { continue };
         let ways = Ways::of(&document.tree);
         for hit in document.hits.iter().filter(|hit| !hit.key) {
             let Some(text) = document.tree.scalar_text(hit.node) else { continue };
             let path = ways.to(hit.node);
-            for candidate in candidates(&object, &path) {
+            for candidate in candidates(&content, &path) {
                 let found = aligned(text, &hit.spots, candidate, targets, place).unwrap_or_default();
                 let found: Vec<&str> = found.iter().map(|text| text.trim_matches(['[', ']'])).collect();
                 let fits = |text: &&str| kind::check(value, text).is_ok() && !unknown(text);
                 if !found.is_empty() && found.iter().all(fits) {
-                    held.places += found.len();
-                    held.values.extend(found.into_iter().map(str::to_owned));
+                    let name = format!("{}: {}", object.key, written(&path));
+                    found
+                        .into_iter()
+                        .for_each(|text| held.values.entry(text.to_owned()).or_default().push(name.clone()));
                     break;
                 }
             }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod pinned;
+pub(super) mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +18,9 @@ use self::pinned::{against_pin, by_hand};
 use super::held::Held;
 use super::kind;
 use super::sources::describe;
+use crate::approval::to_the_second;
 use crate::model::{Decision, Reason};
-use crate::pin::{Pin, recognises, seal};
+use crate::pin::{Clear, Pin, recognises, seal};
 use crate::policy::{LateValue, PinMode, Policy, ValueType};
 use crate::report::{AttemptReport, LateState};
 use crate::world::SourceReading;
@@ -74,14 +76,16 @@ impl Settled {
         self.value.as_deref().or(self.assumed.as_deref())
     }
 
-    /// Takes what live holds as a likeness of a value that is not known, and says so.
-    fn assume(&mut self, policy: &Policy, value: &LateValue, held: &Held) {
-        self.assumed = held.agreed().map(str::to_owned);
-        if let (Some(reason), Some(text), false) = (&mut self.reason, &self.assumed, self.secret) {
-            let places =
-                if held.places == 1 { "its place".to_owned() } else { format!("all {} places of it", held.places) };
-            reason.message = format!("{}; live holds {text} in {places}", reason.message);
-            reason.next = Some(or_pin("wait for it (--wait 10m)", policy, value, text));
+    /// Takes what live holds in most places as a likeness of a value that is not known, and says so. Where the places differ, a
+    /// person decides.
+    fn assume(&mut self, policy: &Policy, value: &LateValue, held: &Held, evidence: Evidence<'_>) {
+        self.assumed = held.most().map(str::to_owned);
+        if self.secret {
+            self.secrets.extend(held.choice().map(str::to_owned));
+        } else if let Some(mut reason) = self.reason.take_if(|_| self.assumed.is_some()) {
+            reason.message = format!("{}; live holds {}", reason.message, held.told());
+            let calls = held.choice().filter_map(|text| steps::set(policy, value, text, evidence));
+            self.reason = Some(reason.with_calls(calls));
         }
     }
 
@@ -124,8 +128,10 @@ pub static NOTHING_HIDDEN: BTreeSet<String> = BTreeSet::new();
 /// How far the sources of late values can be reached, and what a value is that none of them gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// A cluster is asked, or its snapshot: what is missing there is missing.
+    /// A cluster is asked: what is missing there is missing, and may come.
     Cluster,
+    /// What a cluster held when it was written down: what is missing there is missing, however often it is read.
+    Snapshot,
     /// There are files only, and what goes out is written somewhere: what is missing in them is missing.
     Files,
     /// There are files only, and nothing goes out: a value of an object that is not among them is a symbol, equal to itself
@@ -137,7 +143,7 @@ impl Reach {
     /// Whether objects are looked for in files only.
     #[must_use]
     pub const fn is_offline(self) -> bool {
-        !matches!(self, Self::Cluster)
+        !matches!(self, Self::Cluster | Self::Snapshot)
     }
 }
 
@@ -152,7 +158,7 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
     };
     let mut settled = match pin {
         Some(pin) => against_pin(policy, value, pin, &found, evidence),
-        None if value.pin == PinMode::Manual => by_hand(value, &found),
+        None if value.pin == PinMode::Manual => by_hand(policy, value, &found, evidence),
         None => from_source(policy, value, &found, evidence),
     };
     settled.attempts = attempts;
@@ -186,10 +192,10 @@ pub(super) fn with_live(
     let stored = policy.pins.store.is_some() || policy.pins.file.is_some();
     let lost = stored && value.pin == PinMode::Once && !evidence.pins.iter().any(|pin| pin.name == value.name);
     match settled.state {
-        LateState::Missing if lost => recovered(value, settled, &held(), evidence),
+        LateState::Missing if lost => recovered(policy, value, settled, &held(), evidence),
         LateState::Resolved if lost => compared(value, settled, &held()),
         LateState::Missing | LateState::Unread | LateState::Invalid => {
-            settled.assume(policy, value, &held());
+            settled.assume(policy, value, &held(), evidence);
             settled
         }
         _ => settled,
@@ -197,16 +203,14 @@ pub(super) fn with_live(
 }
 
 /// No source has the value and its pin is gone: what live holds in all its places is the value, or a person decides.
-fn recovered(value: &LateValue, mut settled: Settled, held: &Held, evidence: Evidence<'_>) -> Settled {
+fn recovered(policy: &Policy, value: &LateValue, mut settled: Settled, held: &Held, evidence: Evidence<'_>) -> Settled {
     let name = &value.name;
     let Some(text) = held.agreed() else {
         if held.values.len() > 1 && !settled.secret {
-            let values = held.values.iter().cloned().collect::<Vec<_>>().join(", ");
-            let message =
-                format!("late value {name} has neither a source nor a pin, and live holds {values} in its places");
-            let next = format!("rollgate pin set {name} VALUE --reason TEXT");
-            settled.reason = Some(reason(PIN, Decision::Hold, message, Some(next)));
+            let message = format!("late value {name} has neither a source nor a pin");
+            settled.reason = Some(reason(PIN, Decision::Hold, message, None));
         }
+        settled.assume(policy, value, held, evidence);
         return settled;
     };
     let secret = settled.secret;
@@ -217,7 +221,7 @@ fn recovered(value: &LateValue, mut settled: Settled, held: &Held, evidence: Evi
     let shown = if secret { "what live holds" } else { text };
     let warning = format!(
         "late value {name} has neither a source nor a pin any more; {shown} stands in all {} places of it in live and is kept",
-        held.places
+        held.places()
     );
     Settled {
         value: Some(text.to_owned()),
@@ -235,13 +239,13 @@ fn recovered(value: &LateValue, mut settled: Settled, held: &Held, evidence: Evi
 fn compared(value: &LateValue, mut settled: Settled, held: &Held) -> Settled {
     let (Some(live), Some(text)) = (held.agreed(), &settled.value) else { return settled };
     if !kind::same(value.kind, live, text) {
-        let (name, source, places) = (&value.name, &settled.source, held.places);
+        let (name, source, places) = (&value.name, &settled.source, held.places());
         let warning = if settled.secret {
             format!("late value {name} has no pin, and {source} holds another value than live (both are secret)")
         } else {
             format!(
                 "late value {name} has no pin, live holds {live} in all {places} places of it, and {source} says {text}; \
-                 rollgate pin set {name} {live} --reason TEXT keeps what live holds"
+                 pin {live} by hand (rollgate pin set) to keep what live holds"
             )
         };
         settled.warn(warning);
@@ -275,8 +279,10 @@ fn from_source(policy: &Policy, value: &LateValue, found: &Found, evidence: Evid
         }
         Found::Nothing(lacks) => {
             let message = format!("late value {name} is not known yet: {}", lacks.join("; "));
-            let next = or_pin("wait for it (--wait 10m)", policy, value, "VALUE");
-            let reason = reason(LATE, Decision::Undecided, message, Some(next));
+            let reason = reason(LATE, Decision::Undecided, message, steps::first(policy, value, evidence));
+            let is_sealed = evidence.pins.iter().any(|pin| pin.name == value.name && pin.secret);
+            let call = steps::set(policy, value, "VALUE", evidence).filter(|_| !is_sealed);
+            let reason = reason.with_calls(call);
             Settled { reason: Some(reason), ..blank(value, LateState::Missing, &first) }
         }
         Found::Doubt(why) => {
@@ -292,15 +298,6 @@ fn from_source(policy: &Policy, value: &LateValue, found: &Found, evidence: Evid
             let reason = reason(LATE, Decision::Undecided, message, Some(next));
             Settled { reason: Some(reason), ..blank(value, LateState::Invalid, &reading.source) }
         }
-    }
-}
-
-/// What to do, with the command that pins a value by hand where that is kept and used.
-fn or_pin(first: &str, policy: &Policy, value: &LateValue, text: &str) -> String {
-    let kept = policy.pins.file.is_some() || policy.pins.store.is_some();
-    match kept && value.pin != PinMode::Follow {
-        true => format!("{first}, or rollgate pin set {} {text} --reason TEXT", value.name),
-        false => first.to_owned(),
     }
 }
 
@@ -325,11 +322,12 @@ fn record(
         path,
         uid: None,
         resource_version: None,
-        time: evidence.now,
+        time: to_the_second(evidence.now),
         by: None,
         policy: None,
         over: None,
         reason: None,
+        clear: if secret { Clear::of(text) } else { Clear::default() },
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::settle::{Evidence, Settled, settle};
+use super::settle::{Evidence, Settled, settle, steps};
 use crate::policy::{Policy, duration};
 use crate::report::{LateState, escape};
 use crate::world::SourceReading;
@@ -24,6 +24,7 @@ pub struct Missing {
 }
 
 /// What of the asked-for values no source has yet. Values that are wrong, unreadable or moved are not missing: time will not help.
+/// Nor does it bring a variable or an object among files: those are waited for no time at all.
 #[must_use]
 pub fn missing(
     policy: &Policy,
@@ -35,11 +36,12 @@ pub fn missing(
     asked
         .filter_map(|value| {
             let own = value.wait.as_deref().and_then(|text| duration(text).ok());
+            let limit = told.or(own).filter(|_| steps::may_come(policy, value, evidence.reach));
             match settle(policy, value, evidence) {
                 Settled { state: LateState::Missing, reason, .. } => Some(Missing {
                     name: value.name.clone(),
                     why: reason.map(|reason| reason.message).unwrap_or_default(),
-                    limit: told.or(own).unwrap_or_default(),
+                    limit: limit.unwrap_or_default(),
                 }),
                 _ => None,
             }
@@ -163,7 +165,7 @@ mod tests {
 
     fn policy() -> Policy {
         let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
-            {"name": "vip", "from": [{"env": "VIP"}], "wait": "1m"}, {"name": "other", "from": [{"env": "O"}]}]});
+            {"name": "vip", "from": [{"file": "vip.txt"}], "wait": "1m"}, {"name": "other", "from": [{"env": "O"}]}]});
         crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy")
     }
 
@@ -172,7 +174,7 @@ mod tests {
             value: "vip".to_owned(),
             place: 0,
             found: found.map(str::to_owned),
-            source: "env VIP".to_owned(),
+            source: "file vip.txt".to_owned(),
             uid: None,
             resource_version: None,
             unread: None,
@@ -214,18 +216,39 @@ mod tests {
     fn only_what_time_can_bring_is_missing() {
         let [one] = lacking(&[reading(None)], None).try_into().expect("one value");
         assert_eq!((one.name.as_str(), one.limit), ("vip", Duration::from_secs(60)));
-        assert!(one.why.contains("env VIP is not there"), "{}", one.why);
+        assert!(one.why.contains("file vip.txt is not there"), "{}", one.why);
         assert_eq!(lacking(&[reading(None)], Some(Duration::ZERO))[0].limit, Duration::ZERO);
         assert_eq!(lacking(&[reading(Some("10.0.3.7"))], None), []);
         let forbidden = SourceReading { unread: Some("403".to_owned()), ..reading(None) };
         assert_eq!(lacking(&[forbidden], None), []);
     }
 
+    #[test]
+    fn what_time_cannot_bring_is_waited_for_no_time() {
+        let object = json!({"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.ip"}});
+        for (from, manual, reach, waits) in [
+            (json!({"env": "VIP"}), false, Reach::Cluster, false),
+            (json!({"file": "vip.txt"}), false, Reach::Files, true),
+            (object.clone(), false, Reach::Cluster, true),
+            (object.clone(), false, Reach::Files, false),
+            (object.clone(), false, Reach::Snapshot, false),
+            (object, true, Reach::Cluster, false),
+            (json!({"template": "{{ late('origin') }}:1"}), false, Reach::Cluster, false),
+        ] {
+            let vip =
+                json!({"name": "vip", "from": [from], "wait": "1m", "pin": if manual { "manual" } else { "once" }});
+            let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [vip,
+                {"name": "origin", "from": [{"env": "O"}]}]});
+            let policy = crate::policy::parse("p", policy.to_string().as_bytes()).expect("a policy");
+            assert_eq!(steps::may_come(&policy, &policy.late_values[0], reach), waits, "{from} {reach:?}");
+        }
+    }
+
     #[tokio::test]
     async fn waiting_ends_when_the_value_is_there() {
         let (found, reads, said) = run(3, None, false).await;
         assert_eq!((found.as_deref(), reads), (Some("10.0.3.7"), 4));
-        assert_eq!(said, "rollgate: waiting, 1m00s left: late value vip is not known yet: env VIP is not there\n");
+        assert_eq!(said, "rollgate: waiting, 1m00s left: late value vip is not known yet: file vip.txt is not there\n");
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Plain words that every room shares, and nothing that decides: a pair of one object, a change, an effect, a cause, a rollout.
 
+mod call;
 mod cause;
 mod classified;
 mod effect;
@@ -10,6 +11,7 @@ mod rule;
 mod said;
 mod words;
 
+pub use call::{Call, quoted};
 pub use cause::Cause;
 pub use classified::Classified;
 pub use effect::{Decision, Effect, Touches};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Effect};
+use super::{Call, Decision, Effect};
 use crate::object::{Key, Location};
 
 /// Why a run decided as it did.
@@ -19,6 +19,12 @@ pub struct Reason {
     /// The next command, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// Other commands, where a person has the choice; each a whole one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub or: Vec<String>,
+    /// The last ones of these commands, until it is known how the run was called.
+    #[serde(skip)]
+    pub calls: Vec<Call>,
     /// The object that it is about, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<Key>,
@@ -64,6 +70,48 @@ impl Reason {
     pub fn with_next(mut self, next: impl Into<Option<String>>) -> Self {
         self.next = next.into();
         self
+    }
+
+    /// The same with these commands of this program in the place of any other, behind what it says beside.
+    #[must_use]
+    pub fn with_calls(mut self, calls: impl IntoIterator<Item = Call>) -> Self {
+        let own = self.calls.len();
+        self.calls = calls.into_iter().collect();
+        let mut steps = self.take_steps();
+        steps.truncate(steps.len().saturating_sub(own));
+        steps.extend(self.calls.iter().map(Call::to_string));
+        self.set_steps(steps);
+        self
+    }
+
+    /// Says its commands as `line` writes them.
+    pub fn complete(&mut self, line: impl Fn(&Call) -> String) {
+        let mut steps = self.take_steps();
+        steps.truncate(steps.len().saturating_sub(self.calls.len()));
+        steps.extend(self.calls.iter().map(line));
+        self.set_steps(steps);
+    }
+
+    /// Puts a command before all others.
+    pub fn lead_with(&mut self, step: String) {
+        let steps = std::iter::once(step).chain(self.take_steps()).collect();
+        self.set_steps(steps);
+    }
+
+    /// What can be done, each with the word that stands before it.
+    pub fn steps(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let next = self.next.iter().map(|step| ("next", step.as_str()));
+        next.chain(self.or.iter().map(|step| ("or", step.as_str())))
+    }
+
+    fn take_steps(&mut self) -> Vec<String> {
+        self.next.take().into_iter().chain(std::mem::take(&mut self.or)).collect()
+    }
+
+    fn set_steps(&mut self, steps: Vec<String>) {
+        let mut steps = steps.into_iter();
+        self.next = steps.next();
+        self.or = steps.collect();
     }
 
     /// The same about an object.

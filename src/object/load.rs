@@ -103,6 +103,15 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// The message behind the name of its file, so that the two begin as `file:line`.
+    #[must_use]
+    pub fn in_file(&self) -> String {
+        let text = self.to_string();
+        text.strip_prefix("line ").unwrap_or(&text).to_owned()
+    }
+}
+
 impl Object {
     /// Whether the document that it stands in has a rare line break in it.
     #[must_use]

@@ -1,12 +1,13 @@
 //! All pins of one place with their history, and how they are written down: deterministic, so that Git shows only what changed.
 //! A pin never changes silently: recording keeps what stands, only `set` and `unset` move it, and both leave a trace.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Pin;
+use super::{Pin, is_seal, seal};
 use crate::yaml::{self, double_quoted as quoted};
 
 /// The pins of one place, ordered by name, and what happened to them.
@@ -137,14 +138,16 @@ impl Book {
         self.pins.iter().find(|pin| pin.name == name)
     }
 
-    /// Writes down what a run resolved first. What is pinned already stays. Says whether anything was added.
+    /// Writes down what a run resolved first. What is pinned already stays; only a seal takes the place of the same value in plain
+    /// text. Says whether anything was written.
     ///
     /// # Errors
     /// When one of them is pinned to another value: then nothing is added.
     pub fn record(&mut self, pins: &[Pin]) -> Result<bool, BookError> {
-        let clash = |pin: &&Pin| self.get(&pin.name).is_some_and(|old| old.value != pin.value && !old.secret);
+        let clash = |pin: &&Pin| self.get(&pin.name).is_some_and(|old| !old.agrees(pin));
         if let Some(pin) = pins.iter().find(clash) {
-            let shown = |old: &Pin| if pin.secret { "another value".to_owned() } else { old.value.clone() };
+            let hidden = |old: &Pin| pin.secret || old.secret;
+            let shown = |old: &Pin| if hidden(old) { "another value".to_owned() } else { old.value.clone() };
             let value = self.get(&pin.name).map(shown).unwrap_or_default();
             return Err(BookError::Moved { name: pin.name.clone(), value });
         }
@@ -162,7 +165,24 @@ impl Book {
         }
         self.pins.extend(fresh.iter().cloned());
         self.pins.sort_by(|left, right| left.name.cmp(&right.name));
-        Ok(!fresh.is_empty())
+        let plain: Vec<&Pin> =
+            pins.iter().filter(|pin| pin.secret && self.get(&pin.name).is_some_and(|old| !old.secret)).collect();
+        for pin in &plain {
+            self.pins.iter_mut().filter(|old| old.name == pin.name).for_each(|old| *old = (*pin).clone());
+            self.hush(&pin.name);
+        }
+        Ok(!fresh.is_empty() || !plain.is_empty())
+    }
+
+    /// Seals what the history still says of a value that has turned out to be secret.
+    fn hush(&mut self, name: &str) {
+        let mut seals = BTreeMap::new();
+        for event in self.history.iter_mut().filter(|event| event.name == name) {
+            let salt = format!("{name}|history|{}", event.time);
+            for text in [&mut event.before, &mut event.after].into_iter().flatten().filter(|text| !is_seal(text)) {
+                *text = seals.entry(text.clone()).or_insert_with(|| seal(text, &salt)).clone();
+            }
+        }
     }
 
     /// Adds to the history, which forgets what is oldest.
@@ -184,6 +204,9 @@ impl Book {
             by: pin.by.clone(),
         });
         self.pins.retain(|old| old.name != pin.name);
+        if pin.secret {
+            self.hush(&pin.name);
+        }
         self.pins.push(pin);
         self.pins.sort_by(|left, right| left.name.cmp(&right.name));
     }
@@ -302,6 +325,7 @@ fn optional(text: &mut String, name: &str, value: Option<&String>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Clear, recognises};
     use super::*;
 
     fn pin(name: &str, value: &str) -> Pin {
@@ -319,6 +343,7 @@ mod tests {
             policy: None,
             over: None,
             reason: None,
+            clear: Clear::default(),
         }
     }
 
@@ -332,6 +357,42 @@ mod tests {
         assert_eq!(book.get("new"), None, "nothing is added when one is refused");
         assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));
         assert_eq!(book.history().len(), 2);
+    }
+
+    #[test]
+    fn two_seals_agree_only_where_their_values_do() {
+        let sealed = |value: &str, by: &str| {
+            let pin = Pin { by: Some(by.to_owned()), ..pin("password", value) };
+            Pin { source: format!("exec {by}"), ..pin }.sealed()
+        };
+        let mut book = Book::default();
+        assert_eq!(book.record(&[sealed("hunter2", "a")]), Ok(true));
+        assert_eq!(book.record(&[sealed("hunter2", "b")]), Ok(false), "the same value behind another salt");
+        let moved = BookError::Moved { name: "password".to_owned(), value: "another value".to_owned() };
+        assert_eq!(book.record(&[sealed("correct horse", "c")]), Err(moved.clone()));
+        assert_eq!(book.record(&[pin("password", "correct horse")]), Err(moved.clone()));
+        // Who has lost the value behind a seal cannot say that it is the same.
+        let blind = Pin { clear: Clear::default(), ..sealed("hunter2", "d") };
+        assert_eq!(book.record(&[blind]), Err(moved));
+        assert_eq!(book.record(&[pin("password", "hunter2")]), Ok(false));
+        assert!(!format!("{book:?}").contains("hunter2"), "{book:?}");
+    }
+
+    #[test]
+    fn a_value_that_turns_out_to_be_secret_is_sealed_with_its_history() {
+        let mut book = Book::default();
+        book.set(pin("password", "hunter1"));
+        book.set(Pin { over: Some("hunter0".to_owned()), ..pin("password", "hunter2") });
+        let mut other = book.clone();
+        assert_eq!(book.record(&[pin("password", "hunter2").sealed()]), Ok(true));
+        let text = book.render();
+        assert!(!text.contains("hunter"), "{text}");
+        assert!(recognises(&book.get("password").expect("a pin").value, "hunter2"));
+        assert_eq!(book.history().len(), 2, "the events stay");
+        assert_eq!(book.record(&[pin("password", "hunter2").sealed()]), Ok(false), "once is enough");
+        other.set(pin("password", "hunter3").sealed());
+        assert!(!other.render().contains("hunter"), "{}", other.render());
+        assert!(other.record(&[pin("password", "hunter2").sealed()]).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod seal;
 
 use crate::policy::ValueType;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use book::{Book, BookError, Entry, Event};
 pub use cluster::{ClusterStore, ClusterStoreError};
 pub use file::{FileStore, StoreError};
-pub use seal::{recognises, seal};
+pub use seal::{is_seal, recognises, seal};
 
 /// Who runs this: the user of a pipeline with its job where one says so, else the user of the machine.
 #[must_use]
@@ -67,9 +68,56 @@ pub struct Pin {
     /// Why, where a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The value behind a seal, in the run that has it in hand.
+    #[serde(skip)]
+    pub clear: Clear,
 }
 
+/// A sealed value in the clear: never written, never shown, and no part of what a pin is.
+#[derive(Clone, Default)]
+pub struct Clear(Option<String>);
+
+impl Clear {
+    /// A value that a run has in hand.
+    #[must_use]
+    pub fn of(value: &str) -> Self {
+        Self(Some(value.to_owned()))
+    }
+}
+
+impl fmt::Debug for Clear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl PartialEq for Clear {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Clear {}
+
 impl Pin {
+    /// Whether a newer pin of the same name holds the same value. A seal is known to another seal only by the value in the clear.
+    #[must_use]
+    pub fn agrees(&self, newer: &Self) -> bool {
+        let text = if newer.secret { newer.clear.0.as_deref() } else { Some(newer.value.as_str()) };
+        match self.secret {
+            true => self.value == newer.value || text.is_some_and(|text| recognises(&self.value, text)),
+            false => text == Some(self.value.as_str()),
+        }
+    }
+
+    /// The same with a seal in the place of its value.
+    #[must_use]
+    pub fn sealed(self) -> Self {
+        let seal = |text: &str| seal(text, &format!("{}|{}|{}", self.name, self.source, self.time));
+        let over = self.over.as_deref().map(|over| if is_seal(over) { over.to_owned() } else { seal(over) });
+        Self { value: seal(&self.value), secret: true, over, clear: Clear::of(&self.value), ..self }
+    }
+
     /// Whether a person has set it in the knowledge that the source says this.
     #[must_use]
     pub fn outranks(&self, said: &str) -> bool {

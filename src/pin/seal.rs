@@ -15,6 +15,12 @@ pub fn seal(value: &str, salt: &str) -> String {
     format!("sealed:1:{}:{}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(stretch(value, salt)))
 }
 
+/// Whether a text is a seal.
+#[must_use]
+pub fn is_seal(text: &str) -> bool {
+    text.starts_with("sealed:")
+}
+
 /// Whether `seal` was made of `value`. A seal of another form recognises nothing.
 #[must_use]
 pub fn recognises(seal: &str, value: &str) -> bool {

@@ -25,12 +25,18 @@ pub struct Loaded {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file could not be read.
-    #[error("policy {}: {source}; check the path given with --policy or ROLLGATE_POLICY", file.display())]
+    #[error("policy {}: {why}; check the path given with --policy or ROLLGATE_POLICY", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
+    },
+    /// A file that somebody takes for the policy, and nobody reads.
+    #[error("{} is not looked for; call it {FILE_NAME}, or give it with --policy", file.display())]
+    Misnamed {
+        /// The file.
+        file: PathBuf,
     },
     /// It was read, and is wrong.
     #[error(transparent)]
@@ -43,7 +49,7 @@ impl Loaded {
     /// # Errors
     /// When the file cannot be read, or is not a policy.
     pub fn from_file(file: &Path) -> Result<Self, LoadError> {
-        let bytes = std::fs::read(file).map_err(|source| LoadError::Unreadable { file: file.to_path_buf(), source })?;
+        let bytes = std::fs::read(file).map_err(|why| LoadError::Unreadable { file: file.to_path_buf(), why })?;
         let policy = parse(&file.display().to_string(), &bytes)?;
         Ok(Self { policy, file: file.to_path_buf(), digest: digest(&bytes) })
     }
@@ -58,11 +64,25 @@ impl Loaded {
     }
 }
 
+/// The same name as others end it.
+const MISNAMED: &str = "rollgate.yml";
+
 /// Looks for [`FILE_NAME`] in `start` and in each folder above it; the nearest one wins.
-#[must_use]
-pub fn find(start: &Path) -> Option<PathBuf> {
+///
+/// # Errors
+/// When a nearer file has nearly that name: its author means it to count.
+pub fn find(start: &Path) -> Result<Option<PathBuf>, LoadError> {
     let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
-    start.ancestors().map(|folder| folder.join(FILE_NAME)).find(|file| file.is_file())
+    for folder in start.ancestors() {
+        let [file, other] = [FILE_NAME, MISNAMED].map(|name| folder.join(name));
+        if file.is_file() {
+            return Ok(Some(file));
+        }
+        if other.is_file() {
+            return Err(LoadError::Misnamed { file: other });
+        }
+    }
+    Ok(None)
 }
 
 /// The hash by which a report names the exact bytes of a policy.
@@ -84,11 +104,18 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let deep = root.path().join("clusters/demo");
         std::fs::create_dir_all(&deep).expect("folders");
-        assert_eq!(find(&deep), None);
+        let find = |from: &Path| find(from).map_err(|error| error.to_string());
+        assert_eq!(find(&deep), Ok(None));
         std::fs::write(root.path().join(FILE_NAME), "x").expect("a file");
-        assert_eq!(find(&deep), Some(root.path().join(FILE_NAME)));
+        assert_eq!(find(&deep), Ok(Some(root.path().join(FILE_NAME))));
         std::fs::write(deep.join(FILE_NAME), "x").expect("a file");
-        assert_eq!(find(&deep), Some(deep.join(FILE_NAME)));
+        assert_eq!(find(&deep), Ok(Some(deep.join(FILE_NAME))));
+        let between = root.path().join("clusters/rollgate.yml");
+        std::fs::write(&between, "x").expect("a file");
+        assert_eq!(find(&deep), Ok(Some(deep.join(FILE_NAME))), "it is not the nearest");
+        std::fs::remove_file(deep.join(FILE_NAME)).expect("removed");
+        let error = find(&deep).expect_err("the wrong name");
+        assert!(error.contains("clusters/rollgate.yml is not looked for; call it rollgate.yaml"), "{error}");
     }
 
     #[test]

@@ -223,6 +223,12 @@ impl LateValue {
             None => by_shape,
         }
     }
+
+    /// Whether only the stream tells if it is secret: neither the policy, nor a source, nor the shape of its type says so.
+    #[must_use]
+    pub fn is_open_secret(&self) -> bool {
+        self.secret.is_none() && !self.is_secret() && self.is_secret_in_a_secret()
+    }
 }
 
 /// Whether the first value is kept.

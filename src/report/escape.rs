@@ -131,6 +131,7 @@ pub fn report(report: &mut Report) {
         in_place(&mut reason.gate);
         in_place(&mut reason.message);
         maybe(&mut reason.next);
+        reason.or.iter_mut().for_each(in_place);
         reason.object.iter_mut().for_each(key);
         about(&mut reason.about);
     }

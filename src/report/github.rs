@@ -57,7 +57,7 @@ fn annotation(out: &mut dyn Write, notice: &Notice<'_>) -> io::Result<()> {
         properties.push(("col", location.column.to_string()));
     }
     properties.push(("title", format!("rollgate {}", notice.id)));
-    let next = notice.next.map_or_else(String::new, |next| format!("\nnext: {next}"));
+    let next: String = notice.steps().map(|(word, step)| format!("\n{word}: {step}")).collect();
     command(out, notice.level, &properties, &format!("{}{next}", notice.message))
 }
 

@@ -86,7 +86,7 @@ fn context(report: &Report, prefix: &str) -> Value {
                 "decision": reason.decision,
                 "gate": text(&reason.gate),
                 "message": text(&reason.message),
-                "next": reason.next.as_deref().map(text),
+                "steps": reason.steps().map(|(word, step)| json!([word, text(step)])).collect::<Vec<_>>(),
                 "at": reason.about.location.as_ref().map(place),
                 "object": object.as_deref().map(text),
                 "anchor": object.as_deref().and_then(anchor),

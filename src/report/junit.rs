@@ -94,7 +94,7 @@ impl Suite {
         let line = |notice: &&Notice<'_>| {
             let spot = spots.spot(notice.location);
             let place = spot.line.map_or_else(String::new, |line| format!("{}:{line}: ", spot.path));
-            let next = notice.next.map_or_else(String::new, |next| format!("\n  next: {next}"));
+            let next: String = notice.steps().map(|(word, step)| format!("\n  {word}: {step}")).collect();
             format!("{place}[{}] {}{next}\n", notice.id, notice.message)
         };
         let text: String = about.iter().map(line).collect();

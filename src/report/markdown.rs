@@ -183,7 +183,7 @@ const fn sign(decision: Decision) -> &'static str {
 }
 
 fn reason_row(reason: &crate::model::Reason) -> String {
-    let next = reason.next.as_ref().map_or_else(String::new, |next| format!("<br>next: {}", code(next)));
+    let next: String = reason.steps().map(|(word, step)| format!("<br>{word}: {}", code(step))).collect();
     let place = at(reason.about.location.as_ref());
     format!("| **{}** | {} | {}{place}{next} |\n", reason.decision, plain(&reason.gate), plain(&reason.message))
 }

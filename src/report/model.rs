@@ -329,6 +329,17 @@ pub struct PolicyReport {
     pub digest: String,
 }
 
+impl PolicyReport {
+    /// How the policy is called where none was told and none found.
+    pub const BUILT_IN: &str = "built-in";
+
+    /// Whether no file was read.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.source == Self::BUILT_IN
+    }
+}
+
 /// Who writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

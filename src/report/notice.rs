@@ -65,6 +65,8 @@ pub(super) struct Notice<'r> {
     pub(super) source: &'r str,
     /// The next command.
     pub(super) next: Option<&'r str>,
+    /// Other commands.
+    pub(super) or: &'r [String],
     /// Where it stands.
     pub(super) location: Option<&'r Location>,
     /// Tells it from every other notice, and is the same in the next run as long as the thing itself is.
@@ -232,6 +234,7 @@ impl<'r> List<'r> {
             path: clip(&path, LONGEST_NAME),
             message: clip(&message, LONGEST),
             next: reason.and_then(|reason| reason.next.as_deref()),
+            or: reason.map_or(&[], |reason| reason.or.as_slice()),
             location: finding.about.location.as_ref(),
             ..Notice::new(decision, object)
         };
@@ -252,6 +255,7 @@ impl<'r> List<'r> {
             path: clip(&path, LONGEST_NAME),
             message: clip(&reason.message, LONGEST),
             next: reason.next.as_deref(),
+            or: &reason.or,
             location: reason.about.location.as_ref(),
             ..Notice::new(reason.decision, object)
         };
@@ -284,9 +288,15 @@ impl Notice<'_> {
             because: "",
             source: "",
             next: None,
+            or: &[],
             location: None,
             fingerprint: String::new(),
         }
+    }
+
+    /// What can be done, each with the word that stands before it.
+    pub(super) fn steps(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.next.map(|step| ("next", step)).into_iter().chain(self.or.iter().map(|step| ("or", step.as_str())))
     }
 }
 

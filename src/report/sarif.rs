@@ -141,6 +141,9 @@ fn result(notice: &Notice<'_>, places: &HashMap<String, usize>, spots: &Spots<'_
     if let Some(next) = notice.next {
         properties["next"] = json!(clip(next, LONGEST));
     }
+    if !notice.or.is_empty() {
+        properties["or"] = notice.or.iter().map(|step| clip(step, LONGEST)).collect();
+    }
     json!({
         "ruleId": notice.id,
         "ruleIndex": places.get(&notice.id),

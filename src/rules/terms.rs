@@ -212,6 +212,11 @@ pub const TERMS: &[Term] = &[
     ),
     gate("read", "Something that is needed could not be read, so nothing can be said about it.", GRANT),
     gate(
+        "fault",
+        "The run ended before it could judge: an option, the policy or the stream is wrong, or something could not be written.",
+        "Correct what the message names and run again.",
+    ),
+    gate(
         "late",
         "A late value that is not known offline reaches a field that would replace Machines.",
         "Give the value by a file pin or a source, or run with --live cluster.",

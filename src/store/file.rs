@@ -25,7 +25,7 @@ pub struct FileStore<K> {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError<F: std::error::Error + 'static> {
     /// The file cannot be read or written.
-    #[error("{noun} in {}: cannot {action}: {cause}", file.display())]
+    #[error("{noun} in {}: cannot {action}: {why}", file.display())]
     Io {
         /// What it keeps.
         noun: &'static str,
@@ -34,7 +34,7 @@ pub enum FileError<F: std::error::Error + 'static> {
         /// What was tried.
         action: &'static str,
         /// Why not.
-        cause: io::Error,
+        why: io::Error,
     },
     /// Another run holds the file.
     #[error("{noun} in {}: another run holds the lock on {}; run again when it has ended", file.display(), folder.display())]
@@ -73,7 +73,7 @@ impl<K: Kept> FileStore<K> {
             Ok(target) => Ok(self.read_at(&target)?.0),
             // Where there is no folder there is nothing in it either.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(K::default()),
-            Err(source) => Err(self.fail("read it", source)),
+            Err(why) => Err(self.fail("read it", why)),
         }
     }
 
@@ -88,7 +88,7 @@ impl<K: Kept> FileStore<K> {
         let answer = change(&mut after).map_err(FileError::Kept)?;
         if after != before {
             let text = after.render(&self.file.display().to_string(), &bytes).map_err(FileError::Kept)?;
-            self.replace(&target, &text).map_err(|source| self.fail("write it", source))?;
+            self.replace(&target, &text).map_err(|why| self.fail("write it", why))?;
         }
         Ok(answer)
     }
@@ -101,7 +101,11 @@ impl<K: Kept> FileStore<K> {
             ),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let name = self.file.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
-                Ok(fs::canonicalize(folder_of(&self.file))?.join(name))
+                let folder = folder_of(&self.file);
+                let found = fs::canonicalize(folder).map_err(|error| {
+                    io::Error::new(error.kind(), format!("{error}; make the folder {} first", folder.display()))
+                });
+                Ok(found?.join(name))
             }
             found => found,
         }
@@ -114,7 +118,7 @@ impl<K: Kept> FileStore<K> {
                 Ok((kept, bytes))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok((K::default(), Vec::new())),
-            Err(source) => Err(self.fail("read it", source)),
+            Err(why) => Err(self.fail("read it", why)),
         }
     }
 
@@ -145,14 +149,14 @@ impl<K: Kept> FileStore<K> {
     fn lock(&self) -> Result<(PathBuf, File), FileError<K::Fault>> {
         let start = Instant::now();
         loop {
-            let target = self.target().map_err(|source| self.fail("find it", source))?;
+            let target = self.target().map_err(|why| self.fail("find it", why))?;
             let folder = folder_of(&target);
-            let lock = File::open(folder).map_err(|source| self.fail("lock it", source))?;
+            let lock = File::open(folder).map_err(|why| self.fail("lock it", why))?;
             match lock.try_lock() {
                 // A link may have been moved while this run waited; then the lock is on the wrong folder.
                 Ok(()) if self.target().is_ok_and(|again| again == target) => return Ok((target, lock)),
                 Ok(()) => {}
-                Err(TryLockError::Error(source)) => return Err(self.fail("lock it", source)),
+                Err(TryLockError::Error(why)) => return Err(self.fail("lock it", why)),
                 Err(TryLockError::WouldBlock) => {}
             }
             if start.elapsed() >= self.patience {
@@ -162,8 +166,8 @@ impl<K: Kept> FileStore<K> {
         }
     }
 
-    fn fail(&self, action: &'static str, cause: io::Error) -> FileError<K::Fault> {
-        FileError::Io { noun: K::NOUN, file: self.file.clone(), action, cause }
+    fn fail(&self, action: &'static str, why: io::Error) -> FileError<K::Fault> {
+        FileError::Io { noun: K::NOUN, file: self.file.clone(), action, why }
     }
 }
 

@@ -22,20 +22,20 @@ use crate::parallel;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// A file or folder cannot be read.
-    #[error("{path} cannot be read: {source}")]
+    #[error("{path} cannot be read: {why}")]
     Read {
         /// Path, as it was given or found.
         path: String,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// A document is not what Kubernetes reads.
-    #[error("{path}: {source}")]
+    #[error("{path}:{}", why.in_file())]
     Load {
         /// Path.
         path: String,
-        /// Why.
-        source: LoadError,
+        /// Why, with its line.
+        why: LoadError,
     },
     /// There is nothing to read.
     #[error(
@@ -97,8 +97,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             }
             return saved(file, &bytes, host);
         }
-        let stream =
-            Stream::load(&bytes).map_err(|source| FileError::Load { path: file.display().to_string(), source })?;
+        let stream = Stream::load(&bytes).map_err(|why| FileError::Load { path: file.display().to_string(), why })?;
         Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
     }
     // A render that failed leaves an empty file, beside which everything would look new.
@@ -286,16 +285,16 @@ fn of_cluster(object: &Object) -> bool {
 /// # Errors
 /// When the path or a folder below it cannot be read.
 pub fn manifests(path: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let fault = |path: &Path, source| FileError::Read { path: path.display().to_string(), source };
-    if !std::fs::metadata(path).map_err(|source| fault(path, source))?.is_dir() {
+    let fault = |path: &Path, why| FileError::Read { path: path.display().to_string(), why };
+    if !std::fs::metadata(path).map_err(|why| fault(path, why))?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut found = Vec::new();
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).map_err(|source| fault(&folder, source))? {
-            let entry = entry.map_err(|source| fault(&folder, source))?;
-            let kind = entry.file_type().map_err(|source| fault(&entry.path(), source))?;
+        for entry in std::fs::read_dir(&folder).map_err(|why| fault(&folder, why))? {
+            let entry = entry.map_err(|why| fault(&folder, why))?;
+            let kind = entry.file_type().map_err(|why| fault(&entry.path(), why))?;
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if is_manifest(&entry.path()) {
@@ -315,9 +314,7 @@ fn is_manifest(path: &Path) -> bool {
 
 /// The bytes of a file.
 fn read(path: &Path) -> Result<Arc<[u8]>, FileError> {
-    File::open(path)
-        .and_then(super::whole)
-        .map_err(|source| FileError::Read { path: path.display().to_string(), source })
+    File::open(path).and_then(super::whole).map_err(|why| FileError::Read { path: path.display().to_string(), why })
 }
 
 #[cfg(test)]

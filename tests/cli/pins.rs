@@ -267,3 +267,186 @@ fn a_value_that_was_sealed_once_stays_sealed() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "vip: (secret) to (secret)\n"), "{}", ran.stderr);
     assert!(!file(&program).contains("10.0.3.7"), "{}", file(&program));
 }
+
+/// A program in the folder of a scenario.
+fn scenario(name: &str) -> Program {
+    let program = Program::new();
+    for entry in std::fs::read_dir(super::root().join("testdata/scenarios").join(name)).expect("a scenario") {
+        let entry = entry.expect("an entry");
+        std::fs::copy(entry.path(), program.home().join(entry.file_name())).expect("copied");
+    }
+    program
+}
+
+/// The steps of the first reason, as JSON has them.
+fn steps(report: &serde_json::Value) -> Vec<String> {
+    let reason = &report["reasons"][0];
+    let or = reason["or"].as_array().into_iter().flatten();
+    std::iter::once(&reason["next"]).chain(or).filter_map(|step| step.as_str().map(str::to_owned)).collect()
+}
+
+fn rendered(program: &Program, more: &[&str]) -> (Ran, serde_json::Value) {
+    let stream = std::fs::read(program.home().join("rendered.yaml")).expect("a stream");
+    let report = program.home().join("out.json");
+    let output = format!("json={}", report.display());
+    let base = [
+        "post-render",
+        "--policy",
+        "policy.yaml",
+        "--live",
+        "live.yaml",
+        "--base",
+        "base.yaml",
+        "-o",
+        "human",
+        "-o",
+        &output,
+    ];
+    let ran = program.run(&[&base, more].concat(), &stream);
+    let report = std::fs::read(report).expect("a report");
+    (ran, serde_json::from_slice(&report).expect("JSON"))
+}
+
+#[test]
+fn each_step_of_a_hold_runs_as_it_is_printed_and_ends_it() {
+    for (place, wanted) in [(0, "10.0.3.42"), (1, "10.0.3.7")] {
+        let program = scenario("pin-source-moved");
+        let more = ["--release", "cluster", "-n", "sylva-system", "--host", "helm3", "--commit", "never"];
+        let (ran, report) = rendered(&program, &more);
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        let steps = steps(&report);
+        let options = "--policy policy.yaml --live live.yaml -n sylva-system --reason TEXT";
+        assert_eq!(steps[place], format!("rollgate pin set cluster_virtual_ip {wanted} {options}"));
+        assert!(ran.stderr.contains(&format!("  next: {}\n  or: {}\n", steps[0], steps[1])), "{}", ran.stderr);
+        let words: Vec<&str> = steps[place].split(' ').skip(1).collect();
+        let set = program.run(&words, b"");
+        assert_eq!(
+            (set.code, set.stdout),
+            (Some(0), format!("cluster_virtual_ip: 10.0.3.7 to {wanted}\n")),
+            "{}",
+            set.stderr
+        );
+        let (ran, report) = rendered(&program, &more);
+        let held: Vec<_> = report["reasons"].as_array().expect("reasons").iter().map(|one| &one["gate"]).collect();
+        assert!(!held.contains(&&"pin".into()), "{held:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn to_keep_a_pin_against_a_source_that_was_not_asked_is_no_success() {
+    let program = scenario("pin-source-moved");
+    let before = std::fs::read_to_string(program.home().join("rollgate.pins.yaml")).expect("pins");
+    let set = |value: &str, more: &[&str]| {
+        let args = ["set", "cluster_virtual_ip", value, "--reason", "x", "--policy", "policy.yaml"];
+        pin(&program, &[&args[..], more].concat())
+    };
+    let ran = set("10.0.3.7", &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its source was not asked (") && ran.stderr.contains("--live none"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(program.home().join("rollgate.pins.yaml")).expect("pins"), before);
+    // Another value is what a person wants, whatever the source says.
+    let ran = set("10.0.3.9", &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("will be news to the next run"), "{}", ran.stderr);
+    let ran = set("10.0.3.9", &["--live", "none"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("was not asked"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_may_be_a_secret_is_sealed_unless_a_person_says_that_it_is_none() {
+    let program = program();
+    let policy = |more: &str| {
+        let value = format!("  - {{name: word, from: [{{env: WORD}}]{more}}}\n");
+        program.file("rollgate.yaml", &POLICY.replace("  - {name: other,", &format!("{value}  - {{name: other,")));
+    };
+    policy("");
+    let ran = pin(&program, &["set", "word", "hunter2", "--reason", "first"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "word: nothing to (secret)\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its source has to give it; --plain keeps it readable"), "{}", ran.stderr);
+    for args in [&["list"][..], &["list", "-o", "json"], &["history"], &["show", "word", "--json"]] {
+        assert!(!pin(&program, args).stdout.contains("hunter2"), "{args:?}");
+    }
+    assert!(!file(&program).contains("hunter2"), "{}", file(&program));
+    assert_eq!(pin(&program, &["set", "word", "x", "--plain", "--reason", "r"]).code, Some(2));
+    assert_eq!(pin(&program, &["unset", "word", "--reason", "r"]).code, Some(0));
+    policy(", pin: manual");
+    let ran = pin(&program, &["set", "word", "blue", "--reason", "r"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("say --plain, or secret: true or secret: false"), "{}", ran.stderr);
+    let ran = pin(&program, &["set", "word", "blue", "--plain", "--reason", "r"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "word: nothing to blue\n"), "{}", ran.stderr);
+    // It was said once.
+    let ran = pin(&program, &["set", "word", "green", "--reason", "r"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "word: blue to green\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_plain_pin_that_goes_into_a_secret_is_sealed_by_the_next_run() {
+    let program = program();
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n  - {name: word, placeholders: [WORD_HERE], from: [{file: w.txt}]}\npins: {file: p.yaml}\n",
+    );
+    assert_eq!(pin(&program, &["set", "word", "hunter2", "--plain", "--reason", "r"]).code, Some(0));
+    let pins = || std::fs::read_to_string(program.home().join("p.yaml")).expect("pins");
+    assert!(pins().contains("hunter2"));
+    let stream = b"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {word: WORD_HERE}\n";
+    let args = ["post-render", "--policy", "rollgate.yaml", "--live", "none", "--commit", "always"];
+    let ran = program.run(&args, stream);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("holds it in plain text"), "{}", ran.stderr);
+    program.file("w.txt", "hunter2");
+    let ran = program.run(&args, stream);
+    assert_eq!((ran.code, ran.stdout.contains("word: hunter2")), (Some(0), true), "{}", ran.stderr);
+    assert!(!pins().contains("hunter2") && pins().contains("sealed:1:"), "{}", pins());
+}
+
+/// Two first installs that have both read that nothing is pinned: the one that comes second is not allowed with another value.
+#[cfg(unix)]
+#[test]
+fn of_two_runs_at_once_with_different_secrets_one_goes_through() {
+    let program = program();
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n  - {name: word, secret: true, placeholders: [WORD_HERE], from: [{exec: [sh, -c, 'touch seen-$WHO; echo value-$WHO']}]}\npins: {file: pins/rollgate.pins.yaml}\n",
+    );
+    let folder = std::fs::File::open(program.home().join("pins")).expect("a folder");
+    folder.lock().expect("locked");
+    let run = |who: &str| {
+        let env = [("WHO", who), ("ROLLGATE_ALLOW_SOURCES", "exec"), ("PATH", "/usr/bin:/bin")];
+        let args = ["post-render", "--policy", "rollgate.yaml", "--live", "none", "--commit", "always"];
+        let stream = b"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {word: WORD_HERE}\n";
+        program.run_with(&args, stream, &env)
+    };
+    let rans = std::thread::scope(|scope| {
+        let runs = ["a", "b"].map(|who| scope.spawn(move || run(who)));
+        for who in ["a", "b"] {
+            let seen = program.home().join(format!("seen-{who}"));
+            while !seen.exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        // Both read the pins right after their source, and then wait for the lock.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        drop(folder);
+        runs.map(|run| run.join().expect("no panic"))
+    });
+    let mut codes = rans.each_ref().map(|ran| ran.code);
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(4)], "{} {}", rans[0].stderr, rans[1].stderr);
+    for ran in &rans {
+        assert_eq!(ran.stdout.contains("value-"), ran.code == Some(0));
+        assert_eq!(ran.stderr.contains("word was pinned to another value in the meantime"), ran.code == Some(4));
+    }
+}
+
+#[test]
+fn times_are_whole_seconds() {
+    let program = program();
+    let args = ["pin", "set", "vip", "10.0.3.7", "--reason", "x", "--now", "2026-11-21T12:00:00.831501951Z"];
+    assert_eq!(program.run(&args, b"").code, Some(0));
+    let ran = pin(&program, &["history"]);
+    assert!(ran.stdout.starts_with("  2026-11-21T12:00:00Z  vip"), "{}", ran.stdout);
+    assert!(!file(&program).contains("831501951"), "{}", file(&program));
+}

@@ -131,3 +131,38 @@ fn completions_and_manual_pages_are_made_from_the_options() {
     assert_eq!(program.run(&["man", "pages"], b"").code, Some(0));
     assert!(program.home().join("pages/rollgate-plan.1").exists());
 }
+
+#[test]
+fn a_policy_that_is_not_there_is_not_well_either() {
+    let program = Program::new();
+    let ran = program.run(&["policy", "check"], b"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("there is no rollgate.yaml in this folder or above"), "{}", ran.stderr);
+    assert_eq!(program.run(&["policy", "check", "--policy", "none"], b"").code, Some(0));
+    program.file("rollgate.yml", "kind: nonsense\n");
+    program.file("md.yaml", MACHINE_DEPLOYMENT);
+    for args in [&["policy", "check"][..], &["plan", "md.yaml", "--live", "none"], &["pin", "list"]] {
+        let ran = program.run(args, b"");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(ran.stderr.contains("rollgate.yml is not looked for; call it rollgate.yaml"), "{}", ran.stderr);
+    }
+    program.file("rollgate.yaml", POLICY);
+    assert_eq!(program.run(&["policy", "check"], b"").code, Some(0));
+}
+
+#[test]
+fn the_step_of_a_rule_of_ones_own_explains_it() {
+    let program = Program::new();
+    let folder = super::root().join("testdata/scenarios/user-rule-stricter");
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (rendered, live, policy) = (file("rendered.yaml"), file("live.yaml"), file("policy.yaml"));
+    let ran = program.run(&["plan", &rendered, "--live", &live, "--policy", &policy, "-o", "json"], b"");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let next = report["reasons"][0]["next"].as_str().expect("a command");
+    assert_eq!(next, format!("rollgate explain ours/drain-timeout --policy {policy}"));
+    let words: Vec<&str> = next.split(' ').skip(1).collect();
+    let ran = program.run(&words, b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("drain"), "{}", ran.stdout);
+}

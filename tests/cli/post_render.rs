@@ -55,3 +55,68 @@ fn a_report_file_that_cannot_be_written_is_said_and_nothing_goes_out() {
     assert!(ran.stdout.is_empty());
     assert!(ran.stderr.contains("/nonexistent/report.json"), "{}", ran.stderr);
 }
+
+/// The report that `explain last` would show.
+fn last(program: &Program) -> serde_json::Value {
+    let file = program.home().join(".local/state/rollgate/last.json");
+    serde_json::from_slice(&std::fs::read(file).expect("a report")).expect("JSON")
+}
+
+#[test]
+fn pins_that_cannot_be_kept_are_said_before_anything_says_allow() {
+    let program = Program::new();
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n  - {name: vip, type: ip, placeholders: [55.55.55.55], from: [{env: VIP}]}\npins: {file: gone/pins.yaml}\n",
+    );
+    let stream = CONFIG_MAP.replace("'yes'", "55.55.55.55");
+    let args = [
+        "post-render",
+        "--policy",
+        "rollgate.yaml",
+        "--live",
+        "none",
+        "--commit",
+        "always",
+        "-o",
+        "human",
+        "-o",
+        "json=r.json",
+    ];
+    let ran = program.run_with(&args, stream.as_bytes(), &[("VIP", "10.0.3.7")]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("rollgate: undecided"), "{}", ran.stderr);
+    assert!(super::sentence(&ran.stderr, "undecided pin").contains("make the folder ./gone first"), "{}", ran.stderr);
+    let report = std::fs::read(program.home().join("r.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+    assert_eq!((&report["decision"], &last(&program)["decision"]), (&"undecided".into(), &"undecided".into()));
+}
+
+#[test]
+fn a_run_that_ends_before_it_judges_leaves_no_older_report_behind() {
+    let program = Program::new();
+    let good = ["post-render", "--policy", "none", "--live", "none"];
+    for (args, words) in [
+        (&["post-render", "--policy", "nope.yaml"][..], "nope.yaml"),
+        (&["post-render", "--nonsense"], "--nonsense"),
+        (&["post-render", "--policy", "none", "--live", "gone.yaml"], "gone.yaml"),
+        (
+            &["post-render", "--policy", "none", "--live", "none", "-o", "json=/nonexistent/r.json"],
+            "/nonexistent/r.json",
+        ),
+    ] {
+        assert_eq!(program.run(&good, CONFIG_MAP.as_bytes()).code, Some(0));
+        assert_eq!(last(&program)["decision"], "allow");
+        let ran = program.run(args, CONFIG_MAP.as_bytes());
+        assert!(matches!(ran.code, Some(1 | 2)), "{args:?}: {}", ran.stderr);
+        assert_eq!(last(&program)["decision"], "undecided", "{args:?}");
+        let shown = program.run(&["explain", "last"], b"");
+        assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+        assert!(shown.stdout.starts_with("the report of 2") && shown.stdout.contains("last.json"), "{}", shown.stdout);
+        assert!(super::sentence(&shown.stdout, "undecided fault").contains(words), "{}", shown.stdout);
+    }
+    // Other commands leave the report of the last install alone.
+    assert_eq!(program.run(&good, CONFIG_MAP.as_bytes()).code, Some(0));
+    assert_eq!(program.run(&["plan", "--nonsense"], b"").code, Some(2));
+    assert_eq!(last(&program)["decision"], "allow");
+}

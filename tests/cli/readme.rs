@@ -50,7 +50,7 @@ fn run(page: &Path) -> usize {
         if words.trim() == "cargo test" || words.starts_with("cargo install") {
             continue;
         }
-        let words = words.replace("cargo run --quiet --", "rollgate");
+        let words = words.replace("cargo run --", "rollgate");
         let expected: i32 = comment.trim().trim_start_matches("exit ").parse().expect("`# exit N` behind the command");
         let mut shell = Command::new("sh");
         shell.env_clear().env("PATH", &path).env("HOME", program.home()).current_dir(root()).args(["-c", &words]);

@@ -131,3 +131,59 @@ fn a_reader_that_has_read_enough_is_no_message_and_no_allow() {
     let code = std::fs::read_to_string(program.home().join("code")).expect("a code");
     assert_eq!(code.trim(), "1", "what was not said whole is never an allow");
 }
+
+#[test]
+fn a_feature_gate_that_is_mistyped_is_refused_and_one_that_nothing_asks_for_is_said() {
+    let program = Program::new();
+    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    let plan = |gate: &str| program.run(&["plan", "md.yaml", "--live", "none", "--feature-gate", gate], b"");
+    let ran = plan("MachineTaintPropogation=true");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("did you mean MachineTaintPropagation?"), "{}", ran.stderr);
+    let said = "--feature-gate PriorityQueue: nothing here depends on it; known are ";
+    assert!(super::sentence(&plan("PriorityQueue=true").stdout, "PriorityQueue").contains(said));
+    assert!(!plan("MachineTaintPropagation=true").stdout.contains("--feature-gate"));
+}
+
+#[test]
+fn the_reads_are_said_also_where_there_are_none() {
+    let program = Program::new();
+    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    let plan = |more: &[&str]| program.run(&[&["plan", "md.yaml", "--explain-reads"], more].concat(), b"");
+    let ran = plan(&["--live", "md.yaml"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "nothing is read from a cluster: --live is md.yaml\n"),
+        "{}",
+        ran.stderr
+    );
+    let ran = plan(&["--live", "md.yaml", "-o", "json=r.json"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    let ran = plan(&[]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stdout.contains("not read: "), "{}", ran.stdout);
+}
+
+#[test]
+fn an_error_says_its_cause_once_and_its_place_as_tools_read_it() {
+    let program = Program::new();
+    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("bad.yaml", "a: b: c\n");
+    program.file("nameless.yaml", "\nkind: ConfigMap\n");
+    program.file("empty.yaml", "# nothing\n");
+    for (args, words) in [
+        (&["plan", "md.yaml", "--live", "gone.yaml"][..], "gone.yaml cannot be read: No such file"),
+        (&["plan", "md.yaml", "--live", "none", "--policy", "gone.yaml"], "policy gone.yaml: No such file"),
+        (&["plan", "md.yaml", "--live", "bad.yaml"], "rollgate: bad.yaml:1:5: a mapping value"),
+        (&["plan", "md.yaml", "--live", "none", "--base", "bad.yaml"], "rollgate: bad.yaml:1:5: a mapping value"),
+        (&["plan", "md.yaml", "--live", "nameless.yaml"], "rollgate: nameless.yaml:1: apiVersion is missing"),
+        (&["plan", "empty.yaml"], "rollgate: empty.yaml: the stream holds no object"),
+    ] {
+        let ran = program.run(args, b"");
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches(words.trim_start_matches("rollgate: ")).count(), 1, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.matches("No such file").count() <= 1, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.matches("mapping value").count() <= 1, "{args:?}: {}", ran.stderr);
+    }
+}

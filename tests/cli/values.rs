@@ -85,9 +85,15 @@ fn a_missing_value_is_exit_4_and_names_value_and_source() {
 }
 
 #[test]
-fn waiting_is_seen_and_ends() {
+fn waiting_is_seen_and_ends_and_is_not_done_in_vain() {
     let start = std::time::Instant::now();
-    let ran = values(&program(None), &["-f", "values.yaml.j2", "--wait", "1s"]);
+    let program = program(None);
+    let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "60s"]);
+    assert_eq!(ran.code, Some(4));
+    assert!(!ran.stderr.contains("waiting"), "neither a variable nor a file of objects changes: {}", ran.stderr);
+    assert!(ran.stderr.contains("next: run with --live cluster"), "{}", ran.stderr);
+    program.file("rollgate.yaml", &POLICY.replace("- env: CLUSTER_VIP", "- file: vip.txt"));
+    let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "1s"]);
     assert_eq!(ran.code, Some(4));
     assert!(
         ran.stderr.starts_with("rollgate: waiting, 1s left: late value cluster_virtual_ip is not known yet"),
@@ -105,7 +111,7 @@ fn a_source_that_moved_is_exit_3() {
     let ran = values(&program, &["-f", "values.yaml.j2"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), NO_VALUES));
     for word in
-        ["pinned to 10.0.3.7", "now says 10.0.9.9", "rollgate pin set cluster_virtual_ip 10.0.9.9 --reason TEXT"]
+        ["pinned to 10.0.3.7", "now says 10.0.9.9", "next: rollgate pin set cluster_virtual_ip 10.0.9.9 --policy"]
     {
         assert!(ran.stderr.contains(word), "{word} is missing in {}", ran.stderr);
     }

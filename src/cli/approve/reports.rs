@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::ApproveArgs;
 use crate::cli::Stop;
+use crate::cli::called::Called;
 use crate::gate::approval as gate;
 use crate::host::say;
 use crate::model::Decision;
@@ -80,12 +81,7 @@ fn held_folder(last: &Path) -> PathBuf {
 
 /// Keeps a held report where `approve` finds it by its digest, and says in it how to approve it, where an approval alone would let
 /// it through and the policy names a place for one.
-pub(in crate::cli) fn offer(
-    report: &mut Report,
-    policy: &Policy,
-    command: &Command<'_>,
-    env: &BTreeMap<String, String>,
-) {
+pub(in crate::cli) fn offer(report: &mut Report, policy: &Policy, called: &Called<'_>, env: &BTreeMap<String, String>) {
     let approvable = |one: &crate::model::Reason| one.decision < Decision::Undecided || gate::can_lift(&one.gate);
     let undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
     if policy.approvals.is_nowhere() || undecided || !report.reasons.iter().all(approvable) {
@@ -93,11 +89,7 @@ pub(in crate::cli) fn offer(
     }
     let digest = report.digest.clone();
     let Some(first) = report.reasons.iter_mut().find(|one| one.decision == Decision::Hold) else { return };
-    let approve = command.line(&digest, report.host.namespace.as_deref());
-    first.next = Some(match first.next.take() {
-        Some(next) => format!("{approve}; or: {next}"),
-        None => approve,
-    });
+    first.lead_with(called.approve(&digest));
     if let Some(last) = say::report_path(env) {
         // It is a service: whoever has no such folder gives --report.
         drop(keep(&held_folder(&last), &digest, report));
@@ -113,35 +105,4 @@ fn keep(folder: &Path, digest: &str, report: &Report) -> std::io::Result<()> {
         .collect();
     files.sort();
     files.iter().rev().skip(KEPT).try_for_each(|(_, path)| std::fs::remove_file(path))
-}
-
-/// What the command that approves a report says beside its digest.
-pub(in crate::cli) struct Command<'a> {
-    /// The policy file; none where it is found from the working directory.
-    pub(in crate::cli) policy: Option<&'a str>,
-    /// The context that was told.
-    pub(in crate::cli) context: Option<&'a str>,
-}
-
-impl Command<'_> {
-    fn line(&self, digest: &str, namespace: Option<&str>) -> String {
-        let mut line = format!("rollgate approve {digest}");
-        for (option, value) in [("--policy", self.policy), ("-n", namespace), ("--kube-context", self.context)] {
-            if let Some(value) = value {
-                line.extend([format!(" {option} {}", quoted(value))]);
-            }
-        }
-        line.push_str(" --reason TEXT");
-        line
-    }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

@@ -11,6 +11,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::args::Commit;
+use super::called::{self, Called};
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop, bound};
 use crate::exit::Exit;
@@ -67,7 +68,7 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     }
     let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
     let needs_policy = inputs.iter().any(|input| input.template);
-    let (policy, folder) = policy(&args, needs_policy)?;
+    let (policy, policy_file, folder) = policy(&args, needs_policy)?;
     let mut known = Known::new(&args.known, &policy, &folder)?;
     known.wait_for(args.wait.as_deref())?;
     let mut settled = BTreeMap::new();
@@ -75,10 +76,10 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         match render_all(&inputs, &policy, &known, &settled)? {
             Ok(texts) => break texts,
             Err(names) => {
-                let found = known.settle(&names, outside)?;
+                let mut found = known.settle(&names, outside)?;
                 let reasons: Vec<_> = found.iter().filter_map(|one| one.reason.clone()).collect();
                 let exit = verdict::exit(verdict::decide(&reasons));
-                say(&found, outside);
+                say(&mut found, &known.called(&args.known, policy_file.as_deref()), outside);
                 if exit != Exit::Allow {
                     return Ok(exit);
                 }
@@ -134,12 +135,12 @@ fn render_all(
 }
 
 /// Says why values cannot be had, and what a person should know.
-fn say(found: &[Settled], outside: &mut Outside<'_>) {
+fn say(found: &mut [Settled], called: &Called<'_>, outside: &mut Outside<'_>) {
     for one in found {
-        if let Some(reason) = &one.reason {
-            let next = reason.next.as_ref().map(|next| format!("\n  next: {next}")).unwrap_or_default();
+        if let Some(reason) = &mut one.reason {
+            reason.complete(|call| called.pin(call));
             // Who closed standard error still gets the exit code.
-            let text = format!("{}: {}{next}", reason.decision, escape::line(&reason.message));
+            let text = format!("{}: {}{}", reason.decision, escape::line(&reason.message), called::steps(reason));
             drop(writeln!(outside.err, "rollgate: {}", escape::lines(&text)));
         }
         if let Some(warning) = &one.warning {
@@ -149,19 +150,19 @@ fn say(found: &[Settled], outside: &mut Outside<'_>) {
 }
 
 /// The policy, and the folder that its files start from.
-fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, PathBuf), Stop> {
+fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, Option<String>, PathBuf), Stop> {
     // A getter runs wherever Helm was started: the policy stands by the values.
     let near = if args.getter { args.files.first().and_then(|file| file.parent()) } else { None };
     match known::policy(&args.known, near)? {
         Some(loaded) => {
             let folder = loaded.folder().to_owned();
-            Ok((loaded.policy, folder))
+            Ok((loaded.policy, Some(loaded.file.display().to_string()), folder))
         }
         None if needed => Err(Stop::usage(anyhow!(
             "a values template asks for late values, and no policy says where they come from; \
              give --policy FILE, or write a {} above the values",
             policy::FILE_NAME
         ))),
-        None => Ok((Policy::default(), PathBuf::from("."))),
+        None => Ok((Policy::default(), None, PathBuf::from("."))),
     }
 }

@@ -21,15 +21,17 @@ pub(super) fn against_pin(
     {
         let shown = if hidden { "(secret)".to_owned() } else { format!("{:?}", pin.value) };
         let message = format!("late value {}: the pinned value {shown} {why}", value.name);
-        let next = format!("rollgate pin set {} VALUE --reason TEXT, or correct its type in the policy", value.name);
-        let reason = reason(LATE, Decision::Undecided, message, Some(next));
+        let call = steps::set(policy, value, "VALUE", evidence).unwrap_or_else(|| steps::repin(value));
+        let reason = reason(LATE, Decision::Undecided, message, None).with_calls([call]);
         return Settled { reason: Some(reason), ..blank(value, LateState::Invalid, "pin") };
     }
     let pinned = (!pin.secret).then(|| pin.value.clone());
-    match found {
+    let mut settled = match found {
         Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
             // A source that spells the same value anew must not change the bytes that Machines are made of.
             value: Some(pinned.unwrap_or_else(|| text.clone())),
+            // That it is secret was not known when it was pinned: its source can give it to a sealed pin.
+            pin: (hidden && !pin.secret).then(|| pin.clone().sealed()),
             ..blank(value, LateState::Pinned, &reading.source)
         },
         Found::Value(reading, text) if pinned.is_some() && (value.pin == PinMode::Manual || pin.outranks(text)) => {
@@ -43,7 +45,7 @@ pub(super) fn against_pin(
                 ..blank(value, LateState::Pinned, "pin")
             }
         }
-        Found::Value(reading, text) => differs(value, pin, reading, text, hidden),
+        Found::Value(reading, text) => differs(policy, value, pin, (reading, text), evidence),
         _ if pinned.is_none() => Settled { secret: true, ..from_source(policy, value, found, evidence) },
         Found::Nothing(lacks) => Settled {
             value: pinned,
@@ -56,47 +58,57 @@ pub(super) fn against_pin(
             warning: Some(format!("late value {} comes from its pin and was not compared: {why}", value.name)),
             ..blank(value, LateState::Pinned, "pin")
         },
+    };
+    if hidden && !pin.secret && settled.value.is_some() && settled.pin.is_none() {
+        let name = &value.name;
+        settled.warn(format!(
+            "late value {name} is secret, and its pin holds it in plain text until its source says the same"
+        ));
     }
+    settled
 }
 
 /// A value that only a person may give, and nobody has.
-pub(super) fn by_hand(value: &LateValue, found: &Found) -> Settled {
+pub(super) fn by_hand(policy: &Policy, value: &LateValue, found: &Found, evidence: Evidence<'_>) -> Settled {
     let name = &value.name;
     let says = match found {
         Found::Value(reading, _) => format!("; {} has one", reading.source),
         _ => String::new(),
     };
     let message = format!("late value {name} is set by hand only (pin: manual), and it is not set{says}");
-    let next = format!(
-        "rollgate pin set {name} VALUE --reason TEXT, or rollgate pin repin {name} --from-source --reason TEXT"
-    );
-    let reason = reason(LATE, Decision::Undecided, message, Some(next));
+    let taken = matches!(found, Found::Value(..)).then(|| steps::repin(value));
+    let calls = steps::set(policy, value, "VALUE", evidence).into_iter().chain(taken);
+    let reason = reason(LATE, Decision::Undecided, message, None).with_calls(calls);
     Settled { reason: Some(reason), ..blank(value, LateState::Missing, "pin") }
 }
 
 /// The source has moved away from the pin: a person decides.
-fn differs(value: &LateValue, pin: &Pin, reading: &SourceReading, text: &str, secret: bool) -> Settled {
+fn differs(
+    policy: &Policy,
+    value: &LateValue,
+    pin: &Pin,
+    (reading, text): (&SourceReading, &str),
+    evidence: Evidence<'_>,
+) -> Settled {
+    let secret = pin.secret || evidence.hides(value);
     let (name, old, source, since) = (&value.name, &pin.value, &reading.source, day(pin));
-    let (message, next) = if secret {
-        let message =
-            format!("late value {name} is pinned since {since} and {source} now holds another value (both are secret)");
-        (
-            message,
-            format!(
-                "rollgate pin repin {name} --from-source --reason TEXT takes the new value; else put the old one back"
-            ),
+    let message = if secret {
+        format!(
+            "late value {name} is pinned since {since} and {source} now holds another value (both are secret); \
+             take the new one, or put the old one back there"
         )
     } else {
-        let message = format!("late value {name} is pinned to {old} since {since} and {source} now says {text}");
-        let next = format!(
-            "rollgate pin set {name} {text} --reason TEXT takes the new value, rollgate pin set {name} {old} --reason TEXT keeps the old one"
-        );
-        (message, next)
+        format!("late value {name} is pinned to {old} since {since} and {source} now says {text}")
     };
+    let choice = [text, old].into_iter().filter(|_| !secret);
+    let mut calls: Vec<_> = choice.filter_map(|text| steps::set(policy, value, text, evidence)).collect();
+    if calls.is_empty() {
+        calls.push(steps::repin(value));
+    }
     Settled {
         value: (!pin.secret).then(|| pin.value.clone()),
         secret,
-        reason: Some(reason(PIN, Decision::Hold, message, Some(next))),
+        reason: Some(reason(PIN, Decision::Hold, message, None).with_calls(calls)),
         ..blank(value, LateState::Differs, source)
     }
 }

@@ -109,7 +109,8 @@ fn a_missing_value_is_undecided_and_names_what_lacks_it() {
     );
     let reason = settled.reason.expect("a reason");
     assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));
-    assert!(reason.next.expect("a next step").contains("rollgate pin set vip VALUE --reason TEXT"));
+    let steps: Vec<_> = reason.steps().collect();
+    assert_eq!(steps, [("next", "wait for it (--wait 10m)"), ("or", "rollgate pin set vip VALUE --reason TEXT")]);
     let settled = online(&[configmap(None), env(None)], &[]);
     assert!(message(&settled).contains("the object is there, the field is not"));
     let settled = online(&[configmap(Some("55.55.55.55")), env(Some(""))], &[]);
@@ -155,12 +156,9 @@ fn a_source_that_moved_holds_and_names_both_and_the_way_out() {
         reason.message,
         "late value vip is pinned to 10.0.3.7 since 2026-10-01 and ConfigMap capo/c at $.data.ip now says 10.0.9.9"
     );
-    assert_eq!(
-        reason.next.as_deref(),
-        Some(
-            "rollgate pin set vip 10.0.9.9 --reason TEXT takes the new value, rollgate pin set vip 10.0.3.7 --reason TEXT keeps the old one"
-        )
-    );
+    let steps: Vec<_> = reason.steps().collect();
+    let (new, old) = ("rollgate pin set vip 10.0.9.9 --reason TEXT", "rollgate pin set vip 10.0.3.7 --reason TEXT");
+    assert_eq!(steps, [("next", new), ("or", old)]);
 }
 
 #[test]
@@ -253,6 +251,63 @@ fn a_secret_is_pinned_by_its_seal_and_nowhere_shown() {
 
     let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), Reach::Cluster);
     assert_eq!((gone.state, gone.value), (LateState::Missing, None));
+}
+
+#[test]
+fn what_to_do_first_is_what_can_help() {
+    let object = || json!({"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "path": "$.data.ip"}});
+    let gone = SourceReading { uid: None, resource_version: None, ..configmap(None) };
+    let add = "run with --live cluster, or with ConfigMap capo/c as it is now in --live";
+    for (from, reach, wanted) in [
+        (object(), Reach::Cluster, "wait for it (--wait 10m)"),
+        (object(), Reach::Snapshot, add),
+        (object(), Reach::Files, add),
+        (json!({"env": "VIP"}), Reach::Cluster, "set VIP and run again"),
+        (json!({"file": "vip.txt"}), Reach::Files, "write vip.txt and run again"),
+        (json!({"template": "{{ late('other') }}"}), Reach::Cluster, "set O and run again"),
+    ] {
+        let reading = SourceReading { value: "vip".to_owned(), ..gone.clone() };
+        let origin = SourceReading { value: "other".to_owned(), ..gone.clone() };
+        let settled = run(&policy(json!({"from": [from]})), &[reading, origin], &[], reach);
+        assert_eq!(settled.reason.expect("a reason").next.as_deref(), Some(wanted));
+    }
+}
+
+#[test]
+fn a_secret_is_never_pinned_by_hand_and_what_may_be_one_only_as_plain_text() {
+    let set = |edit: Value, hidden: &[&str]| {
+        let policy = policy(edit);
+        let hidden = hidden.iter().map(|name| (*name).to_owned()).collect();
+        let readings = [configmap(None), env(None)];
+        let now = NOW.parse().expect("a time");
+        let evidence =
+            Evidence { readings: &readings, pins: &[], namespace: None, now, reach: Reach::Cluster, hidden: &hidden };
+        settle(&policy, &policy.late_values[0], evidence).reason.expect("a reason").or
+    };
+    assert_eq!(set(json!({}), &[]), ["rollgate pin set vip VALUE --reason TEXT"]);
+    assert_eq!(set(json!({"type": "string"}), &[]), ["rollgate pin set vip VALUE --plain --reason TEXT"]);
+    assert_eq!(set(json!({"type": "string", "secret": false}), &[]), ["rollgate pin set vip VALUE --reason TEXT"]);
+    assert!(set(json!({"type": "string"}), &["vip"]).is_empty());
+    assert!(set(json!({"secret": true}), &[]).is_empty());
+}
+
+#[test]
+fn a_plain_pin_of_a_value_that_is_secret_is_sealed_when_its_source_can_give_it() {
+    let policy = policy(json!({"type": "string"}));
+    let hidden = BTreeSet::from(["vip".to_owned()]);
+    let run = |readings: &[SourceReading]| {
+        let now = NOW.parse().expect("a time");
+        let pins = [pin("hunter2")];
+        let evidence = Evidence { readings, pins: &pins, namespace: None, now, reach: Reach::Cluster, hidden: &hidden };
+        settle(&policy, &policy.late_values[0], evidence)
+    };
+    let settled = run(&[env(Some("hunter2")), configmap(Some("hunter2"))]);
+    assert_eq!((settled.state, settled.value.as_deref()), (LateState::Pinned, Some("hunter2")));
+    let sealed = settled.pin.expect("a pin to record");
+    assert!(sealed.secret && recognises(&sealed.value, "hunter2") && sealed.source == "ConfigMap capo/c");
+    let settled = run(&[configmap(None), env(None)]);
+    assert_eq!((settled.value.as_deref(), settled.pin), (Some("hunter2"), None), "a seal could not give it back");
+    assert!(settled.warning.expect("a warning").contains("holds it in plain text"));
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn reasons(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<(
         let width = reason.decision.word().len() + wrap::columns(&reason.gate) + 3;
         let head = format!("{} {}  ", page.paint.decision(reason.decision), reason.gate);
         page.words(out, (&head, width), &group.message(&folded.clusters), 4, str::to_owned)?;
-        if let Some(next) = &reason.next {
-            writeln!(out, "  {} {next}", page.paint.faint("next:"))?;
+        for (word, step) in reason.steps() {
+            writeln!(out, "  {} {step}", page.paint.faint(&format!("{word}:")))?;
         }
     }
     Ok(())

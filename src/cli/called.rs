@@ -1,0 +1,68 @@
+//! How this run was called, as far as a command that its report names has to say it again: only then does it run as it is printed.
+
+use std::path::PathBuf;
+
+use crate::model::{Call, quoted};
+use crate::report::{Report, escape};
+use crate::rules::{self, Rules};
+
+/// What was told, or found out, of policy, packs, place and cluster.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Called<'a> {
+    /// The policy file; none where it is found from the working directory.
+    pub(super) policy: Option<&'a str>,
+    /// Packs beside it.
+    pub(super) packs: &'a [PathBuf],
+    /// Where objects are read, where that is not the cluster.
+    pub(super) live: Option<&'a str>,
+    /// Namespace of the release.
+    pub(super) namespace: Option<&'a str>,
+    /// The context that was told.
+    pub(super) context: Option<&'a str>,
+}
+
+impl Called<'_> {
+    /// Says the commands of a report as they have to be called.
+    pub(super) fn complete(&self, report: &mut Report) {
+        for reason in &mut report.reasons {
+            reason.complete(|call| self.pin(call));
+            for step in reason.next.iter_mut().chain(&mut reason.or) {
+                if let Some(what) = step.strip_prefix("rollgate explain ")
+                    && rules::explain(Rules::built_in(), what).is_none()
+                {
+                    let told = self.policy.map(|policy| format!(" --policy {}", quoted(policy)));
+                    let packs = self.packs.iter().map(|pack| format!(" --pack {}", quoted(&pack.to_string_lossy())));
+                    step.extend(told.into_iter().chain(packs));
+                }
+            }
+        }
+    }
+
+    /// A command about pins.
+    pub(super) fn pin(&self, call: &Call) -> String {
+        call.line(&self.options(true))
+    }
+
+    /// The command that approves a change.
+    pub(super) fn approve(&self, digest: &str) -> String {
+        Call::of(["approve", digest]).line(&self.options(false))
+    }
+
+    /// The command that shows what was approved.
+    pub(super) fn approvals(&self) -> String {
+        let options = self.options(false).into_iter().map(|(option, value)| format!(" {option} {}", quoted(value)));
+        format!("rollgate approve --list{}", options.collect::<String>())
+    }
+
+    fn options(&self, live: bool) -> Vec<(&str, &str)> {
+        let live = self.live.filter(|_| live);
+        let all =
+            [("--policy", self.policy), ("--live", live), ("-n", self.namespace), ("--kube-context", self.context)];
+        all.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
+    }
+}
+
+/// What a reason says to do, below its message, as lines.
+pub(super) fn steps(reason: &crate::model::Reason) -> String {
+    reason.steps().map(|(word, step)| format!("\n  {word}: {}", escape::line(step))).collect()
+}
