@@ -42,19 +42,23 @@ pub(super) struct Ended {
 pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     adopt();
-    let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    groups().push(group);
+    // A group is known before another command's end looks for what belongs to none.
+    let (mut child, group) = {
+        let mut groups = groups();
+        let child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        groups.push(group);
+        (child, group)
+    };
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let status = child.wait().await;
     end(group);
-    let is_last = {
+    {
         let mut groups = groups();
         groups.retain(|other| *other != group);
-        groups.is_empty()
-    };
-    if is_last {
-        end_strays();
+        if groups.is_empty() {
+            end_strays();
+        }
     }
     let status = status?;
     let both = async { (out.await, err.await) };

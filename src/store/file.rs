@@ -96,9 +96,15 @@ impl<K: Kept> FileStore<K> {
     /// The file that a write replaces: whoever comes by another link comes to the same one.
     fn target(&self) -> io::Result<PathBuf> {
         match fs::canonicalize(&self.file) {
-            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&self.file).is_ok() => Err(
-                io::Error::other("it is a link to a file that does not exist; make that file, or take the link away"),
-            ),
+            // Another run may have made the file meanwhile: only a link leads nowhere.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && fs::symlink_metadata(&self.file).is_ok_and(|found| found.is_symlink()) =>
+            {
+                Err(io::Error::other(
+                    "it is a link to a file that does not exist; make that file, or take the link away",
+                ))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let name = self.file.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
                 let folder = folder_of(&self.file);
