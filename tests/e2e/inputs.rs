@@ -176,7 +176,7 @@ fn an_archive_of_a_release_is_a_plugin_of_both_helms() {
     );
     let folder = archive.to_str().and_then(|name| name.strip_suffix(".tar.gz")).expect("a name").to_owned();
     for (helm, install) in
-        [("helm3", vec![folder.clone()]), ("helm4", vec!["--verify=false".to_owned(), archive.display().to_string()])]
+        [("helm3", vec![folder]), ("helm4", vec!["--verify=false".to_owned(), archive.display().to_string()])]
     {
         let run = |args: &[&str]| {
             let mut command = Command::new(place.bin.join(helm));
