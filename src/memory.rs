@@ -37,8 +37,18 @@ pub(crate) fn too_large(most: u64) -> String {
 /// How much of this process is in memory now.
 #[must_use]
 pub(crate) fn used() -> Option<u64> {
+    of_status("VmRSS:")
+}
+
+/// How many more addresses this process may have, where they are limited.
+#[must_use]
+pub(crate) fn room() -> Option<u64> {
+    Some(address_space()?.saturating_sub(of_status("VmSize:")?))
+}
+
+fn of_status(word: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix(word))?;
     kilobytes.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 

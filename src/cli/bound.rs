@@ -12,12 +12,16 @@ use crate::memory;
 
 /// How often is looked.
 const TICK: Duration = Duration::from_millis(4);
+/// The same while something runs that may grow without end.
+const SHORT_TICK: Duration = Duration::from_millis(1);
 /// How many hundredths of a limit may be in use; what is asked for at once must fit into the rest.
 const PART: u64 = 85;
 /// The same of a limit of addresses: allocators reserve more of them than they use.
 const PART_OF_ADDRESSES: u64 = 60;
 /// How much memory a values template may take.
 const TEMPLATE: u64 = 64 * 1024 * 1024;
+/// Which part of the addresses that are left it may take: a text that grows is there twice, and asks for as much again.
+const PART_OF_ROOM: u64 = 8;
 
 /// The steps that run now: releases are judged beside each other.
 static STEPS: Mutex<Vec<(u64, Step)>> = Mutex::new(Vec::new());
@@ -51,7 +55,8 @@ pub(super) fn deadline(what: &'static str, limit: Duration) -> Bound {
 
 /// Bounds the rendering of values, which a template of a few bytes can make grow without end.
 pub(super) fn template(limit: Duration) -> Bound {
-    let most = memory::used().map(|resident| resident + TEMPLATE);
+    let most = memory::room().map_or(TEMPLATE, |room| TEMPLATE.min(room / PART_OF_ROOM));
+    let most = memory::used().map(|resident| resident + most);
     set(Step { what: "rendering the values", ends: Instant::now().checked_add(limit), most, exit: Exit::Usage })
 }
 
@@ -59,6 +64,10 @@ fn set(step: Step) -> Bound {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     STEPS.lock().unwrap_or_else(PoisonError::into_inner).push((number, step));
     Bound(number)
+}
+
+fn steps() -> Vec<(u64, Step)> {
+    STEPS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Watches over the whole run from now on.
@@ -69,8 +78,9 @@ pub(super) fn watch() {
     // Without the watcher the program only ends less politely.
     drop(watcher.spawn(move || {
         loop {
-            std::thread::sleep(TICK);
-            let steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let may_grow = steps().iter().any(|(_, step)| step.most.is_some());
+            std::thread::sleep(if may_grow { SHORT_TICK } else { TICK });
+            let steps = steps();
             let resident = memory::used().unwrap_or_default();
             let first = |is: &dyn Fn(&Step) -> bool| steps.iter().map(|(_, step)| *step).find(is);
             let late = first(&|step| step.ends.is_some_and(|ends| Instant::now() > ends));
