@@ -206,6 +206,14 @@ impl Look<'_> {
         }
     }
 
+    /// The World of `--live none`: what the host wrote last time is compared with, where that is told.
+    fn nothing_live(&self, detected: &Detected) -> Result<World, Stop> {
+        match self.args.base.as_deref() {
+            None | Some("release" | "none") => Ok(files::nothing(&detected.host, self.setup.now)),
+            Some(path) => files::old_render(Path::new(path), &detected.host, self.setup.now).map_err(Stop::usage),
+        }
+    }
+
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Seen, Stop> {
         let setup = self.setup;
         let (mut world, key_id, redact) = match path {
@@ -213,7 +221,7 @@ impl Look<'_> {
                 let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
                 (opened.world, opened.key_id, opened.redact)
             }
-            None => (files::nothing(&detected.host, setup.now), None, Vec::new()),
+            None => (self.nothing_live(&detected)?, None, Vec::new()),
         };
         let mut warnings = detected.warnings.clone();
         let mut snapshot_key = None;
@@ -239,7 +247,8 @@ impl Look<'_> {
         if setup.now != world.now && self.args.now.is_some() {
             world.now = setup.now;
         }
-        if let Some(base) = self.base(&detected)? {
+        if let Some(base) = self.base(&detected)?.filter(|_| world.source.kind != LiveKind::OldRender || path.is_some())
+        {
             world.base = base;
         }
         if key_id.is_none() {

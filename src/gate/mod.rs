@@ -11,6 +11,7 @@ mod hosts;
 mod progress;
 mod release;
 mod scale_in;
+mod version;
 mod window;
 
 use crate::compare::Pair;
@@ -39,11 +40,12 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 9] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 10] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
     scale_in::reasons,
+    version::reasons,
     budget::reasons,
     window::reasons,
     progress::reasons,

@@ -1,4 +1,5 @@
-//! Maintenance windows: outside of them a rollout or a deletion is held, whatever the other gates answer.
+//! Maintenance windows and freezes: outside of the ones and inside the others a rollout or a deletion is held, whatever the other
+//! gates answer.
 
 use std::str::FromStr as _;
 
@@ -7,18 +8,42 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use super::Judged;
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
-use crate::policy::Window;
+use crate::policy::freeze::ends;
+use crate::policy::{Freeze, Window};
 
 /// Whether the policy names windows and one of them is open.
 pub(super) fn is_any_open(judged: &Judged<'_>) -> bool {
     judged.policy.gates.windows.iter().any(|window| is_open(window, judged.world.now) == Ok(true))
 }
 
-/// A hold when Machines would go and no window is open.
+/// A hold when Machines would go and no window is open, or while a freeze lasts.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    if !judged.pairs.iter().any(|pair| pair.effect >= Effect::Rollout) {
+        return Vec::new();
+    }
+    let mut out = closed(judged);
+    out.extend(judged.policy.gates.freezes.iter().filter_map(|freeze| frozen(freeze, judged.world.now)));
+    out
+}
+
+/// A hold while a freeze lasts, or where nobody can tell whether it does.
+fn frozen(freeze: &Freeze, now: Timestamp) -> Option<Reason> {
+    let message = match ends(freeze) {
+        Ok((from, until)) if from <= now && now < until => {
+            let why = freeze.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            format!("{now} lies in the freeze from {} until {}{why}", freeze.from, freeze.until)
+        }
+        Ok(_) => return None,
+        Err(fault) => format!("a freeze of the policy cannot be read: {}: {}", fault.field, fault.why),
+    };
+    let next = "wait until the freeze is over, or change gates.freezes in the policy".to_owned();
+    Some(Reason::new("freezes", Decision::Hold, message).with_next(next))
+}
+
+/// A hold when windows are named and none is open.
+fn closed(judged: &Judged<'_>) -> Vec<Reason> {
     let windows = &judged.policy.gates.windows;
-    let weighty = judged.pairs.iter().any(|pair| pair.effect >= Effect::Rollout);
-    if windows.is_empty() || !weighty {
+    if windows.is_empty() {
         return Vec::new();
     }
     let now = judged.world.now;

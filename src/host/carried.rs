@@ -11,6 +11,7 @@ use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
 use super::{kinds, merge, reprint};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
+use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::world::remote::Leads;
 use crate::world::{BaseKind, LiveKind, Unread, World};
@@ -58,9 +59,6 @@ impl Said {
 
 /// Adds what is said of changed, new and removed objects that carry others.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
-    if run.world.source.kind == LiveKind::None {
-        return Ok(());
-    }
     let remotes = Remotes::new(run.world, run.locator.home());
     let values = named_values(run.rendered, &remotes)?;
     let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
@@ -113,16 +111,12 @@ fn may_take_over(run: &Run<'_>) -> bool {
 fn tell(run: &mut Run<'_>, said: Said) {
     if let [first, more @ ..] = said.remote.as_slice() {
         let how = if said.is_proven { "" } else { ", as far as the names of their kubeconfigs tell" };
-        run.out.warnings.push(format!(
-            "{first} and {} more change and write into other clusters{how}, which were not looked at",
-            more.len()
-        ));
+        let who = and_more(first, more);
+        run.out.warnings.push(format!("not looked at: the changes of {who}, which land in other clusters{how}"));
     }
     if let [first, more @ ..] = said.fresh.as_slice() {
-        run.out.warnings.push(format!(
-            "{first} and {} more are new and carry objects that are not in this stream and were not looked at",
-            more.len()
-        ));
+        let who = and_more(first, more);
+        run.out.warnings.push(format!("not looked at: what the new {who} would bring, which is not in this stream"));
     }
     for (key, why) in said.changed {
         run.out.carried.push(Unread {
@@ -132,6 +126,11 @@ fn tell(run: &mut Run<'_>, said: Said) {
             keys: vec![key],
         });
     }
+}
+
+/// The first of some names, with the number of the others.
+fn and_more(first: &str, others: &[String]) -> String {
+    if others.is_empty() { first.to_owned() } else { format!("{first} and {} more", others.len()) }
 }
 
 /// Whether an object carries others: by its kind, by a release that takes values from it, or by what its data holds.
@@ -191,7 +190,8 @@ fn differs(run: &Run<'_>, object: &Object) -> Result<Differs, LoadError> {
         // What cannot be read differs for all that is known.
         let Ok(before) = before.value() else { return Differs::MayBe };
         let after = if overlaid { merge::overlay(&before, &rendered) } else { rendered.as_ref().clone() };
-        if content(&before) == content(&after) { Differs::No } else { Differs::Yes }
+        let is_same = content(&before) == content(&after) && !wakes(&before, &after);
+        if is_same { Differs::No } else { Differs::Yes }
     };
     let live = run.locator.anywhere(&world.live, &object.key);
     if run.way.is_none() {
@@ -206,6 +206,18 @@ fn differs(run: &Run<'_>, object: &Object) -> Result<Differs, LoadError> {
     let proven = matches!(world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
         || world.coverage.shows(&run.locator.full(&object.key));
     Ok(if proven { Differs::New } else { Differs::MayBe })
+}
+
+/// Whether a write lets go what waited: the object is no longer suspended or skipped, or is told to write everything anew
+/// (helm-controller `internal/controller/helmrelease_controller.go` and `api/v2/annotations.go`, v1.4; kustomize-controller
+/// `internal/controller/kustomization_controller.go`, v1.7; Argo CD `common/common.go`, v3.1).
+fn wakes(before: &Value, after: &Value) -> bool {
+    let rests = |side: &Value| side.pointer("/spec/suspend") == Some(&Value::Bool(true));
+    let skips = |side: &Value| annotation(side, "argocd.argoproj.io/skip-reconcile") == Some("true");
+    let is_forced = |name: &str| annotation(after, name).is_some_and(|now| annotation(before, name) != Some(now));
+    (rests(before) && !rests(after))
+        || (skips(before) && !skips(after))
+        || ["reconcile.fluxcd.io/forceAt", "reconcile.fluxcd.io/resetAt"].into_iter().any(is_forced)
 }
 
 /// What an object says beside its metadata and its clockwork.
@@ -247,6 +259,19 @@ mod tests {
             let mut later = release("v1.30.0");
             later["spec"]["interval"] = json!("5m");
             assert_eq!(named(&predicted(&[later], &world)), [""; 0]);
+        }
+        // What rested is let go by a write that changes nothing else.
+        let mut resting = release("v1.30.0");
+        resting["spec"]["suspend"] = json!(true);
+        let mut forced = release("v1.30.0");
+        forced["metadata"]["annotations"] = json!({"reconcile.fluxcd.io/forceAt": "2026-11-01T00:00:00Z"});
+        for (before, after, names) in [
+            (resting.clone(), release("v1.30.0"), vec!["HelmRelease n/r"]),
+            (release("v1.30.0"), resting, vec![]),
+            (release("v1.30.0"), forced.clone(), vec!["HelmRelease n/r"]),
+            (forced, release("v1.30.0"), vec![]),
+        ] {
+            assert_eq!(named(&predicted(&[after], &old_render(&[before]))), names);
         }
         let gone = predicted(&[], &old_render(&old));
         assert_eq!(named(&gone), ["HelmRelease n/r"]);

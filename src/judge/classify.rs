@@ -260,8 +260,8 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
     if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {
         out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (old, new), (&pair.changes, &answers)));
     }
-    if !is_refused(pair, admission) {
-        out.rollouts.extend(plain_owner::bounded(stage, &pair.key, (old, new), (&pair.changes, &answers)));
+    if !is_refused(pair, admission) && answers.iter().any(|answer| answer.effect == Effect::Scale) {
+        out.rollouts.extend(plain_owner::bounded(stage, &pair.key, (old, new)));
     }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
@@ -302,7 +302,7 @@ fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.
 fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
-    let wanted = matches!(kind(&pair.key).role, Role::Template | Role::Data);
+    let wanted = matches!(kind(&pair.key).role, Role::Template | Role::Data | Role::Config);
     if !wanted {
         return Vec::new();
     }

@@ -13,7 +13,7 @@ use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::model::Effect;
 use crate::model::Rollout;
-use crate::object::{Key, Segment};
+use crate::object::Key;
 use crate::providers::kind;
 
 /// Whether a key is that of an owner of Machines, where no mirror knows it.
@@ -25,16 +25,9 @@ pub(crate) fn is_one(key: &Key) -> bool {
 
 /// The entry of a pool whose infrastructure may have fewer hosts than it has: the cloud ends those above its upper bound.
 #[must_use]
-pub(crate) fn bounded(
-    stage: &Stage<'_>,
-    key: &Key,
-    (old, new): (&Value, &Value),
-    (changes, answers): (&[Change], &[Answer]),
-) -> Option<Rollout> {
-    let is_bound = |change: &Change| change.path.segments().last() == Some(&Segment::Key("maxSize".to_owned()));
-    let mut scaled = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == Effect::Scale);
-    let (change, _) = scaled.find(|(change, _)| kind(key).role == Role::InfraPool && is_bound(change))?;
-    let at = |side: &Value| change.path.get(side).and_then(Value::as_u64);
+pub(crate) fn bounded(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Rollout> {
+    let bound = kind(key).most?;
+    let at = |side: &Value| number(side, bound);
     let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
     let pools = stage.referrers(key).into_iter().map(|reference| &reference.from);
     let pool = pools.filter(|from| kind(from).role == Role::Pool).min().cloned();
@@ -50,7 +43,7 @@ pub(crate) fn bounded(
         replicas: Some(most),
         machines: runs.map(|runs| runs - most),
         steps: vec![format!("the cloud ends hosts until {most} run")],
-        causes: vec![change.path.to_string()],
+        causes: vec![bound.trim_start_matches('/').replace('/', ".")],
         ..Rollout::plain(&owner, cluster, Effect::Scale, Vec::new(), 0)
     })
 }

@@ -9,6 +9,8 @@ use crate::judge::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Versions;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::fields::is_in;
 use crate::kinds::mirror::Mirror;
 use crate::model::{Act, Basis, Cause, Member, Unit};
 use crate::object::{Inventory, Key, Object, Path, Segment};
@@ -107,7 +109,10 @@ pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> 
             let is_there =
                 |name: &String| after.live.named(name).any(|object| object.key.namespace == state.key.namespace);
             state.outdated.iter_mut().for_each(|one| one.names.retain(|name| !is_there(name)));
-            state.outdated.retain(|one| !one.names.is_empty());
+            // Where no Machine was read now, nobody knows which are gone.
+            let mut machines = after.live.of_kind(MACHINE).filter(|machine| is_in(machine, state.key.namespace.as_deref()));
+            let are_read = machines.next().is_some();
+            state.outdated.retain(|one| are_read && !one.names.is_empty());
             Some(state)
         });
         owners.collect()

@@ -75,7 +75,9 @@ static INFRA_CLUSTER: Kind = plain(Role::InfraCluster);
 static INFRA_POOL: Kind = plain(Role::InfraPool);
 static INFRA_MACHINE: Kind = plain(Role::InfraMachine);
 static CONFIG: Kind = plain(Role::Config);
-static DATA: Kind = plain(Role::Data);
+static CONFIG_MAP_KIND: Kind = plain(Role::Data);
+static SECRET_KIND: Kind = Kind { named_alone: true, ..plain(Role::Data) };
+static POOL: Kind = Kind { named_alone: true, ..plain(Role::Other) };
 static OTHER: Kind = plain(Role::Other);
 
 /// What the contract says of a kind that no provider claims.
@@ -85,7 +87,8 @@ pub fn of(group: &str, name: &str) -> &'static Kind {
         return &TEMPLATE;
     }
     match group {
-        "" if matches!(name, SECRET | CONFIG_MAP) => &DATA,
+        "" if name == SECRET => &SECRET_KIND,
+        "" if name == CONFIG_MAP => &CONFIG_MAP_KIND,
         CONTROL_PLANE => &CONTROL_PLANE_KIND,
         BOOTSTRAP if name.ends_with("Config") => &CONFIG,
         BOOTSTRAP if name.ends_with("MachinePool") => &INFRA_POOL,
@@ -96,6 +99,7 @@ pub fn of(group: &str, name: &str) -> &'static Kind {
             _ if name.ends_with("Cluster") => &INFRA_CLUSTER,
             _ => &OTHER,
         },
+        _ if name.ends_with("Pool") => &POOL,
         _ => &OTHER,
     }
 }

@@ -3,12 +3,14 @@
 
 use std::sync::LazyLock;
 
+use serde_json::Value;
+
 use super::contract::{BOOTSTRAP, CONTROL_PLANE, is_infrastructure};
 use super::fixed::Fixed;
 use super::mirror::Mirror;
 use super::superset::Superset;
 use super::webhook::Webhook;
-use crate::model::RuleId;
+use crate::model::{Effect, RuleId};
 
 /// What a kind is to Cluster API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +156,14 @@ pub struct Kind {
     pub hosts: Option<(&'static str, &'static str)>,
     /// Where the image of new Machines stands in it, where it is a template with one.
     pub images: &'static [&'static str],
+    /// Whether providers refer to its objects by their name alone, each in a field of its own that says no kind.
+    pub named_alone: bool,
+    /// Annotations that keep its controller from an object, where they are not those of the contract.
+    pub pauses: &'static [&'static str],
+    /// What waits for an object whose controller is kept from it, where its own status tells: the effect and what happens.
+    pub waiting: Option<fn(&Value) -> Option<(Effect, &'static str)>>,
+    /// Where its objects say how many hosts they may have at most, as a pointer.
+    pub most: Option<&'static str>,
 }
 
 impl std::fmt::Debug for Kind {
@@ -182,6 +192,10 @@ impl Kind {
             bootstraps: false,
             hosts: None,
             images: &[],
+            named_alone: false,
+            pauses: &[],
+            waiting: None,
+            most: None,
         }
     }
 

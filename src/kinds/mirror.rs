@@ -187,8 +187,8 @@ pub fn has_no_machines(owner: &Value) -> bool {
         && observed == number(owner, "/metadata/generation")
 }
 
-/// Where bootstrap configs or infrastructure Machines were not read at all, takes what the old spec would have made:
-/// an object that is known to be missing counts as matching, one that nobody looked for does not.
+/// Where a bootstrap config or infrastructure Machine was not read, takes what the old spec would have made: an object that
+/// is known to be missing counts as matching, one that nobody looked for does not, whatever its siblings show.
 fn fill_unread(
     members: &mut [Member],
     was_read: &dyn Fn(&Value) -> bool,
@@ -198,16 +198,13 @@ fn fill_unread(
         return;
     }
     let Some((last, _)) = derived().pop() else { return };
-    // Where those of one Machine were read, those of its siblings were looked for; those of others say nothing.
-    let has_configs = members.iter().any(|member| member.config.is_some());
-    let has_infra = members.iter().any(|member| member.infra.is_some());
     for member in members {
         let config = member.machine.pointer("/spec/bootstrap/configRef").cloned().unwrap_or_default();
-        if member.config.is_none() && !has_configs && !was_read(&config) {
+        if member.config.is_none() && !was_read(&config) {
             member.config.clone_from(&last.config);
         }
         let infra = member.machine.pointer("/spec/infrastructureRef").cloned().unwrap_or_default();
-        if member.infra.is_none() && !has_infra && !was_read(&infra) {
+        if member.infra.is_none() && !was_read(&infra) {
             member.infra.clone_from(&last.infra);
         }
     }

@@ -391,6 +391,11 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
     for (place, window) in gates.windows.iter().enumerate() {
         window_faults(&at.key("windows").index(place), window)?;
     }
+    for (place, freeze) in gates.freezes.iter().enumerate() {
+        if let Err(found) = super::freeze::ends(freeze) {
+            return fault(&at.key("freezes").index(place).key(found.field), found.why);
+        }
+    }
     if gates.health.vip == Answer::Hold {
         let why = "hold cannot be kept: which Machine has the virtual IP is known in the workload cluster alone, where this version \
                    does not look; say warn or allow";

@@ -33,6 +33,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   latent: hold
   maxMachines: 3
   windows: [{cron: \"0 2 * * 6\", for: 3h, timeZone: Europe/Paris}]
+  freezes: [{from: 2026-12-18, until: 2027-01-05, timeZone: Europe/Paris, reason: end of the year}]
   health: {machines: warn}
 ",
     ),

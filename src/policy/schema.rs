@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
-pub use self::gates::{Answer, Gates, HealthGates, Later, Window};
+pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};

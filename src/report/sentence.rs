@@ -30,7 +30,29 @@ pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Opt
         0 => String::new(),
         more => format!(" and {}", plural(more as u64, "other change")),
     };
-    format!("{}: {}{others} {consequence}", pair.key, of_change(first))
+    let why = if effect == Effect::Unknown && !first.because.is_empty() {
+        let own = format!("{}: ", pair.key);
+        format!(": {}", in_a_sentence(first.because.strip_prefix(own.as_str()).unwrap_or(&first.because)))
+    } else {
+        String::new()
+    };
+    format!("{}: {}{others} {consequence}{why}", pair.key, of_change(first))
+}
+
+/// What a rule says, as the end of a sentence.
+fn in_a_sentence(because: &str) -> String {
+    let because = because.trim_end_matches('.');
+    let mut letters = because.chars();
+    match (letters.next(), letters.clone().next()) {
+        // `AWS`, `CoreDNS` and `Cluster fleet/demo` stay what they are.
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            let mut words = because.split(' ');
+            let is_name = words.next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase))
+                || words.next().is_some_and(|word| word.contains('/'));
+            if is_name { because.to_owned() } else { first.to_lowercase().chain(letters).collect() }
+        }
+        _ => because.to_owned(),
+    }
 }
 
 /// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.

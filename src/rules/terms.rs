@@ -161,6 +161,16 @@ pub const TERMS: &[Term] = &[
         "Check the new number of replicas; set gates.scaleIn or gates.maxMachines where this is wanted.",
     ),
     gate(
+        "version",
+        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, or workers are newer than their control plane or too far behind it.",
+        "Upgrade the control plane to each minor version in turn, and workers after it; set gates.version where this is wanted.",
+    ),
+    gate(
+        "freezes",
+        "Machines would go in a time in which the policy wants nothing replaced or destroyed.",
+        "Wait until the freeze is over, or change gates.freezes in the policy.",
+    ),
+    gate(
         "health.bootstrap",
         "The control plane of the cluster was never complete, and a rollout now would take Machines from it.",
         "Wait until the control plane is initialized.",

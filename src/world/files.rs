@@ -148,6 +148,18 @@ pub fn nothing(host: &Host, now: Timestamp) -> World {
     world
 }
 
+/// A World in which what was written last time is all that is known: two renders are compared.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn old_render(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+    let mut world = load(path, host, now)?;
+    world.source.kind = LiveKind::OldRender;
+    world.base = Base { kind: BaseKind::Live, objects: world.live.clone(), ..Base::default() };
+    Ok(world)
+}
+
 /// How old a snapshot may be before its reader is warned, where nothing is said.
 pub const FRESH: Duration = Duration::from_secs(60 * 60);
 

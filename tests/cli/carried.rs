@@ -108,7 +108,7 @@ fn secret(authority: &str) -> Value {
 #[test]
 fn a_kubeconfig_that_may_lead_back_into_this_cluster_is_doubt_and_one_that_does_not_is_a_note() {
     for (what, held, authority, code, said) in [
-        ("another cluster", Some(secret(THEIRS)), Some(OURS), 0, "write into other clusters"),
+        ("another cluster", Some(secret(THEIRS)), Some(OURS), 0, "which land in other clusters"),
         ("this cluster by another address", Some(secret(OURS)), Some(OURS), 4, "leads back into this cluster"),
         ("this cluster after a renewal", Some(secret(OURS)), Some(RENEWED), 4, "leads back into this cluster"),
         ("a Secret that is not there", None, Some(OURS), 4, "is not there"),

@@ -36,20 +36,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A MachineDeployment that a chart may render.
-const MACHINE_DEPLOYMENT: &str = "apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: md, namespace: ns}
-spec:
-  clusterName: c
-  replicas: 2
-  template:
-    spec:
-      clusterName: c
-      version: v1.31.0
-      nodeDrainTimeout: 5m0s
-      bootstrap: {dataSecretName: x}
-      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
-";
+const MACHINE_DEPLOYMENT: &str = include_str!("../../testdata/machine-deployment.yaml");
 
 /// The program with nothing of this machine in its environment, and a home of its own.
 struct Program {

@@ -120,20 +120,7 @@ fn what_a_helm_says_of_a_chart_that_it_cannot_render_is_handed_on() {
 #[test]
 fn a_kustomization_is_built_by_kustomize_and_by_kubectl() {
     let Some(place) = Place::new() else { return };
-    let base = "apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: md, namespace: ns}
-spec:
-  clusterName: c
-  replicas: 2
-  template:
-    spec:
-      clusterName: c
-      version: v1.31.0
-      bootstrap: {dataSecretName: x}
-      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}
-";
-    place.file("base/md.yaml", base);
+    place.file("base/md.yaml", include_str!("../../testdata/machine-deployment.yaml"));
     place.file("base/kustomization.yaml", "resources: [md.yaml]\n");
     place.file("over/kustomization.yaml", "resources: [../base]\n");
     place.git(&["init", "--quiet"]);

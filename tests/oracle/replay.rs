@@ -9,7 +9,7 @@ use std::path::Path;
 use rollgate::compare::{Action, Pair, changes};
 use rollgate::host::Host;
 use rollgate::judge::{Scene, classify};
-use rollgate::kinds::Versions;
+use rollgate::kinds::{Versions, fields};
 use rollgate::model::Effect;
 use rollgate::object::{Inventory, Key, Object};
 use rollgate::providers::gates;
@@ -79,6 +79,9 @@ const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-e
 
 /// Rules about what a controller does that no recording calls: a MachineSet looks for its Machines, by its selector.
 const NOT_RECORDED: &[&str] = &["md/selector", "ms/selector"];
+
+/// Rules about a time that is still to come: whoever decides which Machines are out of date waits for it too.
+const CLOCKS: &[&str] = &["kcp/rollout-after", "md/rollout-after"];
 
 /// What happens to Machines, in the words of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -278,7 +281,8 @@ impl Recording {
         let scene = Scene { world: &world, view: &world.view(), rendered: &rendered };
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
-        let waits = pair.changes.iter().any(|change| change.waits.is_some());
+        // A pause is not asked about by those who decide which Machines are out of date; a clock is.
+        let waits = pair.changes.iter().any(|change| change.waits.is_some() && !CLOCKS.contains(&change.rule.as_str()));
         let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
         let ours = match pair.effect {
             // One refused field refuses the write, whatever is not known of another.
@@ -347,11 +351,23 @@ impl Recording {
     fn world(&self, base: &BaseLine) -> World {
         let now = self.now.parse().expect("a time");
         let mut live = Inventory::default();
-        let parts = base.machines.iter().flat_map(BTreeMap::values);
-        for value in parts.chain(&base.machine_sets).chain(&base.cluster).filter(|value| value.is_object()) {
+        for value in
+            parts(&base.machines).chain(&base.machine_sets).chain(&base.cluster).filter(|value| value.is_object())
+        {
             live.push(Object::from_value(value.clone(), 0).expect("a part of a base is an object"));
         }
         live.push(Object::from_value(base.object.clone(), 0).expect("a base is an object"));
+        // What a Machine of a base names and the base lacks was not there when the controllers were asked.
+        let mut absent = Vec::new();
+        for machine in parts(&base.machines) {
+            let namespace = machine["metadata"]["namespace"].as_str();
+            for pointer in ["/spec/bootstrap/configRef", "/spec/infrastructureRef"] {
+                let named = machine.pointer(pointer).and_then(|reference| fields::target(reference, namespace));
+                if let Some(key) = named.filter(|key| live.get(key).is_none()) {
+                    absent.push(Absent { what: key.to_string(), object: Some(key) });
+                }
+            }
+        }
         let provider = Provider { version: self.version.clone(), evidence: "told".to_owned() };
         World {
             taken: now,
@@ -366,7 +382,7 @@ impl Recording {
             providers: [(self.provider.clone(), provider)].into(),
             feature_gates: self.gates.clone(),
             unread: Vec::new(),
-            absent: Vec::new(),
+            absent,
             coverage: rollgate::world::Coverage::default(),
             approvals: Vec::new(),
             marks: std::collections::HashSet::new(),
@@ -374,6 +390,11 @@ impl Recording {
             answers: None,
         }
     }
+}
+
+/// Machines with what belongs to each.
+fn parts(machines: &[BTreeMap<String, Value>]) -> impl Iterator<Item = &Value> {
+    machines.iter().flat_map(BTreeMap::values)
 }
 
 /// Their answer in one word.

@@ -9,7 +9,6 @@ use crate::judge::stage::Stage;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::SECRET;
 use crate::kinds::fields;
 use crate::model::Finding;
 use crate::model::Hold;
@@ -231,8 +230,7 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
         };
         return in_use(key, &because);
     }
-    let is_named_alone = key.kind == SECRET || key.kind.ends_with("Pool");
-    if let Some(from) = stage.mentioned_by(key).filter(|_| is_named_alone) {
+    if let Some(from) = stage.mentioned_by(key).filter(|_| kind(key).named_alone) {
         return in_use(key, &format!("{from} has its name in its spec, and may need it"));
     }
     if kind(key).is_felt_by_reference() {

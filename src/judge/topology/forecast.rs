@@ -119,7 +119,7 @@ fn fate(
             return None;
         }
         (Made::Unread(key, _), _) | (_, Made::Unread(key, _)) => {
-            let because = format!("{key} could not be read, so what comes of it is not known");
+            let because = format!("{key} could not be read, so what comes of it is not known; add it to --live");
             return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));
         }
     };

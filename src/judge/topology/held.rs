@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::blueprint::class_of;
-use super::metadata::STRATEGY;
 use super::values::list;
-use super::weight::{Groups, owner};
+use super::weight::owner;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting;
@@ -21,26 +20,13 @@ use crate::model::{Act, Effect, Hold, Why, hold_of};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
 
-/// A group of a Cluster before and after the write.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Group<'v> {
-    /// `controlPlane`, `machineDeployment` or `machinePool`.
-    pub(super) word: &'v str,
-    /// Its name in the topology; empty for the control plane.
-    pub(super) name: &'v str,
-    /// What the Cluster says of it before the write.
-    pub(super) before: Option<&'v Value>,
-    /// What the Cluster says of it after the write.
-    pub(super) after: Option<&'v Value>,
-}
-
 /// What keeps the controllers from an act on the Machines of a group once both sides of a Cluster are written.
 #[must_use]
 pub(super) fn hold(
     stage: &Stage<'_>,
     key: &Key,
     (old, new): (&Value, &Value),
-    group: Group<'_>,
+    (word, name): (&str, &str),
     act: Act,
 ) -> Option<Hold> {
     if pause::is_paused_cluster(new) || pause::is_annotated(new) {
@@ -51,10 +37,9 @@ pub(super) fn hold(
             over: format!("{key} is no longer paused"),
         });
     }
-    let owner = owner(stage, key, old, group.word, group.name);
-    let mut live = stage.before(&owner)?;
+    let owner = owner(stage, key, old, word, name);
     let after = Side::after(stage);
-    hand_down(stage, key, (old, new), group, Arc::make_mut(&mut live));
+    let mut live = after.get(&owner)?;
     let Some(mirror) = kind(&owner).mirror else {
         return hold_of(&pause::of_object(after, &owner, &live, Some(key)), act).cloned();
     };
@@ -62,39 +47,6 @@ pub(super) fn hold(
     let mut holds = waiting::holds(after, &owner, mirror, &live, Some(key));
     holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete));
     hold_of(&holds, act).cloned()
-}
-
-/// Gives the owner of a group what decides whether its Machines wait, as the topology has it after the write.
-fn hand_down(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), group: Group<'_>, live: &mut Value) {
-    let paused = |side: Option<&Value>| side?.pointer("/metadata/annotations/cluster.x-k8s.io~1paused").cloned();
-    match (paused(group.before), paused(group.after)) {
-        (_, Some(paused)) => live["metadata"]["annotations"][pause::ANNOTATION] = paused,
-        (Some(_), None) => {
-            let annotations = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-            annotations.map(|annotations| annotations.shift_remove(pause::ANNOTATION));
-        }
-        (None, None) => {}
-    }
-    if group.word != "machineDeployment" {
-        return;
-    }
-    let strategy = |side: Option<&Value>, class: Option<Arc<Value>>| {
-        let own = text(side?, "/class")?;
-        let of = |holder: &Value| STRATEGY.iter().find_map(|place| holder.pointer(place)).cloned();
-        side.and_then(of).or_else(|| {
-            let class = class?;
-            let workers = list(&class, "/spec/workers/machineDeployments");
-            workers.into_iter().find(|workers| text(workers, "/class") == Some(own)).and_then(of)
-        })
-    };
-    let class_of = |cluster: &Value| class_of(key, cluster);
-    let before = strategy(group.before, class_of(old).and_then(|class| stage.before(&class)));
-    let after = strategy(group.after, class_of(new).and_then(|class| stage.after(&class)));
-    match (before, after) {
-        (_, Some(told)) => live["spec"]["rollout"]["strategy"]["type"] = told,
-        (Some(_), None) => live["spec"]["rollout"]["strategy"]["type"] = json!("RollingUpdate"),
-        (None, None) => {}
-    }
 }
 
 /// The answer about a field of a topology, held back where every group that it is about is.
@@ -112,9 +64,9 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
         },
         _ => return answer,
     };
-    let (groups, sides) = (groups(new, path), Groups::both(old, new));
+    let groups = groups(new, path);
     let holds: Option<Vec<Hold>> =
-        groups.iter().map(|(word, name)| hold(stage, key, (old, new), sides.group(word, name), act)).collect();
+        groups.iter().map(|(word, name)| hold(stage, key, (old, new), (*word, name.as_str()), act)).collect();
     match holds.as_deref().and_then(<[Hold]>::first) {
         Some(hold) => back(answer, hold),
         None => answer,

@@ -17,7 +17,7 @@ use crate::object::Key;
 use crate::providers::kind;
 
 /// Where a group or its class says how Machines are replaced, in both versions.
-pub(super) const STRATEGY: &[&str] = &["/rollout/strategy/type", "/strategy/type"];
+const STRATEGY: &[&str] = &["/rollout/strategy/type", "/strategy/type"];
 
 /// Where they say how many unhealthy Machines are replaced at a time.
 const LIMIT: &[&str] = &["/healthCheck/remediation/maxInFlight", "/strategy/remediation/maxInFlight"];

@@ -28,7 +28,6 @@ use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{back, hold};
 pub(crate) use crate::judge::topology::metadata::{change as change_metadata, hand_down};
-use crate::judge::topology::weight::Groups;
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
@@ -123,19 +122,41 @@ fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Arc<Value>, Vec<Fat
     let mut out = Vec::new();
     for cluster in classes.iter().flat_map(|class| stage.clusters_of_class(class)) {
         if let (Some(old), Some(new)) = (stage.before(&cluster), stage.after(&cluster)) {
+            let of = |old: &Value, new: &Value| cluster_fates(stage, &cluster, old, &inputs(old, new));
+            let mut fates = of(&old, &new);
             let [old, new] = [old, new].map(|side| stored(stage, &cluster, side));
-            let fates = cluster_fates(stage, &cluster, &old, &inputs(&old, &new));
-            out.push((cluster, old, fates));
+            if let Some(name) = old.1.as_deref().or(new.1.as_deref()) {
+                let with_defaults = of(&old.0, &new.0);
+                fates = if heaviest(&fates) == heaviest(&with_defaults) {
+                    with_defaults
+                } else {
+                    vec![maybe_stored(stage, &cluster, name)]
+                };
+            }
+            out.push((cluster, old.0, fates));
         }
     }
     out
 }
 
-/// A Cluster as the API server has it: a render does not show the defaults of variables that its webhook stored
-/// (`core/webhooks/admission/cluster.go` DefaultAndValidateVariables of Cluster API 1.14), one that was read does.
-fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> Arc<Value> {
+/// The weightiest effect of some fates.
+fn heaviest(fates: &[Fate]) -> Option<Effect> {
+    fates.iter().map(|fate| fate.answer.effect).max()
+}
+
+/// What becomes of a cluster that was rendered and not read, where it decides whether it stores a default of its class.
+fn maybe_stored(stage: &Stage<'_>, cluster: &Key, name: &str) -> Fate {
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/default-unread"));
+    let because = format!("{cluster} was not read, so nobody knows whether it stores its own value of {name}");
+    Fate { word: "controlPlane", name: String::new(), answer: answer.saying(because) }
+}
+
+/// A Cluster as the API server has it if it was written since the class has its variables: a render does not show the defaults
+/// that its webhook stored (`core/webhooks/admission/cluster.go` DefaultAndValidateVariables of Cluster API 1.14), one that was
+/// read does. With the name of the first variable that it would store.
+fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> (Arc<Value>, Option<String>) {
     let class = class_of(key, &cluster).filter(|_| cluster.pointer("/metadata/uid").is_none());
-    let Some(class) = class.and_then(|class| stage.written_before(&class)) else { return cluster };
+    let Some(class) = class.and_then(|class| stage.written_before(&class)) else { return (cluster, None) };
     let told: HashSet<&str> =
         values::list(&cluster, "/spec/topology/variables").filter_map(|variable| text(variable, "/name")).collect();
     let defaults: Vec<Value> = values::list(&class, "/spec/variables")
@@ -145,13 +166,14 @@ fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> Arc<Value> {
             Some(json!({"name": name, "value": default}))
         })
         .collect();
-    if !defaults.is_empty()
+    let first = defaults.first().and_then(|variable| text(variable, "/name")).map(str::to_owned);
+    if first.is_some()
         && let Some(topology) = Arc::make_mut(&mut cluster).pointer_mut("/spec/topology").and_then(Value::as_object_mut)
         && let Some(variables) = topology.entry("variables").or_insert_with(|| json!([])).as_array_mut()
     {
         variables.extend(defaults);
     }
-    cluster
+    (cluster, first)
 }
 
 /// One answer for all clusters of some classes.
@@ -215,7 +237,7 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         word: "controlPlane",
         name: String::new(),
         answer: Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/template-unread"))
-            .saying(format!("{class} could not be read, so what comes of it is not known")),
+            .saying(format!("{class} could not be read, so what comes of it is not known; add it to --live")),
     };
     let Some(before) = stage.written_before(&old_class) else {
         // A class that is as unknown as before and that nobody writes changes nothing by itself.
@@ -230,10 +252,8 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
     );
     let after = stage.after(key);
     let cluster = after.as_deref().unwrap_or(new);
-    let groups = Groups::both(old, cluster);
     for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {
-        let group = groups.group(fate.word, &fate.name);
-        if let Some(hold) = hold(stage, key, (old, cluster), group, Act::Replace) {
+        if let Some(hold) = hold(stage, key, (old, cluster), (fate.word, &fate.name), Act::Replace) {
             fate.answer = back(fate.answer.clone(), &hold);
         }
     }
@@ -317,7 +337,7 @@ fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, p
         }
         let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
         let answer = known(Effect::Delete).saying(because);
-        let hold = hold(stage, key, (old, new), Groups::both(old, new).group(word, &gone), Act::Delete);
+        let hold = hold(stage, key, (old, new), (word, &gone), Act::Delete);
         return Some(match hold {
             Some(hold) => back(answer, &hold),
             None => answer,

@@ -11,7 +11,7 @@ use super::blueprint::{class_of, parts};
 use super::held::hold;
 use super::in_use::drifts;
 use super::values::list;
-use super::weight::{Groups, entry_of, fewer_of, machines, own_cause, owner};
+use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::{self, annotation_path};
@@ -119,7 +119,6 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let stopped = stop(before, key, &old);
     let is_written = stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
     let (was, now) = (tasks(before, key, &old), tasks(after, key, &new));
-    let groups = Groups::both(&old, &new);
     let mut out = Vec::new();
     for task in now.iter().filter(|task| task.held.is_none()) {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
@@ -134,7 +133,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
             }
             _ => continue,
         };
-        let hold = hold(stage, key, (&old, &new), groups.group(task.word, &task.name), task.what.act());
+        let hold = hold(stage, key, (&old, &new), (task.word, &task.name), task.what.act());
         let hold = hold.filter(|_| matches!(task.effect, Effect::Rollout | Effect::Scale | Effect::Delete));
         let tail = hold
             .as_ref()

@@ -10,7 +10,7 @@ use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
-use crate::judge::topology::held::{self, Group as Held, hold};
+use crate::judge::topology::held::{self, hold};
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
 use crate::judge::verdict::Answer;
@@ -38,10 +38,7 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
     let (old_groups, new_groups) = (Groups::of(old), Groups::of(new));
-    let free = |word: &'static str, name: &str, act| {
-        let (before, after) = (old_groups.get(word, name), new_groups.get(word, name));
-        hold(stage, key, (old, new), Held { word, name, before, after }, act).is_none()
-    };
+    let free = |word: &'static str, name: &str, act| hold(stage, key, (old, new), (word, name), act).is_none();
     let mut out = if version(old) == version(new) {
         of_fates(stage, key, old, &cluster_fates(stage, key, old, new))
     } else {
@@ -172,28 +169,13 @@ pub(super) fn machines(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, nam
     held::count(&live, machine_names(stage, &owner, &key.name).len())
 }
 
-/// The groups of a Cluster before and after the write.
-pub(super) struct Both<'v>(Groups<'v>, Groups<'v>);
-
-impl<'v> Both<'v> {
-    /// A group by its word and name.
-    pub(super) fn group<'n>(&'n self, word: &'static str, name: &'n str) -> Held<'n> {
-        Held { word, name, before: self.0.get(word, name), after: self.1.get(word, name) }
-    }
-}
-
 /// The groups of a Cluster, the control plane first, and each by its word and name.
-pub(super) struct Groups<'v> {
+struct Groups<'v> {
     order: Vec<(&'static str, &'v str)>,
     by_name: HashMap<(&'static str, &'v str), &'v Value>,
 }
 
 impl<'v> Groups<'v> {
-    /// Those of both sides.
-    pub(super) fn both(old: &'v Value, new: &'v Value) -> Both<'v> {
-        Both(Self::of(old), Self::of(new))
-    }
-
     fn of(cluster: &'v Value) -> Self {
         let mut groups = Self { order: Vec::new(), by_name: HashMap::new() };
         // A Cluster has a control plane, whatever its topology says of it.

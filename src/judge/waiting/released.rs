@@ -18,7 +18,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{self, annotation, number, target, text};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
-use crate::object::{Key, Path, is_deleting};
+use crate::object::{Key, Object, Path, is_deleting};
 use crate::providers::kind;
 
 /// What pauses that end with this write let go.
@@ -104,16 +104,10 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     Some(Lifted { owner: key.clone(), effect, waits: None, rule, because, places, rollouts })
 }
 
-/// Annotations by which a host of bare metal is left alone (baremetal-operator `internal/controller/metal3.io/baremetalhost_controller.go`
-/// Reconcile and `annotations.go`, v0.14).
-const OF_HOST: [&str; 2] = ["baremetalhost.metal3.io/paused", "baremetalhost.metal3.io/detached"];
-
 /// The annotations of an object that keep its controller from it.
 fn annotations(key: &Key, object: &Value) -> impl Iterator<Item = &'static str> {
-    let of_host: &[&'static str] = if kind(key).role == Role::Host { &OF_HOST } else { &[] };
-    let known = [pause::ANNOTATION].into_iter().chain(of_host.iter().copied());
-    let there: Vec<&'static str> = known.filter(|name| annotation(object, name).is_some()).collect();
-    there.into_iter()
+    let known = [pause::ANNOTATION].into_iter().chain(kind(key).pauses.iter().copied());
+    known.filter(|name| annotation(object, name).is_some()).collect::<Vec<_>>().into_iter()
 }
 
 /// What keeps the controllers from an object. The annotation of a Cluster keeps them from the Cluster itself.
@@ -144,9 +138,11 @@ fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
 
 /// What waits for an object without a mirror, where that can be more than nothing.
 fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String, Vec<Rollout>)> {
+    if let Some(told) = kind(key).waiting {
+        return told(old).map(|(effect, words)| (effect, words.to_owned(), Vec::new()));
+    }
     match kind(key).role {
         Role::Set => surplus(stage, key, old),
-        Role::Host => host(old).map(|(effect, words)| (effect, words.to_owned(), Vec::new())),
         role if role.owns_machines() || matches!(role, Role::InfraPool | Role::InfraCluster) => {
             let (generation, seen) = (number(old, "/metadata/generation"), number(old, "/status/observedGeneration"));
             let is_seen = generation == Some(1) || (generation.is_some() && generation == seen);
@@ -163,23 +159,6 @@ fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String,
     }
 }
 
-/// What waits for a host that Machines may run on: another image, or no power.
-fn host(host: &Value) -> Option<(Effect, &'static str)> {
-    let Some(state) = text(host, "/status/provisioning/state") else {
-        return Some((Effect::Unknown, "whether a Machine runs on it, and what waits for it, is not told"));
-    };
-    if !state.contains("provisioned") && state != "provisioning" {
-        return None;
-    }
-    let has = text(host, "/status/provisioning/image/url").filter(|_| state == "provisioned");
-    if has.is_some() && has != text(host, "/spec/image/url") {
-        return Some((Effect::Delete, "it is wiped and set up anew, because it has another image than it should"));
-    }
-    let is = |at: &str, wanted: bool| host.pointer(at).and_then(Value::as_bool) == Some(wanted);
-    (is("/spec/online", false) && !is("/status/poweredOn", false))
-        .then_some((Effect::Unknown, "it is turned off, with the Machine that runs on it"))
-}
-
 /// Whether all Machines of an owner are as it wants them: a pause may come in the middle of what was seen long before.
 fn is_settled(stage: &Stage<'_>, key: &Key, owner: &Value) -> bool {
     let Some(there) = number(owner, "/status/replicas") else {
@@ -191,8 +170,12 @@ fn is_settled(stage: &Stage<'_>, key: &Key, owner: &Value) -> bool {
         None => {
             let wanted = ["/spec/version", "/spec/template/spec/version"].iter().find_map(|at| text(owner, at));
             let own = stage.scene.view.owned_by(&key.kind, &key.name);
-            let mut machines = own.filter(|object| kind(&object.key).role == Role::Machine);
-            machines.all(|machine| machine.value().is_ok_and(|machine| text(&machine, "/spec/version") == wanted))
+            let machines = own.filter(|object| kind(&object.key).role == Role::Machine);
+            let machines: Vec<&Object> = machines.collect();
+            let is_current = |machine: &Value| text(machine, "/spec/version") == wanted;
+            // A Machine that was not read proves nothing; those of most pools are no objects.
+            let are_there = kind(key).role == Role::Pool || machines.len() as u64 >= there;
+            are_there && machines.iter().all(|machine| machine.value().is_ok_and(|machine| is_current(&machine)))
         }
     };
     is_current && number(owner, "/spec/replicas").is_none_or(|wanted| wanted == there)

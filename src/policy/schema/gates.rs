@@ -26,6 +26,9 @@ pub struct Gates {
     /// Fewer Machines of a control plane, or more workers of one owner taken away at once than `maxMachines` says (3 where it says
     /// nothing).
     pub scale_in: Answer,
+    /// Kubernetes versions that do not fit together after the write: a control plane that skips a minor version or goes back, workers
+    /// that are newer than their control plane or too far behind it.
+    pub version: Answer,
     /// A change that lands with the next new Machine.
     pub latent: Answer,
     /// A change that replaces Machines. Where nothing is said: hold, and with `windows` a warning while one of them is open.
@@ -42,6 +45,8 @@ pub struct Gates {
     pub max_machines: Option<u64>,
     /// When rollouts may start; outside of them a rollout is held.
     pub windows: Vec<Window>,
+    /// When nothing may be replaced or destroyed, whatever the windows say.
+    pub freezes: Vec<Freeze>,
     /// What a change does that replaces or deletes Machines once a pause or another block ends.
     pub paused: Later,
     /// What the state of the cluster does.
@@ -54,6 +59,7 @@ impl Default for Gates {
             in_place: Answer::Allow,
             scale: Answer::Allow,
             scale_in: Answer::Hold,
+            version: Answer::Hold,
             latent: Answer::Warn,
             rollout: None,
             rejected: Answer::Hold,
@@ -61,6 +67,7 @@ impl Default for Gates {
             infrastructure: Answer::Warn,
             max_machines: None,
             windows: Vec::new(),
+            freezes: Vec::new(),
             paused: Later::default(),
             health: HealthGates::default(),
         }
@@ -102,6 +109,22 @@ pub struct Window {
     /// Time zone by its IANA name; UTC where none is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
+}
+
+/// A time in which nothing may be replaced or destroyed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Freeze {
+    /// First day or moment of it, such as `2026-12-18` or `2026-12-18T16:00:00Z`.
+    pub from: String,
+    /// First day or moment after it.
+    pub until: String,
+    /// Time zone of days by its IANA name; UTC where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// Why, as the hold says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// What the state of the cluster does to a rollout.

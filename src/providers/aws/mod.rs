@@ -38,7 +38,7 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known(INFRASTRUCTURE, "AWSClusterTemplate", Role::Template) },
     Kind { fixed: Some(&FARGATE), ..known(INFRASTRUCTURE, "AWSFargateProfile", Role::Other) },
     Kind { fixed: Some(&MACHINE), gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSMachine", Role::InfraMachine) },
-    known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool),
+    Kind { most: Some("/spec/maxSize"), ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool) },
     Kind {
         fixed: Some(&MACHINE_TEMPLATE),
         gates: &[(IGNITION, "")],
@@ -51,7 +51,11 @@ static KINDS: &[Kind] = &[
     },
     known(INFRASTRUCTURE, "AWSManagedCluster", Role::InfraCluster),
     known(INFRASTRUCTURE, "AWSManagedClusterTemplate", Role::Template),
-    Kind { fixed: Some(&NODE_GROUP), ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool) },
+    Kind {
+        fixed: Some(&NODE_GROUP),
+        most: Some("/spec/scaling/maxSize"),
+        ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool)
+    },
     known(CONTROL_PLANE, "AWSManagedControlPlane", Role::ControlPlane),
     known(CONTROL_PLANE, "AWSManagedControlPlaneTemplate", Role::Template),
     known(CONTROL_PLANE, "ROSAControlPlane", Role::ControlPlane),

@@ -18,7 +18,7 @@ use crate::kinds::fields::text;
 use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Hold, Member, Unit, Why, plural};
-use crate::object::{Key, Object, Path, View, is_deleting};
+use crate::object::{Key, Object, Path, Presence, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
 
@@ -262,12 +262,13 @@ pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     let own: Vec<&Object> = own.collect();
     let stays = |object: &&&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
     let names: Vec<String> = own.iter().filter(stays).map(|object| object.key.name.clone()).collect();
-    // Where not one of its Machines was read, the status says how many there are; where it says nothing, other Machines of the
-    // namespace show that these were looked for.
+    // Where not one of its Machines was read, the status says how many there are; where it says nothing, there are as many as
+    // are wanted, unless the Machines of the namespace were listed.
     let count = if own.is_empty() {
-        let are_read = || machines::live(live, CORE, MACHINE, namespace).next().is_some();
+        let of_namespace = Key { group: CORE.to_owned(), kind: MACHINE.to_owned(), ..key.clone() };
+        let are_listed = || matches!(live.get(&of_namespace), Presence::Absent);
         let told = number(&value, "/status/replicas");
-        let wanted = || number(&value, "/spec/replicas").filter(|_| !are_read());
+        let wanted = || number(&value, "/spec/replicas").filter(|_| !are_listed());
         told.or_else(wanted).unwrap_or(0)
     } else {
         names.len() as u64

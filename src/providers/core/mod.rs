@@ -118,8 +118,8 @@ static KINDS: &[Kind] = &[
     },
     Kind { by_reference: true, ..known(ADDONS, "ClusterResourceSetBinding", Role::Other) },
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
-    Kind { by_reference: true, ..Kind::new(IPAM, "InClusterIPPool", Role::Other) },
-    Kind { by_reference: true, ..Kind::new(IPAM, "GlobalInClusterIPPool", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "InClusterIPPool", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "GlobalInClusterIPPool", Role::Other) },
     Kind::new(IPAM, "IPAddress", Role::Address),
     Kind::new(IPAM, "IPAddressClaim", Role::Address),
 ];

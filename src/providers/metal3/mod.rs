@@ -1,6 +1,7 @@
 //! Metal3: bare metal hosts as Machines.
 
 pub mod changes;
+mod host;
 pub mod webhook;
 
 use semver::Version;
@@ -43,8 +44,8 @@ static KINDS: &[Kind] = &[
     known(DATA_TEMPLATE, Role::Template),
     known("Metal3Remediation", Role::Other),
     known("Metal3RemediationTemplate", Role::Template),
-    Kind::new(HOST.0, HOST.1, Role::Host),
-    Kind { by_reference: true, ..Kind::new(ADDRESSES, "IPPool", Role::Other) },
+    Kind { pauses: &host::PAUSES, waiting: Some(host::waiting), ..Kind::new(HOST.0, HOST.1, Role::Host) },
+    Kind { by_reference: true, named_alone: true, ..Kind::new(ADDRESSES, "IPPool", Role::Other) },
     Kind::new(ADDRESSES, "IPAddress", Role::Address),
     Kind::new(ADDRESSES, "IPClaim", Role::Address),
 ];

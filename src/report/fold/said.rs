@@ -218,9 +218,9 @@ pub(super) fn findings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGro
     let sentences = report.findings.iter().map(|finding| {
         let own = names.own(&finding.object);
         // Some begin with the object that they are about.
-        let start = format!("{}: ", finding.object);
-        let message = finding.message.strip_prefix(start.as_str()).unwrap_or(&finding.message);
-        let pattern = own.pattern(&format!(": {message}"));
+        let rest = finding.message.strip_prefix(finding.object.to_string().as_str());
+        let rest = rest.filter(|rest| rest.starts_with([':', ' ']));
+        let pattern = own.pattern(&rest.map_or_else(|| format!(": {}", finding.message), str::to_owned));
         (finding.id.as_str(), finding.id.as_str(), Sentence::of(own, pattern))
     });
     grouped(sentences).into_iter().map(|group| group.into_said()).collect()

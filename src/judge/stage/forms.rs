@@ -1,0 +1,116 @@
+//! Each object of a run before and after the write, read once: in the superset form, and as it is written.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::{Stage, may_be_equal};
+use crate::compare::Pair;
+use crate::kinds::contract::MACHINE;
+use crate::kinds::superset;
+use crate::object::{Key, Presence};
+use crate::providers::{kind, machines};
+
+/// Objects in the superset form by key; `None` where there is none.
+pub(super) type Forms = Mutex<HashMap<Key, Option<Arc<Value>>>>;
+
+impl<'a> Stage<'a> {
+    /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
+    fn there<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
+        let (live, rendered) = (self.scene.view, self.scene.rendered);
+        if self.places.contains_key(key) || live.get(key).object().is_some() || rendered.get(key).is_some() {
+            return Cow::Borrowed(key);
+        }
+        let alike = |other: &&Key| {
+            (&other.group, &other.kind) == (&key.group, &key.kind)
+                && may_be_equal(other.namespace.as_ref(), key.namespace.as_ref())
+        };
+        let mut found = live.named(&key.name).chain(rendered.named(&key.name)).map(|object| &object.key).filter(alike);
+        match (found.next(), found.next()) {
+            (Some(one), None) => Cow::Owned(one.clone()),
+            (Some(one), Some(other)) if one == other && found.all(|more| more == one) => Cow::Owned(one.clone()),
+            _ => Cow::Borrowed(key),
+        }
+    }
+
+    /// The object after the write, in the superset form.
+    #[must_use]
+    pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
+        let [_, after] = &self.forms;
+        once(after, &self.there(key), |key| match self.pair(key) {
+            Some(pair) => self.form(pair, pair.predicted.as_ref()),
+            None => {
+                let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
+                machines::read(object, &self.versions).map(Arc::new)
+            }
+        })
+    }
+
+    /// The object before the write, in the superset form.
+    #[must_use]
+    pub(crate) fn before(&self, key: &Key) -> Option<Arc<Value>> {
+        let [before, _] = &self.forms;
+        once(before, &self.there(key), |key| match self.pair(key) {
+            Some(pair) => self.form(pair, pair.live.as_ref()),
+            None => machines::read(self.scene.view.get(key).object()?, &self.versions).map(Arc::new),
+        })
+    }
+
+    /// An object after the write with what its topology hands to it, made once.
+    pub(crate) fn handed(&self, key: &Key, make: impl FnOnce() -> Option<Arc<Value>>) -> Option<Arc<Value>> {
+        once(&self.handed, key, |_| make())
+    }
+
+    /// One side of a pair in the superset form.
+    fn form(&self, pair: &Pair, side: Option<&Value>) -> Option<Arc<Value>> {
+        side.map(|value| Arc::new(superset::value(kind(&pair.key), &pair.api_version, value, &self.versions)))
+    }
+
+    /// The object after the write, as it is written.
+    #[must_use]
+    pub(crate) fn written_after(&self, key: &Key) -> Option<Cow<'a, Value>> {
+        let key = &*self.there(key);
+        match self.pair(key) {
+            Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key).or_else(|| self.scene.rendered.get(key)?.value().ok()),
+        }
+    }
+
+    /// The object before the write, as it is written.
+    #[must_use]
+    pub(crate) fn written_before(&self, key: &Key) -> Option<Cow<'a, Value>> {
+        let key = &*self.there(key);
+        match self.pair(key) {
+            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+            None => self.scene.before(key),
+        }
+    }
+
+    /// Whether the API server holds an object before the write; one that another name stands for does not count.
+    #[must_use]
+    pub(crate) fn is_live(&self, key: &Key) -> bool {
+        self.scene.view.get(&self.there(key)).object().is_some()
+    }
+
+    /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.
+    #[must_use]
+    pub(crate) fn is_absent(&self, key: &Key) -> bool {
+        matches!(self.scene.view.get(key), Presence::Absent) && !self.is_live(key)
+    }
+}
+
+/// What is read of an object, made once and kept, except of Machines.
+fn once(forms: &Forms, key: &Key, make: impl FnOnce(&Key) -> Option<Arc<Value>>) -> Option<Arc<Value>> {
+    if key.kind == MACHINE {
+        return make(key);
+    }
+    let known = || forms.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known().get(key) {
+        return known.clone();
+    }
+    let made = make(key);
+    known().insert(key.clone(), made.clone());
+    made
+}

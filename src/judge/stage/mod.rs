@@ -1,0 +1,199 @@
+//! What every judgement of one run shares: versions, rules, clock, pauses, and who refers to what.
+//! What parses every owner is collected only when something asks for it.
+
+mod forms;
+mod relations;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Value;
+
+use self::forms::Forms;
+pub(crate) use self::relations::{Groups, Reference};
+use crate::compare::Pair;
+use crate::host::HostKind;
+use crate::judge::Scene;
+use crate::judge::verdict::Answer;
+use crate::kinds::Versions;
+use crate::kinds::gates::State;
+use crate::object::{Key, Object};
+use crate::parallel;
+use crate::providers::gates::{is_usually_on, may_need, needs};
+use crate::rules::{Gates, Rules};
+use crate::world::WriteMethod;
+
+/// The shared part of one run.
+pub(crate) struct Stage<'a> {
+    /// Both sides of the cluster.
+    pub(crate) scene: Scene<'a>,
+    /// What differs.
+    pub(crate) pairs: &'a [Pair],
+    /// The providers' versions.
+    pub(crate) versions: Versions,
+    /// The rules in force.
+    pub(crate) rules: &'a Rules,
+    /// Places of the pairs by key; the first one where a key stands twice.
+    places: HashMap<&'a Key, usize>,
+    /// Places of the pairs by the kind of their objects.
+    kinds: OnceLock<HashMap<String, Vec<usize>>>,
+    references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
+    /// Objects by every name that stands alone in their spec.
+    mentions: OnceLock<HashMap<String, Vec<Key>>>,
+    /// Clusters by kind and name of the control plane that they name.
+    clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
+    /// Owners of Machines by the name of their Cluster.
+    owners: OnceLock<HashMap<String, Vec<Key>>>,
+    /// Clusters by the name of their class.
+    members: OnceLock<HashMap<String, Vec<Key>>>,
+    /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
+    shown: Mutex<BTreeMap<String, bool>>,
+    /// Owners of the workers of a Cluster by kind and name in its topology.
+    groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
+    forms: [Forms; 2],
+    /// Owners after the write with what their topology hands to them, in the superset form.
+    handed: Forms,
+    /// Answers about whole objects that many leaves ask for.
+    remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
+}
+
+impl<'a> Stage<'a> {
+    /// The stage of a run.
+    #[must_use]
+    pub(crate) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules, versions: Versions) -> Self {
+        let mut places = HashMap::with_capacity(pairs.len());
+        for (place, pair) in pairs.iter().enumerate() {
+            places.entry(&pair.key).or_insert(place);
+        }
+        Self {
+            scene,
+            pairs,
+            versions,
+            rules,
+            places,
+            kinds: OnceLock::new(),
+            references: OnceLock::new(),
+            mentions: OnceLock::new(),
+            clusters: OnceLock::new(),
+            owners: OnceLock::new(),
+            members: OnceLock::new(),
+            shown: Mutex::new(BTreeMap::new()),
+            groups: Mutex::new(HashMap::new()),
+            forms: [Forms::default(), Forms::default()],
+            handed: Forms::default(),
+            remembered: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.
+    #[must_use]
+    pub(crate) fn gate(&self, name: &str) -> State {
+        if let Some(told) = self.told_gate(name) {
+            return if told { State::On } else { State::Off };
+        }
+        if is_usually_on(name, &self.versions) { State::On } else { State::Open }
+    }
+
+    /// Whether a feature gate is on, as it was told or read, or as an object shows that is there and would be refused without.
+    #[must_use]
+    pub(crate) fn told_gate(&self, name: &str) -> Option<bool> {
+        if let Some(told) = self.scene.world.feature_gates.get(name) {
+            return Some(*told);
+        }
+        let shown = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shown().get(name).copied();
+        let is_shown = known.unwrap_or_else(|| {
+            let found = self.is_used(name);
+            shown().insert(name.to_owned(), found);
+            found
+        });
+        is_shown.then_some(true)
+    }
+
+    /// Looks once for what shows each gate that a pair may need, with all cores, before the pairs are judged side by side.
+    pub(crate) fn look_for_gates(&self) {
+        let needs = |pair: &Pair| {
+            let new = pair.predicted.as_ref();
+            new.map(|new| needs(&pair.key, new, true, &self.versions)).unwrap_or_default()
+        };
+        let wanted: BTreeSet<&str> =
+            parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
+        let untold = wanted.into_iter().filter(|gate| !self.scene.world.feature_gates.contains_key(*gate));
+        let shown: Vec<(String, bool)> = untold.map(|gate| (gate.to_owned(), self.is_used(gate))).collect();
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
+    }
+
+    /// Whether a write with a field that its kind does not have is refused: kubectl and Argo CD ask the API server to be strict
+    /// (`--validate`, since kubectl 1.25), and so does every apply.
+    #[must_use]
+    pub(crate) fn is_strict(&self) -> bool {
+        let host = &self.scene.world.host;
+        matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
+            || host.method == Some(WriteMethod::ServerSideApply)
+    }
+
+    /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
+    /// are many, and they have nothing that their owner has not.
+    fn is_used(&self, gate: &str) -> bool {
+        let live = self.scene.view.objects();
+        let candidates: Vec<&Object> = live.filter(|object| may_need(gate, object)).collect();
+        // What needs a gate stands at the same place in every version that has it.
+        parallel::any(&candidates, |object| {
+            let needs = |value: &Value| needs(&object.key, value, true, &self.versions);
+            object.value().is_ok_and(|value| needs(&value).iter().any(|need| need.gate == gate))
+        })
+    }
+
+    /// What differs about an object.
+    pub(crate) fn pair(&self, key: &Key) -> Option<&'a Pair> {
+        self.place(key).and_then(|place| self.pairs.get(place))
+    }
+
+    /// What differs about the objects of a kind.
+    pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
+        let pairs = self.pairs;
+        let kinds = self.kinds.get_or_init(|| {
+            let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, pair) in pairs.iter().enumerate() {
+                kinds.entry(pair.key.kind.clone()).or_default().push(place);
+            }
+            kinds
+        });
+        kinds.get(kind).into_iter().flatten().filter_map(move |place| pairs.get(*place))
+    }
+
+    /// The place of an object's pair among all pairs.
+    #[must_use]
+    pub(crate) fn place(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
+    }
+
+    /// The answer about an object under a word, made once.
+    pub(crate) fn remember(
+        &self,
+        key: &Key,
+        word: &'static str,
+        make: impl FnOnce() -> Option<Answer>,
+    ) -> Option<Answer> {
+        let place = (key.clone(), word);
+        let remembered = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = remembered().get(&place) {
+            return known.clone();
+        }
+        let made = make();
+        remembered().insert(place, made.clone());
+        made
+    }
+}
+
+impl Gates for Stage<'_> {
+    fn is_on(&self, gate: &str) -> Option<bool> {
+        self.told_gate(gate)
+    }
+}
+
+/// Whether two namespaces may be the same one: a render often leaves it out.
+fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}

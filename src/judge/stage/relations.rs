@@ -1,0 +1,186 @@
+//! Who belongs to whom and who refers to what, collected once a run when something asks.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+
+use super::{Stage, may_be_equal};
+use crate::compare::Action;
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::fields::{cluster_name, label, text};
+use crate::kinds::{Role, contract, references};
+use crate::object::Key;
+use crate::providers::kind;
+
+/// One object that refers to another one after the write.
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    /// Who refers.
+    pub(crate) from: Key,
+}
+
+/// The owners of the workers of one Cluster, by their kind and their name in its topology.
+pub(crate) type Groups = HashMap<(String, String), Key>;
+
+impl Stage<'_> {
+    /// The owners of the workers of a Cluster by kind and name in its topology; the first where two claim one.
+    pub(crate) fn owners_by_group(&self, cluster: &Key) -> Arc<Groups> {
+        let known = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = known().get(cluster) {
+            return Arc::clone(groups);
+        }
+        let mut groups = Groups::new();
+        for owner in self.owners_of(cluster) {
+            let own = match owner.kind.as_str() {
+                MACHINE_DEPLOYMENT => "topology.cluster.x-k8s.io/deployment-name",
+                MACHINE_POOL => "topology.cluster.x-k8s.io/pool-name",
+                _ => continue,
+            };
+            let Some(value) = self.before(owner) else { continue };
+            if let Some(name) = label(&value, own) {
+                groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
+            }
+        }
+        let groups = Arc::new(groups);
+        known().insert(cluster.clone(), Arc::clone(&groups));
+        groups
+    }
+
+    /// The key of the Cluster that an owner belongs to.
+    #[must_use]
+    pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
+        if let Some(name) = cluster_name(owner) {
+            return Some(contract::cluster(key.namespace.as_deref(), name));
+        }
+        // A chart's control plane names no cluster: the Cluster names it.
+        let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
+        let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
+        naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
+    }
+
+    /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
+    pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
+            for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
+                let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
+                if let Some(cluster) = self.cluster_of(&key, &value) {
+                    owners.entry(cluster.name).or_default().push(key);
+                }
+            }
+            owners
+        });
+        let named = owners.get(&cluster.name).into_iter().flatten();
+        named.filter(|owner| may_be_equal(owner.namespace.as_ref(), cluster.namespace.as_ref())).collect()
+    }
+
+    /// The Clusters that have a class after the write and are there before it.
+    pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
+        let members = self.members.get_or_init(|| {
+            let mut members: HashMap<String, Vec<Key>> = HashMap::new();
+            for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
+                let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
+                if let Some(class) = text(&value, "/spec/topology/classRef/name") {
+                    members.entry(class.to_owned()).or_default().push(cluster);
+                }
+            }
+            members
+        });
+        members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
+    }
+
+    /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.
+    fn may_have_class(&self, cluster: &Key, class: &Key) -> bool {
+        let told = self.after(cluster);
+        let told =
+            told.as_ref().and_then(|cluster| text(cluster, "/spec/topology/classRef/namespace")).map(str::to_owned);
+        may_be_equal(told.or_else(|| cluster.namespace.clone()).as_ref(), class.namespace.as_ref())
+    }
+
+    /// Every Cluster under the kind and name of its control plane.
+    fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
+        let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
+        for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
+            let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
+            let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
+            if let (Some(kind), Some(name)) = (text("/spec/controlPlaneRef/kind"), text("/spec/controlPlaneRef/name")) {
+                clusters.entry((kind, name)).or_default().push(cluster);
+            }
+        }
+        clusters
+    }
+
+    /// The keys of all objects that are wanted, before and after the write; each object once, however it is rendered.
+    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+        let known = self.pairs.iter().map(|pair| &pair.key).chain(self.scene.view.objects().map(|object| &object.key));
+        let mut keys: Vec<Cow<'_, Key>> = known.filter(|key| wanted(key)).map(Cow::Borrowed).collect();
+        let rendered = self.scene.rendered.objects().iter().map(|object| &object.key);
+        keys.extend(rendered.filter(|key| wanted(key)).map(|key| self.at_home(key)));
+        keys.sort();
+        keys.dedup();
+        keys.into_iter().map(Cow::into_owned).collect()
+    }
+
+    /// The key under which a rendered object is there, where the chart leaves its namespace out or says that of the release.
+    fn at_home<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
+        let is_there = |key: &Key| self.places.contains_key(key) || self.scene.view.get(key).object().is_some();
+        let Some(home) = self.scene.world.host.namespace.as_ref().filter(|_| !is_there(key)) else {
+            return Cow::Borrowed(key);
+        };
+        let namespace = match &key.namespace {
+            None => Some(home.clone()),
+            Some(own) if own == home => None,
+            Some(_) => return Cow::Borrowed(key),
+        };
+        let other = Key { namespace, ..key.clone() };
+        if is_there(&other) { Cow::Owned(other) } else { Cow::Borrowed(key) }
+    }
+
+    /// Who refers to an object after the write.
+    pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
+        let all = self.references.get_or_init(|| self.collect());
+        let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
+        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
+    }
+
+    /// Who has the name of an object in its spec after the write, in a field that does not say of which kind: providers refer to
+    /// Secrets and pools by their name alone, each in a field of its own.
+    pub(crate) fn mentioned_by(&self, key: &Key) -> Option<&Key> {
+        let all = self.mentions.get_or_init(|| {
+            let mut out: HashMap<String, Vec<Key>> = HashMap::new();
+            for from in self.referring() {
+                let Some(value) = self.written_after(&from) else { continue };
+                let mut names = BTreeSet::new();
+                if let Some(spec) = value.get("spec") {
+                    references::mentioned(spec, &mut |name| names.extend([name.to_owned()]));
+                }
+                names.into_iter().for_each(|name| out.entry(name).or_default().push(from.clone()));
+            }
+            out
+        });
+        let mut named = all.get(&key.name).into_iter().flatten();
+        named.find(|from| *from != key && may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()))
+    }
+
+    /// The objects after the write that can refer to something.
+    fn referring(&self) -> Vec<Key> {
+        let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
+        let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
+        self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key))
+    }
+
+    /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
+    fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
+        let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
+        for key in self.referring() {
+            if let Some(value) = self.written_after(&key) {
+                references::named(&value, &mut |kind, name| {
+                    out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
+                });
+            }
+        }
+        out
+    }
+}
