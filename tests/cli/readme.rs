@@ -1,6 +1,7 @@
 //! Every command of the README and of the pages is run, and every output below one is what it prints: those in `sh` blocks here,
 //! those in `sh helm` and `sh archive` blocks by the end-to-end tests.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -214,12 +215,12 @@ fn the_short_table_of_the_accuracy_is_that_of_the_long_one() {
     let mut all = [0; 5];
     for (provider, ([cases, differ, safe, hold, unknown], versions)) in &rows {
         let per = format!("{:.2} %", 100.0 - 100.0 * *differ as f64 / *cases as f64);
-        table.push_str(&format!("| {provider} | {versions} | {cases} | {per} | {safe} | {hold} | {unknown} |\n"));
+        writeln!(table, "| {provider} | {versions} | {cases} | {per} | {safe} | {hold} | {unknown} |").expect("a text");
         all.iter_mut().zip([cases, differ, safe, hold, unknown]).for_each(|(sum, own)| *sum += own);
     }
     let [cases, differ, safe, hold, unknown] = all;
     let per = format!("{:.2} %", 100.0 - 100.0 * differ as f64 / cases as f64);
-    table.push_str(&format!("| **all** | | {cases} | {per} | {safe} | {hold} | {unknown} |\n"));
+    writeln!(table, "| **all** | | {cases} | {per} | {safe} | {hold} | {unknown} |").expect("a text");
     let page = root().join("docs/how-accurate.md");
     let text = std::fs::read_to_string(&page).expect("the short table");
     let (head, rest) = text.split_once("<!-- table -->\n").expect("a mark before the table");

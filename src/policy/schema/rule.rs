@@ -8,7 +8,6 @@ use crate::model::{Effect, Touches};
 /// A rule of the user, in the format of the packs.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "UserRule")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct RuleForm {
     /// Its name: `family/name` in lower case, such as `ours/drain-timeout`.

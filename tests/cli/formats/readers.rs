@@ -240,7 +240,7 @@ fn look(node: &Handle, seen: &mut Seen) -> Found {
                 let (name, value) = (&*attribute.name.local, attribute.value.to_string());
                 match name {
                     "href" => {
-                        seen.targets.push(value.strip_prefix('#').ok_or("a link that leaves the page")?.to_owned())
+                        seen.targets.push(value.strip_prefix('#').ok_or("a link that leaves the page")?.to_owned());
                     }
                     "aria-labelledby" => seen.labels.push(value),
                     "id" => own = Some(value),
