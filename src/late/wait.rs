@@ -78,7 +78,7 @@ pub struct Polled(pub Pace);
 
 impl Watch for Polled {
     async fn changed(&mut self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn pace(&self) -> Pace {
@@ -198,7 +198,7 @@ mod tests {
             if std::mem::take(&mut self.0) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             } else {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
 

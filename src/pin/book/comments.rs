@@ -55,7 +55,10 @@ pub(super) fn woven(before: &str, after: &str) -> String {
 }
 
 /// The comments above lines, those beside them, and those behind the last one.
-fn comments(text: &str) -> (BTreeMap<Anchor, Vec<&str>>, BTreeMap<Anchor, &str>, Vec<&str>) {
+type Comments<'t> = (BTreeMap<Anchor, Vec<&'t str>>, BTreeMap<Anchor, &'t str>, Vec<&'t str>);
+
+/// The comments of a text but for those of its head.
+fn comments(text: &str) -> Comments<'_> {
     let (mut above, mut beside, mut waiting) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     let all = lines(text);
     for line in all.iter().skip_while(|line| line.text.starts_with('#')) {
