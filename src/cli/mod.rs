@@ -25,6 +25,7 @@ mod revisions;
 mod run;
 mod schema;
 mod setup;
+mod signals;
 mod snapshot;
 mod source;
 mod values;

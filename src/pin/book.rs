@@ -1,6 +1,8 @@
 //! All pins of one place with their history, and how they are written down: deterministic, so that Git shows only what changed.
 //! A pin never changes silently: recording keeps what stands, only `set` and `unset` move it, and both leave a trace.
 
+mod comments;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -251,6 +253,19 @@ impl Book {
         match book.pins.windows(2).find(|pair| pair[0].name == pair[1].name) {
             Some(pair) => Err(fail(1, 1, format!("{} is pinned twice; keep one of the two", pair[0].name))),
             None => Ok(book),
+        }
+    }
+
+    /// The text of the pin file that had the text `before`, with its comments.
+    #[must_use]
+    pub fn render_over(&self, before: &[u8]) -> String {
+        let text = self.render();
+        let Ok(before) = std::str::from_utf8(before) else { return text };
+        let woven = comments::woven(before, &text);
+        // Whatever the comments look like: what is read is what is meant, or they go.
+        match Self::parse("", woven.as_bytes()) {
+            Ok(read) if read.pins == self.pins && read.history == self.history => woven,
+            _ => text,
         }
     }
 

@@ -115,6 +115,23 @@ fn the_file_reads_well() {
     "#);
 }
 
+#[test]
+fn comments_in_the_middle_stay_through_a_change() {
+    let mut book = Book::default();
+    book.record(&[pin("vip", "10.0.3.7"), pin("fip", "1.2.3.4")]).expect("nothing stands yet");
+    let before =
+        book.render().replace("  - name: \"vip\"\n", "  # Ask team edge first.\n  - name: \"vip\" # ticket 4\n");
+    let mut after = Book::parse("p", before.as_bytes()).expect("readable");
+    after.set(pin("vip", "10.0.3.8"));
+    let text = after.render_over(before.as_bytes());
+    assert!(
+        text.contains("  # Ask team edge first.\n  - name: \"vip\" # ticket 4\n    value: \"10.0.3.8\"\n"),
+        "{text}"
+    );
+    assert_eq!(Book::parse("p", text.as_bytes()).expect("readable").pins(), after.pins());
+    assert_eq!(after.render_over(text.as_bytes()), text);
+}
+
 proptest::proptest! {
     /// Whatever stands in a pin reads back from the file, and writing it again gives the same bytes.
     #[test]
