@@ -202,10 +202,7 @@ fn tests_of_the_tree() -> Vec<(PathBuf, String)> {
         for entry in std::fs::read_dir(&folder).expect("a folder of the tree") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                // A folder of tests is a test module cut into files.
-                if name != "tests" {
-                    folders.push(path);
-                }
+                folders.push(path);
             } else if path.extension().is_some_and(|end| end == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source is text");
                 out.push((path, text));
