@@ -1,6 +1,8 @@
 //! The data flow, written once: a question and a World become a judgement.
 //! Everything here is pure; reading comes before it and committing after it.
 
+mod first_install;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,7 +110,8 @@ pub enum Fault {
 /// When the stream cannot be read, or a rule of the user.
 pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     let rules = rules(&question.policy).map_err(Fault::Rules)?;
-    let Filled { stream, rendered, resolution } = filled(question, world)?;
+    let Filled { stream, rendered, mut resolution } = filled(question, world)?;
+    first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
     let (mut report, approvals) = case.judge(prediction);
@@ -154,10 +157,7 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
     }
     let mut resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let kept = late::keep(&resolution.bytes, &question.policy, world);
-    resolution.findings.extend(kept.findings);
-    if let Some(bytes) = kept.bytes {
-        resolution.bytes = Cow::Owned(bytes);
-    }
+    resolution.take_over(kept, &question.policy);
     let (stream, rendered) = match &resolution.bytes {
         Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
         Cow::Owned(bytes) => {

@@ -11,14 +11,14 @@ use jiff::Timestamp;
 
 use super::args::Commit;
 use super::called::Called;
-use super::{Outside, Stop, run, setup};
+use super::{Outside, Stop, run, setup, signals};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Pin, cluster as in_cluster};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
-use crate::world::cluster::{self, Answer, Cluster};
+use crate::world::cluster::{self, Answer, Cluster, Watches};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
 
@@ -72,6 +72,8 @@ pub(super) struct Known<'a> {
     /// The files of `--live PATH`.
     files: Option<World>,
     cluster: Option<Cluster>,
+    /// Whether the namespace is `default` because nobody names one: nothing is written there.
+    unnamed: bool,
     runtime: &'static tokio::runtime::Runtime,
 }
 
@@ -102,6 +104,7 @@ impl<'a> Known<'a> {
             wait: Some(Duration::ZERO),
             files,
             cluster: None,
+            unnamed: false,
             runtime: run::runtime()?,
             detected,
             policy,
@@ -181,7 +184,12 @@ impl<'a> Known<'a> {
         let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
         let readings = self.runtime.block_on(async {
             let first = self.read(names).await;
-            wait::until_known(first, missing, async || self.read(names).await, &mut screen, Pace::default()).await
+            if missing(&first).iter().all(|one| one.limit.is_zero()) {
+                return first;
+            }
+            let _waiting = signals::waiting(screen.terminal);
+            let mut watch = Watched::of(self.cluster.as_ref(), policy, names, namespace.as_deref());
+            wait::until_known(first, missing, async || self.read(names).await, &mut screen, &mut watch).await
         });
         Ok(evidence(&readings))
     }
@@ -196,6 +204,8 @@ impl<'a> Known<'a> {
         let cluster = connected
             .map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))?;
         if self.detected.host.namespace.is_none() {
+            // Helm itself goes into `default` where nobody names a namespace, and then that is the one of its release.
+            self.unnamed = cluster.named_namespace().is_none() && self.detected.host.release.is_none();
             self.detected.host.namespace = Some(cluster.namespace().to_owned());
         }
         self.cluster = Some(cluster);
@@ -305,9 +315,13 @@ impl<'a> Known<'a> {
     /// The object with the pins, where the policy names one and there is a cluster.
     fn pin_object(&self) -> Result<Option<ClusterStore>, Stop> {
         let (Some(_), Some(cluster)) = (self.policy.pins.in_cluster(), &self.cluster) else { return Ok(None) };
-        let namespace = self.detected.host.namespace.as_deref();
-        let namespace =
-            namespace.ok_or_else(|| Stop::usage(anyhow!("no namespace is known for the pins; give --namespace")))?;
+        let namespace = self.detected.host.namespace.as_deref().filter(|_| !self.unnamed);
+        let namespace = namespace.ok_or_else(|| {
+            Stop::usage(anyhow!(
+                "no namespace is known for the pins: neither an option nor the context of the kubeconfig names one, and default is \
+                 nobody's word; give --namespace"
+            ))
+        })?;
         Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace))
     }
 
@@ -419,9 +433,47 @@ impl Pending<'_> {
             readings
         };
         let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
-        let waiting = wait::until_known(first.clone(), missing, read, &mut screen, Pace::default());
-        drop(run::runtime()?.block_on(waiting));
+        drop(run::runtime()?.block_on(async {
+            let _waiting = signals::waiting(screen.terminal);
+            let mut watch = Watched::of(Some(self.cluster), self.policy, self.names, namespace);
+            wait::until_known(first.clone(), missing, read, &mut screen, &mut watch).await
+        }));
         Ok(true)
+    }
+}
+
+/// What tells of changes while late values are waited for.
+struct Watched {
+    watches: Option<Watches>,
+    /// Whether something else than objects may bring a value.
+    others: bool,
+}
+
+impl Watched {
+    /// Watches the objects that these late values come from, where there is a cluster.
+    fn of(cluster: Option<&Cluster>, policy: &Policy, names: &BTreeSet<String>, namespace: Option<&str>) -> Self {
+        let reads: Vec<ObjectRead> = late::wanted(policy, names, namespace).iter().map(object_read).collect();
+        let names = policy.with_origins(names);
+        let mut sources =
+            policy.late_values.iter().filter(|value| names.contains(&value.name)).flat_map(|value| &value.from);
+        let others = sources.any(|from| from.object.is_none() && from.env.is_none() && from.template.is_none());
+        Self { watches: cluster.filter(|_| !reads.is_empty()).map(|cluster| cluster.watch(&reads)), others }
+    }
+}
+
+impl wait::Watch for Watched {
+    async fn changed(&mut self) {
+        match &self.watches {
+            Some(watches) => watches.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        match &self.watches {
+            Some(watches) if !self.others && watches.are_open() => Pace::WATCHED,
+            _ => Pace::POLLED,
+        }
     }
 }
 

@@ -116,7 +116,10 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
                 "pins cannot be recorded in {store} without a cluster; use pins.file, or --live cluster"
             ))
         })?;
-        let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
+        let named = seen.world.host.namespace.as_deref().or_else(|| cluster.named_namespace());
+        let namespace = named.ok_or_else(|| {
+            Stop::undecided(anyhow!("no namespace is known for the pins in {store}; give --namespace"))
+        })?;
         let client = cluster.client().clone();
         let store = crate::pin::cluster::store(&setup.policy.pins, client, namespace)
             .ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?;

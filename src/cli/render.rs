@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncReadExt as _;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::{signals, values};
 use crate::exit::Exit;
 
 /// How long is waited for what was printed, once the command has ended: what it left behind may hold its output open.
@@ -168,9 +168,6 @@ fn strays() -> Vec<Pid> {
     out
 }
 
-/// Whether signals are listened to.
-static LISTENING: AtomicBool = AtomicBool::new(false);
-
 /// From now on a signal ends what renders, removes the folder with Git's worktrees in it, and then the program.
 ///
 /// # Errors
@@ -179,26 +176,7 @@ pub(super) fn clean_up_on_signals(folder: Option<&Path>) -> io::Result<()> {
     if let Some(folder) = folder {
         *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
     }
-    if LISTENING.swap(true, Ordering::SeqCst) {
-        return Ok(());
-    }
-    let mut signals = [
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::hangup())?,
-        signal(SignalKind::quit())?,
-    ];
-    tokio::spawn(async move {
-        let [interrupt, terminate, hangup, quit] = &mut signals;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = quit.recv() => {}
-        }
-        leave(Exit::Internal);
-    });
-    Ok(())
+    signals::listen()
 }
 
 /// Whether [`leave`] ends the program.
@@ -215,6 +193,7 @@ pub(super) fn give_way() {
 #[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
 pub(super) fn leave(exit: Exit) {
     LEAVING.store(true, Ordering::SeqCst);
+    values::refuse();
     groups().drain(..).for_each(end);
     end_strays();
     if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {

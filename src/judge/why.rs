@@ -110,7 +110,8 @@ pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> 
                 |name: &String| after.live.named(name).any(|object| object.key.namespace == state.key.namespace);
             state.outdated.iter_mut().for_each(|one| one.names.retain(|name| !is_there(name)));
             // Where no Machine was read now, nobody knows which are gone.
-            let mut machines = after.live.of_kind(MACHINE).filter(|machine| is_in(machine, state.key.namespace.as_deref()));
+            let mut machines =
+                after.live.of_kind(MACHINE).filter(|machine| is_in(machine, state.key.namespace.as_deref()));
             let are_read = machines.next().is_some();
             state.outdated.retain(|one| are_read && !one.names.is_empty());
             Some(state)

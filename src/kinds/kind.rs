@@ -125,6 +125,9 @@ pub struct SelectorRules {
     pub unreadable: RuleId,
 }
 
+/// What waits for an object that its controller is kept from: the effect, and what happens.
+type Waiting = fn(&Value) -> Option<(Effect, &'static str)>;
+
 /// What is known of one kind.
 #[derive(Clone, Copy)]
 pub struct Kind {
@@ -161,7 +164,7 @@ pub struct Kind {
     /// Annotations that keep its controller from an object, where they are not those of the contract.
     pub pauses: &'static [&'static str],
     /// What waits for an object whose controller is kept from it, where its own status tells: the effect and what happens.
-    pub waiting: Option<fn(&Value) -> Option<(Effect, &'static str)>>,
+    pub waiting: Option<Waiting>,
     /// Where its objects say how many hosts they may have at most, as a pointer.
     pub most: Option<&'static str>,
 }

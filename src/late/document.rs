@@ -19,6 +19,11 @@ impl Hit {
     pub(super) fn values(&self) -> impl Iterator<Item = usize> + '_ {
         self.spots.iter().flat_map(Spot::values)
     }
+
+    /// Whether something in it was not opened.
+    pub(super) fn is_closed(&self) -> bool {
+        self.spots.iter().any(|spot| spot.closed)
+    }
 }
 
 /// Every scalar of the document that holds placeholders, in order. `spots` finds them in a text.
@@ -42,6 +47,15 @@ pub(super) fn hits(tree: &Tree<'_>, spots: impl Fn(&str) -> Vec<Spot>) -> Vec<Hi
         }
     }
     hits
+}
+
+/// The same hits with what stands in them for other targets.
+pub(super) fn again(tree: &Tree<'_>, hits: &[Hit], spots: impl Fn(&str) -> Vec<Spot>) -> Vec<Hit> {
+    let each = hits.iter().map(|hit| {
+        let spots = spots(tree.scalar_text(hit.node).unwrap_or_default());
+        Hit { node: hit.node, key: hit.key, spots }
+    });
+    each.filter(|hit| !hit.spots.is_empty()).collect()
 }
 
 /// The bytes of the document with these hits filled in that have something to fill in; `None` where nothing changes, or where no way

@@ -44,7 +44,8 @@ pub(super) fn spot(text: &str, look: Look<'_>) -> Option<Spot> {
         Some(new) if is_json(text) && !is_json(&new) => (None, Some("JSON that cannot hold the value".to_owned())),
         new => (new, refused),
     };
-    Some(Spot { range: 0..text.len(), places: within(&[Layer::Document], spots), new, refused })
+    let closed = spots.iter().any(|spot| spot.closed);
+    Some(Spot { range: 0..text.len(), places: within(&[Layer::Document], spots), new, refused, closed })
 }
 
 /// A document of a map or a list; a plain text that YAML can read is none.

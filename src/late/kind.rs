@@ -59,6 +59,36 @@ pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
     Err(format!("does not lie within {}", value.within.iter().collect::<Vec<_>>().join(" or ")))
 }
 
+/// A text of the type that is none of the placeholders, to see what a place does when it changes. No value that is ever written.
+#[must_use]
+pub fn sample(value: &LateValue) -> String {
+    let within = || value.within.iter().filter_map(|network| network.parse::<IpNet>().ok());
+    let hosts = within().flat_map(|network| network.hosts().take(8)).map(|host| host.to_string());
+    let networks = within().map(|network| network.to_string());
+    let listed: Vec<String> = match value.kind {
+        ValueType::Ip => hosts.chain(["10.254.253.252", "10.254.253.251"].map(str::to_owned)).collect(),
+        ValueType::Cidr => networks.chain(["10.254.253.0/24", "10.254.252.0/24"].map(str::to_owned)).collect(),
+        ValueType::Enum => value.values.clone(),
+        ValueType::Hostname => vec!["sample.example.org".to_owned(), "other.example.org".to_owned()],
+        ValueType::Url => vec!["https://sample.example.org".to_owned(), "https://other.example.org".to_owned()],
+        ValueType::Uuid => {
+            let uuid = |last: char| format!("6b3c1f0e-5d2a-4c7b-9e8f-0a1b2c3d4e5{last}");
+            vec![uuid('f'), uuid('e')]
+        }
+        ValueType::Integer => vec!["7".to_owned(), "8".to_owned()],
+        ValueType::Boolean => vec!["true".to_owned(), "false".to_owned()],
+        ValueType::Quantity => vec!["7Gi".to_owned(), "8Gi".to_owned()],
+        ValueType::Duration => vec!["7m".to_owned(), "8m".to_owned()],
+        ValueType::Sha256 => vec!["5f".repeat(32), "6e".repeat(32)],
+        ValueType::Pem | ValueType::String => vec!["sample-value".to_owned(), "other-value".to_owned()],
+    };
+    let is_free = |text: &&String| {
+        let taken = value.placeholders.iter().chain(&value.equivalent);
+        !taken.into_iter().any(|other| other == *text)
+    };
+    listed.iter().find(is_free).or(listed.first()).cloned().unwrap_or_default()
+}
+
 /// Whether the text has the form of the type.
 fn fits(kind: ValueType, text: &str) -> bool {
     match kind {

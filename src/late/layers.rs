@@ -7,8 +7,8 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::packing::{self, Layer, MOST_LAYERS, MOST_TOGETHER, Unpacked, alphabet, every_run, is_base64, runs};
-use super::targets::{Standing, Targets, percent};
+use super::packing::{self, Layer, Layered, MOST_LAYERS, MOST_TOGETHER, alphabet, every_run, is_base64, runs};
+use super::targets::{Spelling, Standing, Targets};
 use super::{context, embedded};
 use crate::yaml;
 
@@ -23,6 +23,8 @@ pub(super) struct Spot {
     pub(super) new: Option<String>,
     /// Why something in it cannot be replaced although its value is known.
     pub(super) refused: Option<String>,
+    /// Whether something in it is not unpacked, so that nobody knows what stands there.
+    pub(super) closed: bool,
 }
 
 /// One placeholder inside a spot.
@@ -79,16 +81,23 @@ pub(super) fn at_depth(text: &str, look: Look<'_>) -> Vec<Spot> {
     let standing = look.targets.places(text).into_iter();
     let mut found: Vec<Spot> = standing.map(|standing| plain(text, standing)).collect();
     let cares = found.iter().any(embedded::needs_care);
-    if let Some(deeper) = look.deeper() {
-        if cares && let Some(spot) = embedded::spot(text, deeper) {
-            return vec![spot];
+    match look.deeper() {
+        Some(deeper) => {
+            if cares && let Some(spot) = embedded::spot(text, deeper) {
+                return vec![spot];
+            }
+            match wrapped(text, deeper) {
+                Some(spot) => found.push(spot),
+                None => {
+                    found.extend(blocks(text, deeper));
+                    let runs = every_run(text.as_bytes(), shortest(look.targets));
+                    found.extend(runs.filter_map(|range| opened(&text[range.clone()], range, deeper)));
+                }
+            }
         }
-        match wrapped(text, deeper) {
-            Some(spot) => found.push(spot),
-            None => found.extend(
-                every_run(text.as_bytes(), shortest(look.targets))
-                    .filter_map(|range| opened(&text[range.clone()], range, deeper)),
-            ),
+        None => {
+            let deep = every_run(text.as_bytes(), shortest(look.targets)).next();
+            found.extend(deep.map(|range| Spot::new(range, Inside::closed(), |_| String::new())));
         }
     }
     found.sort_by_key(|spot| (spot.range.start, std::cmp::Reverse(spot.range.end)));
@@ -106,28 +115,30 @@ pub(super) fn at_depth(text: &str, look: Look<'_>) -> Vec<Spot> {
 
 /// The spot of one placeholder.
 fn plain(text: &str, standing: Standing<'_, '_>) -> Spot {
-    let Standing { range, target, escaped } = standing;
-    let layers = if escaped { vec![Layer::Url] } else { Vec::new() };
-    let places = vec![Place { value: target.value, layers }];
-    let written = match target.with {
-        None => None,
-        // In the query of a URL the marks of a value are written as numbers, as those of its placeholder are.
-        Some(with) if escaped => Some(Ok((range.clone(), percent(with).unwrap_or_else(|| with.to_owned())))),
-        Some(with) => Some(context::written(text, range.clone(), with)),
+    let Standing { range, target, spelling } = standing;
+    let layers = match spelling {
+        Spelling::Plain => Vec::new(),
+        Spelling::Url | Spelling::UrlLower => vec![Layer::Url],
+        Spelling::JsonHtml | Spelling::Json | Spelling::JsonAscii => vec![Layer::Json],
     };
-    match written {
-        None => Spot { range, places, new: None, refused: None },
-        Some(Ok((range, new))) => Spot { range, places, new: Some(new), refused: None },
-        Some(Err(why)) => Spot { range, places, new: None, refused: Some(why) },
-    }
+    let written = target.with.map(|with| match spelling {
+        // In the query of a URL an address is a text as any other.
+        Spelling::Url | Spelling::UrlLower => Ok((range.clone(), spelling.write(with))),
+        _ => context::written(text, range.clone(), with).map(|(range, new)| (range, spelling.write(&new))),
+    });
+    let (range, new, refused) = match written {
+        None => (range, None, None),
+        Some(Ok((range, new))) => (range, Some(new), None),
+        Some(Err(why)) => (range, None, Some(why)),
+    };
+    Spot { range, places: vec![Place { value: target.value, layers }], new, refused, closed: false }
 }
 
 /// Opens one run of base64 characters.
 fn opened(run: &str, range: Range<usize>, look: Look<'_>) -> Option<Spot> {
     let alphabet = alphabet(run);
     let layer = alphabet.decode(run).ok()?;
-    let Inside { places, new, refused } = inside(&layer, look)?;
-    Some(Spot { range, places, new: new.map(|bytes| alphabet.encode(bytes)), refused })
+    Some(Spot::new(range, inside(&layer, look)?, |bytes| alphabet.encode(bytes)))
 }
 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
@@ -138,22 +149,106 @@ fn wrapped(text: &str, look: Look<'_>) -> Option<Spot> {
     let mut last = width;
     for piece in body.split_ascii_whitespace() {
         // Only the last line may be shorter; most texts are seen to be something else at their first word.
-        if last != width || piece.len() > width || !piece.bytes().all(|byte| is_base64(byte) || byte == b'=') {
+        if last != width || piece.len() > width || !is_letters(piece.as_bytes()) {
             return None;
         }
         last = piece.len();
         joined.push_str(piece);
     }
     let layer = STANDARD.decode(joined).ok()?;
-    let Inside { places, new, refused } = inside(&layer, look)?;
+    let inside = inside(&layer, look)?;
     let mark = ["\r\n", "\n", " "].into_iter().find(|mark| body[width..].starts_with(mark))?;
-    let new = new.map(|bytes| {
-        let letters = STANDARD.encode(bytes);
-        let lines: Vec<&str> =
-            (0..letters.len()).step_by(width).map(|at| &letters[at..letters.len().min(at + width)]).collect();
-        lines.join(mark)
-    });
-    Some(Spot { range: 0..body.len(), places, new, refused })
+    Some(Spot::new(0..body.len(), inside, |bytes| broken(bytes, width, mark)))
+}
+
+/// Bytes as base64 in lines of a width.
+fn broken(bytes: &[u8], width: usize, mark: &str) -> String {
+    let letters = STANDARD.encode(bytes);
+    let lines: Vec<&str> =
+        (0..letters.len()).step_by(width).map(|at| &letters[at..letters.len().min(at + width)]).collect();
+    lines.join(mark)
+}
+
+/// Whether these are letters of base64 with nothing but its padding between.
+fn is_letters(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| is_base64(*byte) || *byte == b'=')
+}
+
+/// Letters in the shortest line that base64 is broken into.
+const SHORTEST_LINE: usize = 20;
+
+/// Opens base64 that is broken into lines inside of a longer text, as parts of MIME and documents in scripts are: lines of one width
+/// and one indent, the last of them not longer.
+fn blocks<'l>(text: &'l str, look: Look<'l>) -> impl Iterator<Item = Spot> + 'l {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(block) = next_block(text, at) {
+            at = block.end;
+            if let Some(spot) = opened_block(text, &block, look) {
+                return Some(spot);
+            }
+        }
+        None
+    })
+}
+
+/// Lines that may be one piece of base64.
+struct Block {
+    /// Where each line stands, without indent and mark.
+    lines: Vec<Range<usize>>,
+    /// Where to look on.
+    end: usize,
+}
+
+/// The next lines of one width and indent.
+fn next_block(text: &str, from: usize) -> Option<Block> {
+    let mut lines: Vec<Range<usize>> = Vec::new();
+    let mut indent = "";
+    let mut at = from;
+    while at < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |length| at + length);
+        let line = text[at..end].trim_end_matches('\r');
+        let body = line.trim_start_matches([' ', '\t']);
+        let (start, margin) = (at + line.len() - body.len(), &line[..line.len() - body.len()]);
+        let fits = match lines.first() {
+            None => body.len() >= SHORTEST_LINE,
+            Some(first) => margin == indent && !body.is_empty() && body.len() <= first.len(),
+        };
+        let fits = fits && is_letters(body.as_bytes());
+        if fits {
+            indent = margin;
+            lines.push(start..start + body.len());
+        }
+        let is_last = lines.first().is_some_and(|first| !fits || body.len() < first.len());
+        if is_last && lines.len() > 1 {
+            // What ended it may begin the next one.
+            return Some(Block { lines, end: if fits { (end + 1).min(text.len()) } else { at } });
+        }
+        if is_last {
+            lines.clear();
+            if !fits && body.len() >= SHORTEST_LINE && is_letters(body.as_bytes()) {
+                continue;
+            }
+        }
+        at = (end + 1).min(text.len());
+        if end == text.len() {
+            break;
+        }
+    }
+    (lines.len() > 1).then_some(Block { lines, end: text.len() })
+}
+
+/// Opens a block; where its last line is something else, such as the end of a document in a script, without that.
+fn opened_block(text: &str, block: &Block, look: Look<'_>) -> Option<Spot> {
+    [block.lines.len(), block.lines.len() - 1].into_iter().filter(|count| *count > 1).find_map(|count| {
+        let lines = &block.lines[..count];
+        let (first, last) = (lines.first()?, lines.last()?);
+        let joined: String = lines.iter().map(|line| &text[line.clone()]).collect();
+        let layer = STANDARD.decode(joined).ok()?;
+        let inside = inside(&layer, look)?;
+        let mark = &text[first.end..lines[1].start];
+        Some(Spot::new(first.start..last.end, inside, |bytes| broken(bytes, first.len(), mark)))
+    })
 }
 
 /// What stands in a layer.
@@ -161,20 +256,60 @@ struct Inside {
     places: Vec<Place>,
     new: Option<Vec<u8>>,
     refused: Option<String>,
+    closed: bool,
+}
+
+impl Inside {
+    /// Nobody knows what stands there.
+    const fn closed() -> Self {
+        Self { places: Vec::new(), new: None, refused: None, closed: true }
+    }
+}
+
+impl Spot {
+    /// What stands in a layer, closed again by `close`.
+    fn new(range: Range<usize>, inside: Inside, close: impl FnOnce(&[u8]) -> String) -> Self {
+        let Inside { places, new, refused, closed } = inside;
+        Self { range, places, new: new.as_deref().map(close), refused, closed }
+    }
 }
 
 /// Looks into the bytes behind base64, through what they are packed with; `None` where no placeholder is in them.
 fn inside(layer: &[u8], look: Look<'_>) -> Option<Inside> {
-    let unpacked = Unpacked::of(layer, look.left)?;
+    let unpacked = match Layered::of(layer, look.left) {
+        Layered::Text(unpacked) => unpacked,
+        Layered::Bytes(bytes) => return in_bytes(&bytes, look.targets, &[Layer::Base64]),
+        Layered::Closed => return Some(Inside::closed()),
+    };
     let spots = at_depth(&unpacked.text, look);
-    if spots.is_empty() {
-        return None;
-    }
     let around: Vec<Layer> = std::iter::once(Layer::Base64).chain(unpacked.layer()).collect();
+    if spots.is_empty() {
+        // Every second byte of UTF-16 is zero, as PowerShell takes its encoded commands.
+        let is_wide = memchr::memchr(0, unpacked.text.as_bytes()).is_some();
+        return is_wide.then(|| in_bytes(unpacked.text.as_bytes(), look.targets, &around)).flatten();
+    }
     let changed = spots.iter().any(|spot| spot.new.is_some());
     let new = changed.then(|| unpacked.pack(apply(&unpacked.text, &spots)));
     let refused = spots.iter().find_map(|spot| spot.refused.clone());
-    Some(Inside { places: within(&around, spots), new, refused })
+    let closed = spots.iter().any(|spot| spot.closed);
+    Some(Inside { places: within(&around, spots), new, refused, closed })
+}
+
+/// Looks into bytes that can be searched and not written.
+fn in_bytes(bytes: &[u8], targets: &Targets<'_>, around: &[Layer]) -> Option<Inside> {
+    let mut values: Vec<usize> = targets.places_in(bytes).iter().map(|one| one.target.value).collect();
+    if memchr::memchr(0, bytes).is_some() {
+        let narrow: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+        values.extend(targets.places_in(&narrow).iter().map(|one| one.target.value));
+    }
+    if values.is_empty() {
+        return None;
+    }
+    values.sort_unstable();
+    values.dedup();
+    let places = values.into_iter().map(|value| Place { value, layers: around.to_vec() }).collect();
+    let refused = Some("data that is no text, or packed in a way that cannot be packed again".to_owned());
+    Some(Inside { places, new: None, refused, closed: false })
 }
 
 /// The places of some spots, with one more step around each of them.
@@ -224,193 +359,4 @@ pub(super) fn suspect(document: &[u8], targets: &Targets<'_>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-
-    use super::super::packing::tests::packed;
-    use super::super::targets::Target;
-    use super::*;
-
-    const VIP: &str = "55.55.55.55";
-    const TRUE_VIP: &str = "10.0.3.7";
-
-    fn vip(with: Option<&str>) -> Targets<'_> {
-        Targets::new(vec![Target { value: 0, placeholder: VIP, with }])
-    }
-
-    fn replaced(text: &str) -> (String, usize) {
-        let found = spots(text, &vip(Some(TRUE_VIP)));
-        (apply(text, &found), found.iter().map(|spot| spot.places.len()).sum())
-    }
-
-    #[test]
-    fn raw_text_is_replaced_in_place() {
-        assert_eq!(replaced("a 55.55.55.55:6443, b=55.55.55.55"), ("a 10.0.3.7:6443, b=10.0.3.7".to_owned(), 2));
-        assert_eq!(replaced("155.55.55.55"), ("155.55.55.55".to_owned(), 0));
-    }
-
-    #[test]
-    fn base64_is_opened_and_closed_again() {
-        for before in ["canReach: 55.55.55.55\n", "55.55.55.55", "55.55.55.55 55.55.55.55"] {
-            let after = before.replace(VIP, TRUE_VIP);
-            let (text, places) = replaced(&format!("data: {} end", STANDARD.encode(before)));
-            assert_eq!(text, format!("data: {} end", STANDARD.encode(after)));
-            assert_eq!(places, before.matches(VIP).count());
-        }
-    }
-
-    #[test]
-    fn base64_within_base64_is_opened_too() {
-        let wrap = |text: &str| STANDARD.encode(format!("content: {}", STANDARD.encode(text)));
-        assert_eq!(replaced(&wrap("vip 55.55.55.55")), (wrap("vip 10.0.3.7"), 1));
-    }
-
-    #[test]
-    fn broken_lines_keep_their_width() {
-        let break_at = |text: &str, mark: &str| {
-            let letters = STANDARD.encode(text);
-            letters.as_bytes().chunks(20).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>().join(mark)
-        };
-        let before = "one line of text\nserver: https://55.55.55.55:6443 and more text after it";
-        for (mark, end) in [("\n", "\n"), ("\r\n", ""), ("\n", ""), (" ", "")] {
-            let (text, places) = replaced(&format!("{}{end}", break_at(before, mark)));
-            assert_eq!((text, places), (format!("{}{end}", break_at(&before.replace(VIP, TRUE_VIP), mark)), 1));
-        }
-    }
-
-    #[test]
-    fn gzip_and_zstd_inside_base64_are_opened_and_packed_the_same_way_each_time() {
-        for zstd in [false, true] {
-            let content = "apiVersion: helm.cattle.io/v1\ncanReach: 55.55.55.55\n".repeat(20);
-            let pack = |text: &str| STANDARD.encode(packed(text, zstd));
-            let (text, places) = replaced(&pack(&content));
-            assert_eq!(open(&text), Some(content.replace(VIP, TRUE_VIP)));
-            assert_eq!((places, &text), (20, &pack(&content.replace(VIP, TRUE_VIP))));
-        }
-    }
-
-    #[test]
-    fn each_place_says_how_it_is_packed() {
-        let zipped = STANDARD.encode(packed("x: 55.55.55.55\n", false));
-        let text = format!("55.55.55.55 {}", STANDARD.encode(format!("k: {zipped} 55.55.55.55")));
-        let found = spots(&text, &vip(Some(TRUE_VIP)));
-        let layers: Vec<&[Layer]> = found.iter().flat_map(|spot| &spot.places).map(|place| &*place.layers).collect();
-        assert_eq!(layers, [&[][..], &[Layer::Base64, Layer::Base64, Layer::Gzip], &[Layer::Base64]]);
-    }
-
-    #[test]
-    fn base64_of_urls_and_without_padding_is_opened_and_closed_as_it_was() {
-        for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
-            for before in ["a 55.55.55.55", "a 55.55.55.55?", "a 55.55.55.55??", "\u{7ff}\u{7fe}~~ 55.55.55.55 \u{7ff}"]
-            {
-                let after = before.replace(VIP, TRUE_VIP);
-                let text = replaced(&format!("k: {} end", engine.encode(before)));
-                assert_eq!(text, (format!("k: {} end", engine.encode(after)), 1), "{before}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_placeholder_in_a_query_is_written_as_a_query_writes() {
-        let targets = Targets::new(vec![Target { value: 0, placeholder: "@@V@@", with: Some("a b") }]);
-        let text = "https://x/?q=%40%40V%40%40&r=@@V@@";
-        assert_eq!(apply(text, &spots(text, &targets)), "https://x/?q=a%20b&r=a b");
-    }
-
-    #[test]
-    fn a_document_inside_a_text_reads_as_meant_whatever_the_value_holds() {
-        for value in ["a: b", "say \"x\"", "it's", "x #y", "[fd00::7]", "two\nlines", "{{ x }}", "- x", "*x", "a\\b"] {
-            let targets = Targets::new(vec![Target { value: 0, placeholder: "@V@", with: Some(value) }]);
-            for (text, pointer) in [
-                ("a: 1\nkey: x@V@\n", "/key"),
-                ("a: 1\nkey: 'x @V@'\n", "/key"),
-                ("a: 1\nlist:\n  - \"@V@\"\n", "/list/0"),
-                ("{\"a\": 1, \"key\": \"x @V@\"}", "/key"),
-                ("#cloud-config\nkey: |\n  line @V@\n", "/key"),
-                ("key: |\n  a: 1\n  inner: 'x @V@'\n", "/key"),
-            ] {
-                let read = |text: &str| {
-                    let json = yaml::read(text.as_bytes()).expect("readable").to_json().expect("json");
-                    json.pointer(pointer).and_then(|value| value.as_str().map(str::to_owned)).expect("text")
-                };
-                let after = apply(text, &spots(text, &targets));
-                let meant = match pointer {
-                    "/key" if text.contains("inner") => {
-                        assert_eq!(
-                            yaml::read(read(&after).as_bytes()).expect("readable").to_json().expect("json")["inner"],
-                            format!("x {value}")
-                        );
-                        continue;
-                    }
-                    _ => read(text).replace("@V@", value),
-                };
-                assert_eq!(read(&after), meant, "{value:?} in {text:?}: {after}");
-            }
-        }
-    }
-
-    #[test]
-    fn json_stays_json_and_numbers_stay_numbers() {
-        let list = |with: &'static str| {
-            vec![
-                Target { value: 0, placeholder: "@V@", with: Some(with) },
-                Target { value: 1, placeholder: "7777", with: Some("6443") },
-            ]
-        };
-        let fill = |text: &str, with| apply(text, &spots(text, &Targets::new(list(with))));
-        assert_eq!(fill("{\"a\": \"@V@\", \"port\": 7777}", "say \"x\""), "{\"a\": \"say \\\"x\\\"\", \"port\": 6443}");
-        assert_eq!(fill("a: x\nb: 'p @V@'\nport: 7777\n", "it's"), "a: x\nb: 'p it''s'\nport: 6443\n");
-        assert_eq!(fill("a: 1\n---\nb: \"@V@\"\n", "say \"x\""), "a: 1\n---\nb: \"say \\\"x\\\"\"\n");
-        assert_eq!(fill("plain @V@ text", "say \"x\""), "plain say \"x\" text");
-    }
-
-    #[test]
-    fn an_ipv6_address_is_quoted_where_its_brackets_would_begin_a_list() {
-        let targets = vip(Some("fd00::7"));
-        let fill = |text: &str| apply(text, &spots(text, &targets));
-        assert_eq!(fill("a: 1\nserver: 55.55.55.55:6443\n"), "a: 1\nserver: \"[fd00::7]:6443\"\n");
-        assert_eq!(fill("a:\n  - 55.55.55.55:6443\n"), "a:\n  - \"[fd00::7]:6443\"\n");
-    }
-
-    #[test]
-    fn hundreds_of_placeholders_are_found_in_one_pass() {
-        let names: Vec<String> = (0..500).map(|number| format!("@@V{number}@@")).collect();
-        let list = names.iter().enumerate().map(|(value, name)| Target { value, placeholder: name, with: Some("x") });
-        let text: String = names.iter().map(|name| format!("k={name},")).collect();
-        assert_eq!(apply(&text, &spots(&text, &Targets::new(list.collect()))), "k=x,".repeat(500));
-    }
-
-    #[test]
-    fn what_is_not_a_layer_stays_as_it_is() {
-        for text in ["", "abcdefgh", "AAAA AAAA", "====", "H4sIAAAAAAAA", "key=dmFsdWU=", "QUJD\nQUJD\n"] {
-            assert_eq!(replaced(text), (text.to_owned(), 0), "{text}");
-        }
-        assert_eq!(replaced("x\n55.55.55.55"), ("x\n10.0.3.7".to_owned(), 1));
-    }
-
-    #[test]
-    fn looking_alone_replaces_nothing() {
-        let text = format!("55.55.55.55 {}", STANDARD.encode("ip 55.55.55.55!"));
-        let found = spots(&text, &vip(None));
-        assert_eq!(found.iter().map(|spot| (spot.places.len(), &spot.new)).collect::<Vec<_>>(), [(1, &None); 2]);
-        assert_eq!(apply(&text, &found), text);
-    }
-
-    proptest::proptest! {
-        /// Wherever the placeholder falls in the base64 letters, and however deep it is packed, it is found and packed again.
-        #[test]
-        fn a_placeholder_is_found_at_every_offset_and_depth(
-            before in "[a-z é\n]{0,40}", after in "[a-z é\n]{0,40}", layers in 1..=MOST_LAYERS, zipped in proptest::bool::ANY, zstd in proptest::bool::ANY
-        ) {
-            let pack = |vip: &str| {
-                let mut text = format!("{before} {vip} {after}");
-                for layer in 0..layers {
-                    let bytes = if zipped && layer == 0 { packed(&text, zstd) } else { text.clone().into_bytes() };
-                    text = format!("k: {}", STANDARD.encode(bytes));
-                }
-                text
-            };
-            proptest::prop_assert_eq!(replaced(&pack(VIP)), (pack(TRUE_VIP), 1));
-        }
-    }
-}
+mod tests;

@@ -24,7 +24,7 @@ pub mod wait;
 
 pub use fields::{Kept, keep};
 pub use local::local;
-pub use resolve::{Resolution, Symbolic, is_unresolved, resolve};
+pub use resolve::{Resolution, Symbolic, Trial, is_unresolved, resolve, tried};
 pub use settle::{Evidence, NOTHING_HIDDEN, Reach, Settled, settle};
 pub use sources::{Wanted, describe, extract, no_kind, reading, wanted, within};
 pub use stream::{needed, standing};

@@ -8,8 +8,8 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-/// Layers that are opened inside each other; deeper ones are left alone.
-pub(super) const MOST_LAYERS: usize = 4;
+/// Layers that are opened inside each other. Base64 alone cannot be nested deeper in a text of a size that can be meant.
+pub(super) const MOST_LAYERS: usize = 48;
 /// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes that all layers of one text may unpack to: small layers that unpack to large ones can stand in a text by the hundred.
@@ -28,6 +28,8 @@ pub(super) enum Layer {
     Document,
     /// The query of a URL.
     Url,
+    /// A string of JSON.
+    Json,
 }
 
 impl Layer {
@@ -39,6 +41,41 @@ impl Layer {
             Self::Zstd => "zstd",
             Self::Document => "yaml",
             Self::Url => "url",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// What stands behind a run of base64.
+pub(super) enum Layered<'l> {
+    /// A text, which can be packed again as it was.
+    Text(Unpacked<'l>),
+    /// Bytes that can be searched and not written: no text, or packed in a way that cannot be made again.
+    Bytes(Cow<'l, [u8]>),
+    /// More than is unpacked: nobody knows what stands in it.
+    Closed,
+}
+
+impl<'l> Layered<'l> {
+    /// Opens bytes that may be packed.
+    pub(super) fn of(layer: &'l [u8], left: &Cell<u64>) -> Self {
+        let (packing, content) = match layer {
+            [0x1F, 0x8B, 0x08, ..] => (Packing::Gzip, unzip(layer, left)),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => (Packing::Zstd, unpack_zstd(layer, left)),
+            _ => {
+                return match std::str::from_utf8(layer) {
+                    Ok(text) => Self::Text(Unpacked { text: Cow::Borrowed(text), packing: None }),
+                    Err(_) => Self::Bytes(Cow::Borrowed(layer)),
+                };
+            }
+        };
+        match content {
+            Content::Whole(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Self::Text(Unpacked { text: Cow::Owned(text), packing: Some(packing) }),
+                Err(error) => Self::Bytes(Cow::Owned(error.into_bytes())),
+            },
+            Content::Part(bytes) => Self::Bytes(Cow::Owned(bytes)),
+            Content::TooLarge => Self::Closed,
         }
     }
 }
@@ -58,17 +95,10 @@ enum Packing {
 impl<'l> Unpacked<'l> {
     /// Opens bytes that may be packed; `None` where they are no text, or more of it than may be.
     pub(super) fn of(layer: &'l [u8], left: &Cell<u64>) -> Option<Self> {
-        let packing = match layer {
-            [0x1F, 0x8B, 0x08, ..] => Some(Packing::Gzip),
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Packing::Zstd),
-            _ => None,
-        };
-        let text = match packing {
-            Some(Packing::Gzip) => Cow::Owned(String::from_utf8(unzip(layer, left)?).ok()?),
-            Some(Packing::Zstd) => Cow::Owned(String::from_utf8(unpack_zstd(layer, left)?).ok()?),
-            None => Cow::Borrowed(std::str::from_utf8(layer).ok()?),
-        };
-        Some(Self { text, packing })
+        match Layered::of(layer, left) {
+            Layered::Text(text) => Some(text),
+            Layered::Bytes(_) | Layered::Closed => None,
+        }
     }
 
     /// Packs another text in the same way.
@@ -106,16 +136,29 @@ pub(super) fn open(run: &str, left: &Cell<u64>) -> Option<String> {
     Unpacked::of(&layer, left).map(|unpacked| unpacked.text.into_owned())
 }
 
+/// What a decoder gives.
+enum Content {
+    Whole(Vec<u8>),
+    /// What came before it broke, or what cannot be packed again as it was.
+    Part(Vec<u8>),
+    /// More than may be.
+    TooLarge,
+}
+
 /// Reads what a decoder gives, up to what may be.
-fn bounded(reader: impl std::io::Read, left: &Cell<u64>) -> Option<Vec<u8>> {
+fn bounded(reader: impl std::io::Read, left: &Cell<u64>) -> Content {
     let most = MOST_BYTES.min(left.get());
     let mut content = Vec::new();
     let unpacked = reader.take(most + 1).read_to_end(&mut content);
     left.set(left.get().saturating_sub(content.len() as u64));
-    (unpacked.ok()? as u64 <= most).then_some(content)
+    match unpacked {
+        _ if content.len() as u64 > most => Content::TooLarge,
+        Ok(_) => Content::Whole(content),
+        Err(_) => Content::Part(content),
+    }
 }
 
-fn unzip(bytes: &[u8], left: &Cell<u64>) -> Option<Vec<u8>> {
+fn unzip(bytes: &[u8], left: &Cell<u64>) -> Content {
     bounded(flate2::read::MultiGzDecoder::new(bytes), left)
 }
 
@@ -125,12 +168,28 @@ fn zip(bytes: &[u8]) -> Vec<u8> {
     writer.write_all(bytes).and_then(|()| writer.finish()).expect("writing to memory cannot fail")
 }
 
-/// One frame of Zstandard and nothing behind it: more than one could not be packed again as it was.
-fn unpack_zstd(bytes: &[u8], left: &Cell<u64>) -> Option<Vec<u8>> {
+/// One frame of Zstandard. More than one could not be packed again as they were, and are looked at.
+fn unpack_zstd(bytes: &[u8], left: &Cell<u64>) -> Content {
     let mut rest = bytes;
-    let decoder = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(&mut rest, MOST_BYTES).ok()?;
-    let content = bounded(decoder, left)?;
-    rest.is_empty().then_some(content)
+    let mut all = Vec::new();
+    loop {
+        let Ok(decoder) = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(&mut rest, MOST_BYTES) else {
+            // Nothing can be said of a first frame that asks for more memory than there is for it.
+            return if all.is_empty() { Content::TooLarge } else { Content::Part(all) };
+        };
+        match bounded(decoder, left) {
+            Content::Whole(content) if all.is_empty() && rest.is_empty() => return Content::Whole(content),
+            Content::Whole(content) => all.extend(content),
+            Content::Part(content) => {
+                all.extend(content);
+                return Content::Part(all);
+            }
+            Content::TooLarge => return Content::TooLarge,
+        }
+        if rest.is_empty() {
+            return Content::Part(all);
+        }
+    }
 }
 
 /// The same content always gives the same bytes here too.
@@ -267,11 +326,24 @@ pub(super) mod tests {
         let (layer, budget) = (zip(&bytes[2..]), left());
         let opened = (0..40).filter(|_| Unpacked::of(&layer, &budget).is_some()).count();
         assert_eq!((opened, budget.get()), (4, 0), "many layers unpack to no more than one text may");
+        assert!(
+            matches!(Layered::of(&layer, &budget), Layered::Closed),
+            "and what is left alone is not taken for empty"
+        );
     }
 
     #[test]
-    fn a_second_frame_is_left_alone() {
-        let twice = [pack_zstd(b"a"), pack_zstd(b"b")].concat();
-        assert!(Unpacked::of(&twice, &left()).is_none());
+    fn what_cannot_be_packed_again_as_it_was_is_looked_at_all_the_same() {
+        let frames = [pack_zstd(b"a"), pack_zstd(b"b")].concat();
+        let whole = zip(&b"many letters, and none of them twice in a row".repeat(9));
+        let cut = &whole[..whole.len() - 4];
+        let behind = [zip(b"a").as_slice(), b"more"].concat();
+        for (layer, seen) in
+            [(&frames[..], &b"ab"[..]), (cut, b"many letters"), (&behind, b"a"), (b"\xFF55", b"\xFF55")]
+        {
+            let budget = left();
+            let Layered::Bytes(bytes) = Layered::of(layer, &budget) else { panic!("{layer:?}") };
+            assert!(bytes.starts_with(seen), "{bytes:?}");
+        }
     }
 }

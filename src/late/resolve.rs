@@ -7,15 +7,17 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::fields::Kept;
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
-use super::stream::{self, Left, Why};
+use super::stream::{self, Closed, Left, Why};
 use super::targets::{Target, Targets};
 use super::{checksums, held, signs, token};
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key, Location};
+use crate::parallel;
 use crate::pin::Pin;
-use crate::policy::{LateValue, Policy};
+use crate::policy::{FirstInstall, LateValue, Policy};
 use crate::report::{LateState, LateValueReport, PlaceReport};
 use crate::world::World;
 
@@ -38,8 +40,20 @@ pub struct Resolution<'s> {
     pub secrets: Vec<String>,
     /// Values that are not known: equal to themselves and to nothing else.
     pub symbolic: Vec<Symbolic>,
+    /// Placeholders that this first install may let out, if that does no harm.
+    pub trials: Vec<Trial>,
     /// The values that are filled in, secret or not.
     known: Vec<String>,
+}
+
+/// A late value that is not known on a first install and whose placeholder may go out, if no field that it stands in replaces a Machine
+/// when it changes. Until that is proven the install does not go on.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Place of the late value in the policy.
+    pub value: usize,
+    /// Why the install cannot go on, unless it is proven.
+    pub reason: Reason,
 }
 
 impl fmt::Debug for Resolution<'_> {
@@ -74,7 +88,7 @@ impl Symbolic {
     #[must_use]
     pub fn reaches(&self, text: &str) -> bool {
         let targets = self.placeholders.iter().map(|placeholder| Target { value: 0, placeholder, with: None });
-        !super::layers::spots(text, &Targets::new(targets.collect())).is_empty()
+        super::layers::spots(text, &Targets::new(targets.collect())).iter().any(|spot| !spot.places.is_empty())
     }
 
     /// Whether any text in a value depends on it.
@@ -124,7 +138,7 @@ pub fn resolve<'s>(
         hidden: &hidden,
     };
     let needed: BTreeSet<usize> = found.marked.iter().flat_map(stream::Marked::values).collect();
-    let settled: Vec<Option<Settled>> = policy
+    let mut settled: Vec<Option<Settled>> = policy
         .late_values
         .iter()
         .enumerate()
@@ -144,12 +158,47 @@ pub fn resolve<'s>(
     let known = |value: usize| with[value].is_some() && !assumed(value);
     let stale = checksums::stale(stream, &found.marked, policy, known, objects);
     let filled = fill(stream, &found, policy, &with, assumed);
+    let trials = let_out(policy, world, objects, &mut settled);
     let mut resolution = told(policy, settled, &found, filled.places);
+    resolution.trials = trials;
+    resolution.reasons.extend(stream::closed(&found, &blank, policy).iter().map(unopened));
     let signs = signs::signs(policy, world, objects, &unseen(stream, policy, evidence, &resolution), &resolution.known);
     resolution.reasons.extend(filled.reasons.into_iter().chain(signs.reasons));
     resolution.findings.extend(filled.findings.into_iter().chain(stale).chain(signs.findings));
     resolution.bytes = filled.bytes;
     resolution
+}
+
+/// What a first install lets out of the values that no source has: those that the policy skips at once, others on trial.
+fn let_out(policy: &Policy, world: &World, objects: &Inventory, settled: &mut [Option<Settled>]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (value, (late, settled)) in policy.late_values.iter().zip(settled).enumerate() {
+        let Some(settled) = settled.as_mut().filter(|settled| settled.state == LateState::Missing) else { continue };
+        if late.first_install.is_hold() || !signs::is_surely_first(world, objects, late) {
+            continue;
+        }
+        let Some(reason) = settled.reason.take() else { continue };
+        match late.first_install {
+            FirstInstall::Hold => {}
+            FirstInstall::PlaceholderOk => trials.push(Trial { value, reason }),
+            FirstInstall::Skip => settled.warn(format!(
+                "{}; its placeholder goes out on this first install (firstInstall: skip), and the value may replace Machines when it comes",
+                reason.message
+            )),
+        }
+    }
+    trials
+}
+
+/// A stream with a value in the places of one late value; `None` where not all of its places can take it.
+#[must_use]
+pub fn tried(stream: &[u8], policy: &Policy, value: usize, text: &str) -> Option<Vec<u8>> {
+    let with: Vec<Option<String>> =
+        (0..policy.late_values.len()).map(|place| (place == value).then(|| text.to_owned())).collect();
+    let targets = stream::targets(policy, &[]);
+    let found = stream::search(stream, &targets);
+    let filled = fill(stream, &found, policy, &with, |_| false);
+    (filled.reasons.is_empty() && found.unreadable.is_empty()).then(|| filled.bytes.into_owned())
 }
 
 /// The late values that are secret because they are written into a Secret.
@@ -181,8 +230,8 @@ fn fill<'s>(
     let mut whole = Filled { bytes: Cow::Borrowed(stream), reasons: Vec::new(), findings: Vec::new(), places };
     let mut out = Vec::new();
     let mut done = 0;
-    for marked in &found.marked {
-        let filled = stream::fill(stream, marked, &targets, policy);
+    let all = parallel::map(&found.marked, |marked| stream::fill(stream, marked, &targets, policy));
+    for filled in all {
         if let Some(bytes) = filled.bytes {
             out.extend_from_slice(&stream[done..filled.span.start]);
             out.extend_from_slice(&bytes);
@@ -241,6 +290,7 @@ fn told<'s>(
         pins: Vec::new(),
         secrets: Vec::new(),
         symbolic: Vec::new(),
+        trials: Vec::new(),
         known: Vec::new(),
     };
     for ((value, settled), places) in policy.late_values.iter().zip(settled).zip(places) {
@@ -307,6 +357,11 @@ fn left_over(policy: &Policy, left: &Left) -> Reason {
     let value = &policy.late_values[left.value];
     let (place, next) = match &left.why {
         Why::Key => ("the key of a field".to_owned(), format!("write keys: true at {} in the policy", value.name)),
+        Why::Pinned => (
+            "a field that pins.fields has set back to what was there, which was never filled in".to_owned(),
+            "take the field out of pins.fields: the value is filled in then, and the gates say what that does"
+                .to_owned(),
+        ),
         Why::Skipped(entry) => (
             format!("{entry} of the policy leaves this place out"),
             "take the entry out of the policy, or the placeholder out of the chart".to_owned(),
@@ -323,6 +378,44 @@ fn left_over(policy: &Policy, left: &Left) -> Reason {
     reason.about.path = Some(left.path.clone());
     reason.about.location = Some(Location { line: left.line, column: left.column, ..Location::default() });
     reason
+}
+
+/// A text that was not opened.
+fn unopened(closed: &Closed) -> Reason {
+    let message = format!(
+        "document {} ({}), line {}, column {}: {} holds packed data that unpacks to more than is looked at, so nobody knows whether a \
+         placeholder stands in it",
+        closed.document, closed.object, closed.line, closed.column, closed.path
+    );
+    let next = "pack less into it, or leave the place out (resolve.skip of the policy)".to_owned();
+    let mut reason = reason(LATE, Decision::Undecided, message, Some(next));
+    reason.object.clone_from(&closed.key);
+    reason.about.path = Some(closed.path.clone());
+    reason.about.location = Some(Location { line: closed.line, column: closed.column, ..Location::default() });
+    reason
+}
+
+impl Resolution<'_> {
+    /// Takes over a stream in which pinned fields were set back. What was there may hold a placeholder that was never filled in.
+    pub fn take_over(&mut self, kept: Kept, policy: &Policy) {
+        self.findings.extend(kept.findings);
+        let Some(bytes) = kept.bytes else { return };
+        // A value that is not known has its reason already, or is a symbol of a plan.
+        let open = |state: LateState| {
+            matches!(state, LateState::Missing | LateState::Symbolic | LateState::Unread | LateState::Invalid)
+        };
+        let with: Vec<Option<String>> =
+            self.reports.iter().map(|report| (!open(report.state)).then(String::new)).collect();
+        let left = stream::left_by_pins(&bytes, &stream::targets(policy, &with), policy);
+        let reasons = left.iter().map(|left| left_over(policy, left));
+        let fresh = reasons.filter(|reason| {
+            let same = |other: &&Reason| other.object == reason.object && other.about.path == reason.about.path;
+            !self.reasons.iter().filter(|other| other.gate == reason.gate).any(|other| same(&other))
+        });
+        let fresh: Vec<Reason> = fresh.collect();
+        self.reasons.extend(fresh);
+        self.bytes = Cow::Owned(bytes);
+    }
 }
 
 /// Whether a text holds any placeholder of the policy as a whole token.

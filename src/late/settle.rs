@@ -90,7 +90,7 @@ impl Settled {
     }
 
     /// Says one thing more that nobody is held for.
-    fn warn(&mut self, text: String) {
+    pub(super) fn warn(&mut self, text: String) {
         self.warning = Some(match self.warning.take() {
             Some(earlier) => format!("{earlier}; {text}"),
             None => text,

@@ -90,6 +90,15 @@ pub(super) fn signs(
     signs
 }
 
+/// Whether a placeholder may be let out as on a first install: nothing of the release is there, and that was looked at; and no pin of
+/// the value says that it was there before.
+pub(super) fn is_surely_first(world: &World, objects: &Inventory, late: &LateValue) -> bool {
+    let all: Vec<&Object> = objects.objects().iter().collect();
+    let seen = world.base.kind == BaseKind::FirstInstall || world.source.kind != LiveKind::None;
+    let pinned = world.pins.iter().any(|pin| pin.name == late.name);
+    seen && world.unread.is_empty() && !pinned && is_first_install(world, &all)
+}
+
 /// Whether nothing of this release is there yet, as far as can be seen: by its record, else by the live objects, else by pins.
 fn is_first_install(world: &World, compared: &[&Object]) -> bool {
     let any = |side: &Inventory| compared.iter().any(|object| held::object(side, &object.key).is_some());

@@ -105,11 +105,13 @@ fn only<'v>(source: &ObjectSource, found: &'v Value) -> Result<Option<&'v Value>
 }
 
 /// Labels and annotations by which the tools that copy objects from namespace to namespace mark their copies.
-const CLONES: [(&str, &str, &str); 4] = [
+const CLONES: [(&str, &str, &str); 6] = [
     ("labels", "generate.kyverno.io/source-uid", "Kyverno"),
     ("labels", "generate.kyverno.io/clone-source", "Kyverno"),
     ("annotations", "reflector.v1.k8s.emberstack.com/reflects", "Reflector"),
     ("annotations", "replicator.v1.mittwald.de/replicated-from-version", "kubernetes-replicator"),
+    ("annotations", "kubed.appscode.com/origin", "Config Syncer"),
+    ("labels", "hnc.x-k8s.io/inherited-from", "the Hierarchical Namespace Controller"),
 ];
 
 /// Who made the object as a copy of another one, where its marks say so.

@@ -8,6 +8,7 @@ use super::held::written;
 use super::layers::{self, suspect};
 use super::targets::{Finder, Target, Targets};
 use crate::object::Key;
+use crate::parallel;
 use crate::policy::{Policy, ValueType};
 use crate::report::PlaceReport;
 use crate::yaml::{self, NodeKind, Section, Span, Style, Tree};
@@ -50,11 +51,29 @@ pub(super) struct Left {
     pub(super) column: usize,
 }
 
+/// A text that is packed and was not opened, so that nobody knows whether a placeholder stands in it.
+pub(super) struct Closed {
+    /// Place of the document in the stream, from 1.
+    pub(super) document: usize,
+    /// How a person calls the object.
+    pub(super) object: String,
+    /// Its key, where it says all of it.
+    pub(super) key: Option<Key>,
+    /// The field.
+    pub(super) path: String,
+    /// Line of the stream, from 1.
+    pub(super) line: usize,
+    /// Column, from 1.
+    pub(super) column: usize,
+}
+
 /// Why a placeholder of a known value could not be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
     /// It stands in a key.
     Key,
+    /// A pinned field was set back to a text with the placeholder in it.
+    Pinned,
     /// The policy leaves the place out, and by which entry.
     Skipped(String),
     /// The value cannot be written there, and why.
@@ -94,10 +113,54 @@ pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
 /// Where a placeholder stands in a text that would go out: the late value and the line.
 #[must_use]
 pub fn standing(text: &[u8], policy: &Policy) -> Option<(String, usize)> {
-    let found = search(text, &targets(policy, &[]));
-    let marked = found.marked.first()?;
-    let (hit, value) = (marked.hits.first()?, marked.values().next()?);
-    Some((policy.late_values.get(value)?.name.clone(), marked.tree.position(marked.tree.span(hit.node).start).line))
+    let targets = targets(policy, &[]);
+    let found = search(text, &targets);
+    let read = found.marked.iter().find_map(|marked| {
+        let hit = marked.hits.iter().find(|hit| hit.values().next().is_some())?;
+        Some((hit.values().next()?, marked.tree.position(marked.tree.span(hit.node).start).line))
+    });
+    // Another reader may read what this one cannot.
+    let raw = || {
+        let first = targets.places_in(text).into_iter().min_by_key(|one| one.range.start)?;
+        Some((first.target.value, memchr::memchr_iter(b'\n', &text[..first.range.start]).count() + 1))
+    };
+    let (value, line) = read.or_else(|| raw().filter(|_| !found.unreadable.is_empty()))?;
+    Some((policy.late_values.get(value)?.name.clone(), line))
+}
+
+/// The texts of these documents that were not opened, but for those that the policy leaves out.
+pub(super) fn closed(found: &Found<'_>, targets: &Targets<'_>, policy: &Policy) -> Vec<Closed> {
+    let mut list = Vec::new();
+    for marked in found.marked.iter().filter(|marked| marked.hits.iter().any(Hit::is_closed)) {
+        let tree = &marked.tree;
+        let barred = Scope { marked, targets, policy }.barred(tree, &marked.hits);
+        let ways = Ways::of(tree);
+        for (hit, barred) in marked.hits.iter().zip(barred).filter(|(hit, _)| hit.is_closed()) {
+            if matches!(barred, Some(Why::Skipped(_))) {
+                continue;
+            }
+            let position = tree.position(tree.span(hit.node).start);
+            list.push(Closed {
+                document: marked.number,
+                object: object(tree),
+                key: key(tree),
+                path: written(&ways.to_hit(hit)).to_string(),
+                line: position.line,
+                column: position.column,
+            });
+        }
+    }
+    list
+}
+
+/// The placeholders of these targets that stand in pinned fields after those were set back.
+pub(super) fn left_by_pins(stream: &[u8], targets: &Targets<'_>, policy: &Policy) -> Vec<Left> {
+    let found = search(stream, targets);
+    let each = found.marked.iter().flat_map(|marked| {
+        let barred = vec![Some(Why::Pinned); marked.hits.len()];
+        Scope { marked, targets, policy }.left(&marked.tree, &marked.hits, &barred)
+    });
+    each.collect()
 }
 
 /// Every placeholder of the policy with what is written in its place; `with` goes by the places of the late values.
@@ -124,19 +187,23 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
         }
     };
     let scent = targets.scent();
-    let filled = sections.into_iter().filter(|section| !section.is_blank(stream));
-    for (place, section) in filled.enumerate() {
+    let filled: Vec<Section> = sections.into_iter().filter(|section| !section.is_blank(stream)).collect();
+    let places: Vec<(usize, &Section)> = filled.iter().enumerate().collect();
+    let looked = parallel::map(&places, |(place, section)| {
         if !may_hold(section.document.of(stream), &scent, targets) {
-            continue;
+            return None;
         }
-        match yaml::read_section(stream, &section) {
+        let tree = match yaml::read_section(stream, section) {
+            Err(error) => return Some(Err(error)),
+            Ok(tree) => tree,
+        };
+        let hits = document::hits(&tree, |text| layers::spots(text, targets));
+        (!hits.is_empty()).then(|| Ok(Marked { number: place + 1, section: **section, tree, hits }))
+    });
+    for one in looked.into_iter().flatten() {
+        match one {
+            Ok(marked) => found.marked.push(marked),
             Err(error) => found.unreadable.push(error),
-            Ok(tree) => {
-                let hits = document::hits(&tree, |text| layers::spots(text, targets));
-                if !hits.is_empty() {
-                    found.marked.push(Marked { number: place + 1, section, tree, hits });
-                }
-            }
         }
     }
     found
@@ -146,31 +213,27 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
 pub(super) fn fill(stream: &[u8], marked: &Marked<'_>, targets: &Targets<'_>, policy: &Policy) -> Filled {
     let span = marked.section.document;
     let scope = Scope { marked, targets, policy };
-    let hits = document::hits(&marked.tree, |text| layers::spots(text, targets));
+    let hits = document::again(&marked.tree, &marked.hits, |text| layers::spots(text, targets));
     let barred = scope.barred(&marked.tree, &hits);
     let open = || hits.iter().zip(&barred).filter(|(_, barred)| barred.is_none()).map(|(hit, _)| hit);
     let plain = |kind: ValueType| matches!(kind, ValueType::Integer | ValueType::Boolean);
     let integer: Vec<bool> = policy.late_values.iter().map(|value| plain(value.kind)).collect();
-    let bytes = document::fill(stream, &marked.section, &marked.tree, open(), &integer);
-    let after = bytes.as_ref().and_then(|bytes| yaml::read_at(bytes, span.start, marked.section.line).ok());
-    let keys = open().any(|hit| hit.key);
-    match after {
-        Some(tree) if keys && tree.duplicates().len() > marked.tree.duplicates().len() => {
-            let same = || Some(Why::Refused("it would become the same key as another field".to_owned()));
-            let left = scope.left(&marked.tree, &hits, &hits.iter().map(|_| same()).collect::<Vec<_>>());
-            Filled { span, bytes: None, left, places: Vec::new(), hashed: None }
-        }
-        Some(tree) => {
-            let rest = document::hits(&tree, |text| layers::spots(text, targets));
-            let barred = scope.barred(&tree, &rest);
-            let left = scope.left(&tree, &rest, &barred);
-            Filled { span, left, places: scope.places(open()), hashed: hashed(&marked.tree), bytes }
-        }
-        None => {
-            let left = scope.left(&marked.tree, &hits, &barred);
-            Filled { span, bytes: None, left, places: Vec::new(), hashed: None }
+    let Some(bytes) = document::fill(stream, &marked.section, &marked.tree, open(), &integer) else {
+        let left = scope.left(&marked.tree, &hits, &barred);
+        return Filled { span, bytes: None, left, places: Vec::new(), hashed: None };
+    };
+    if open().any(|hit| hit.key) {
+        let after = yaml::read_at(&bytes, span.start, marked.section.line);
+        if after.is_ok_and(|tree| tree.duplicates().len() > marked.tree.duplicates().len()) {
+            let same = Some(Why::Refused("it would become the same key as another field".to_owned()));
+            let left = scope.left(&marked.tree, &hits, &vec![same; hits.len()]);
+            return Filled { span, bytes: None, left, places: Vec::new(), hashed: None };
         }
     }
+    // What was edited was read again and says what was meant, so what is left stands in the new texts and in those that stay.
+    let rest: Vec<Hit> = hits.iter().zip(&barred).map(|(hit, barred)| scope.after(hit, barred.is_none())).collect();
+    let left = scope.left(&marked.tree, &rest, &barred);
+    Filled { span, left, places: scope.places(open()), hashed: hashed(&marked.tree), bytes: Some(bytes) }
 }
 
 /// What decides where one document is filled in.
@@ -197,6 +260,15 @@ impl Scope<'_> {
             }
         });
         barred.collect()
+    }
+
+    /// A hit after it was filled in, where it was.
+    fn after(&self, hit: &Hit, is_filled: bool) -> Hit {
+        let spots = match self.marked.tree.scalar_text(hit.node) {
+            Some(text) if is_filled => layers::spots(&layers::apply(text, &hit.spots), self.targets),
+            _ => hit.spots.clone(),
+        };
+        Hit { node: hit.node, key: hit.key, spots }
     }
 
     /// The placeholders of values that are known and that still stand there.

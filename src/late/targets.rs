@@ -1,5 +1,6 @@
 //! The placeholders that are looked for, and where they stand in a text: one pass over it, however many they are.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
@@ -30,8 +31,7 @@ pub(super) struct Targets<'p> {
 struct Needle {
     /// Place of its target.
     target: usize,
-    /// Whether its marks are written as numbers, as in the query of a URL.
-    escaped: bool,
+    spelling: Spelling,
     joints: Joints,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Standing<'t, 'p> {
     pub(super) range: Range<usize>,
     /// Which one.
     pub(super) target: &'t Target<'p>,
-    /// Whether its marks are written as numbers.
-    pub(super) escaped: bool,
+    /// How it is spelled there.
+    pub(super) spelling: Spelling,
 }
 
 impl<'p> Targets<'p> {
@@ -52,10 +52,10 @@ impl<'p> Targets<'p> {
         for (target, Target { placeholder, .. }) in
             list.iter().enumerate().filter(|(_, one)| !one.placeholder.is_empty())
         {
-            needles.push(Needle { target, escaped: false, joints: Joints::of(placeholder) });
-            texts.push((*placeholder).to_owned());
-            if let Some(text) = percent(placeholder) {
-                needles.push(Needle { target, escaped: true, joints: Joints::of(&text) });
+            // What stands beside a placeholder joins it as it is meant, however it is spelled.
+            let joints = Joints::of(placeholder);
+            for (spelling, text) in Spelling::all(placeholder) {
+                needles.push(Needle { target, spelling, joints });
                 texts.push(text);
             }
         }
@@ -78,11 +78,16 @@ impl<'p> Targets<'p> {
 
     /// Where placeholders stand as whole tokens. Some may overlap; those of one target come in order.
     pub(super) fn places<'t>(&'t self, text: &str) -> Vec<Standing<'t, 'p>> {
+        self.places_in(text.as_bytes())
+    }
+
+    /// The same in bytes that need not be text.
+    pub(super) fn places_in<'t>(&'t self, bytes: &[u8]) -> Vec<Standing<'t, 'p>> {
         let mut found = Vec::new();
-        self.finder.each(text.as_bytes(), &mut |needle, range| {
-            let Needle { target, escaped, joints } = &self.needles[needle];
-            if joints.stands(text.as_bytes(), &range) {
-                found.push(Standing { range, target: &self.list[*target], escaped: *escaped });
+        self.finder.each(bytes, &mut |needle, range| {
+            let Needle { target, spelling, joints } = &self.needles[needle];
+            if joints.stands(bytes, &range) {
+                found.push(Standing { range, target: &self.list[*target], spelling: *spelling });
             }
         });
         found
@@ -90,18 +95,20 @@ impl<'p> Targets<'p> {
 
     /// What finds the documents that may hold one of them.
     pub(super) fn scent(&self) -> Finder {
-        // A text with blanks may be folded over lines, and a quote is written twice in single quotes, so the longest word is looked for.
+        // A text with blanks may be folded over lines, and a quote is written twice in single quotes, so the longest word is looked
+        // for. A spelling with a backslash needs no look: such a document is read anyway.
         let word = |text: &str| text.split([' ', '\'']).max_by_key(|word| word.len()).unwrap_or_default().to_owned();
-        let spellings =
-            self.list.iter().flat_map(|target| [Some(target.placeholder.to_owned()), percent(target.placeholder)]);
-        Finder::new(spellings.flatten().map(|text| word(&text)).collect())
+        let spellings = self.list.iter().flat_map(|target| Spelling::all(target.placeholder));
+        Finder::new(
+            spellings.map(|(_, text)| text).filter(|text| !text.contains('\\')).map(|text| word(&text)).collect(),
+        )
     }
 }
 
 /// Finds many texts at once.
 pub(super) enum Finder {
-    /// A few are looked for one by one, which takes no preparation.
-    Few(Vec<String>),
+    /// A few are looked for one by one, which takes little preparation.
+    Few(Vec<memmem::Finder<'static>>),
     /// Many in one pass.
     Many(AhoCorasick),
 }
@@ -111,9 +118,10 @@ impl Finder {
     const FEW: usize = 4;
 
     pub(super) fn new(texts: Vec<String>) -> Self {
+        let few = || Self::Few(texts.iter().map(|text| memmem::Finder::new(text).into_owned()).collect());
         match texts.len() > Self::FEW {
-            true => AhoCorasick::new(&texts).map_or(Self::Few(texts), Self::Many),
-            false => Self::Few(texts),
+            true => AhoCorasick::new(&texts).map_or_else(|_| few(), Self::Many),
+            false => few(),
         }
     }
 
@@ -121,12 +129,12 @@ impl Finder {
     pub(super) fn each(&self, within: &[u8], see: &mut impl FnMut(usize, Range<usize>)) {
         match self {
             Self::Few(texts) => {
-                for (place, text) in texts.iter().enumerate() {
-                    let finder = memmem::Finder::new(text);
+                for (place, finder) in texts.iter().enumerate() {
+                    let length = finder.needle().len();
                     let mut from = 0;
                     while let Some(at) = within.get(from..).and_then(|rest| finder.find(rest)) {
                         let start = from + at;
-                        see(place, start..start + text.len());
+                        see(place, start..start + length);
                         from = start + 1;
                     }
                 }
@@ -140,25 +148,91 @@ impl Finder {
     /// Whether any of the texts stands in it.
     pub(super) fn is_in(&self, within: &[u8]) -> bool {
         match self {
-            Self::Few(texts) => texts.iter().any(|text| memmem::find(within, text.as_bytes()).is_some()),
+            Self::Few(texts) => texts.iter().any(|finder| finder.find(within).is_some()),
             Self::Many(finder) => finder.is_match(within),
         }
     }
 }
 
-/// A text with its marks as the query of a URL writes them; `None` where it has none (RFC 3986, section 2.3).
-pub(super) fn percent(text: &str) -> Option<String> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    if text.bytes().all(plain) {
-        return None;
+/// How a text is spelled inside another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As it is.
+    Plain,
+    /// With its marks as numbers, as the query of a URL writes them (RFC 3986, section 2.3).
+    Url,
+    /// The same with small letters in the numbers.
+    UrlLower,
+    /// As a string of JSON that may stand in HTML: `toJson` of Helm and Go's `encoding/json` write `<` as `\u003c`.
+    JsonHtml,
+    /// As a string of JSON.
+    Json,
+    /// As a string of JSON in ASCII only, as Python writes it.
+    JsonAscii,
+}
+
+impl Spelling {
+    /// The spellings of a placeholder that are different ones, each with its text.
+    fn all(placeholder: &str) -> Vec<(Self, String)> {
+        let mut all = vec![(Self::Plain, placeholder.to_owned())];
+        for spelling in [Self::Url, Self::UrlLower, Self::JsonHtml, Self::Json, Self::JsonAscii] {
+            let text = spelling.write(placeholder);
+            if all.iter().all(|(_, other)| *other != text) {
+                all.push((spelling, text));
+            }
+        }
+        all
     }
-    let write = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    Some(text.bytes().map(write).collect())
+
+    /// A text in this spelling.
+    pub(super) fn write(self, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Url | Self::UrlLower => percent(text, self == Self::UrlLower),
+            Self::JsonHtml | Self::Json | Self::JsonAscii => {
+                let quoted = serde_json::Value::from(text).to_string();
+                let mut json = String::with_capacity(quoted.len());
+                for c in quoted[1..quoted.len() - 1].chars() {
+                    let html = self == Self::JsonHtml && matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+                    if html || self == Self::JsonAscii && !c.is_ascii() {
+                        for unit in c.encode_utf16(&mut [0; 2]) {
+                            write!(json, "\\u{unit:04x}").expect("writing to a string cannot fail");
+                        }
+                    } else {
+                        json.push(c);
+                    }
+                }
+                json
+            }
+        }
+    }
+}
+
+/// A text with its marks as numbers.
+fn percent(text: &str, lower: bool) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    let write = |byte: u8| match (plain(byte), lower) {
+        (true, _) => char::from(byte).to_string(),
+        (false, false) => format!("%{byte:02X}"),
+        (false, true) => format!("%{byte:02x}"),
+    };
+    text.bytes().map(write).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_placeholder_is_looked_for_as_each_writer_spells_it() {
+        let texts =
+            |placeholder: &str| Spelling::all(placeholder).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(texts("55.55.55.55"), ["55.55.55.55"]);
+        assert_eq!(texts("<VIP>"), ["<VIP>", "%3CVIP%3E", "%3cVIP%3e", r"\u003cVIP\u003e"]);
+        assert_eq!(texts("\"VIP\""), ["\"VIP\"", "%22VIP%22", "\\\"VIP\\\""]);
+        assert_eq!(texts("à"), ["à", "%C3%A0", "%c3%a0", r"\u00e0"]);
+        assert_eq!(Spelling::JsonAscii.write("😀"), r"\ud83d\ude00");
+    }
 
     proptest::proptest! {
         /// Many placeholders are found where each of them is found alone.

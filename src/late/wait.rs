@@ -56,9 +56,33 @@ pub struct Pace {
     pub read: Duration,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self { read: Duration::from_secs(3) }
+impl Pace {
+    /// Where changes are only seen by asking.
+    pub const POLLED: Self = Self { read: Duration::from_secs(3) };
+    /// Where each change is told, and asking is for what a watch may have missed.
+    pub const WATCHED: Self = Self { read: Duration::from_secs(30) };
+}
+
+/// How it is known when to ask again.
+pub trait Watch {
+    /// Ends when something may have changed.
+    fn changed(&mut self) -> impl Future<Output = ()>;
+
+    /// How often is asked beside that.
+    fn pace(&self) -> Pace;
+}
+
+/// Nothing tells of changes.
+#[derive(Debug)]
+pub struct Polled(pub Pace);
+
+impl Watch for Polled {
+    async fn changed(&mut self) {
+        std::future::pending::<()>().await;
+    }
+
+    fn pace(&self) -> Pace {
+        self.0
     }
 }
 
@@ -95,7 +119,7 @@ pub async fn until_known(
     missing: impl Fn(&[SourceReading]) -> Vec<Missing>,
     mut read: impl AsyncFnMut() -> Vec<SourceReading>,
     screen: &mut Screen<'_>,
-    pace: Pace,
+    watch: &mut impl Watch,
 ) -> Vec<SourceReading> {
     let start = Instant::now();
     let mut readings = first;
@@ -114,8 +138,11 @@ pub async fn until_known(
             screen.say(&line(&lacking, left));
             said = Some(news);
         }
-        let step = pace.read.min(left);
-        countdown(screen, &lacking, left, step).await;
+        let step = watch.pace().read.min(left);
+        tokio::select! {
+            () = countdown(screen, &lacking, left, step) => {}
+            () = watch.changed() => {}
+        }
         readings = read().await;
     }
     if said.is_some() {
@@ -163,6 +190,36 @@ mod tests {
 
     const QUICK: Pace = Pace { read: Duration::from_millis(5) };
 
+    /// Tells of one change, and then of none.
+    struct Once(bool);
+
+    impl Watch for Once {
+        async fn changed(&mut self) {
+            if std::mem::take(&mut self.0) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        }
+
+        fn pace(&self) -> Pace {
+            Pace::WATCHED
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_that_is_told_ends_the_pause() {
+        let start = Instant::now();
+        let mut out = Vec::new();
+        let mut screen = Screen { out: &mut out, terminal: false };
+        let read = async || vec![reading(Some("10.0.3.7"))];
+        let readings =
+            until_known(vec![reading(None)], |readings| lacking(readings, None), read, &mut screen, &mut Once(true))
+                .await;
+        assert_eq!(readings[0].found.as_deref(), Some("10.0.3.7"));
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
     fn policy() -> Policy {
         let policy = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy", "lateValues": [
             {"name": "vip", "from": [{"file": "vip.txt"}], "wait": "1m"}, {"name": "other", "from": [{"env": "O"}]}]});
@@ -207,7 +264,8 @@ mod tests {
                 reads += 1;
                 vec![reading((reads > times).then_some("10.0.3.7"))]
             };
-            until_known(vec![reading(None)], |readings| lacking(readings, told), read, &mut screen, QUICK).await
+            until_known(vec![reading(None)], |readings| lacking(readings, told), read, &mut screen, &mut Polled(QUICK))
+                .await
         };
         (readings[0].found.clone(), reads, String::from_utf8(out).expect("text"))
     }

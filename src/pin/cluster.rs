@@ -34,8 +34,8 @@ impl Kept for Book {
         Self::parse(file, bytes)
     }
 
-    fn render(&self, _: &str, _: &[u8]) -> Result<String, BookError> {
-        Ok(Self::render(self))
+    fn render(&self, _: &str, before: &[u8]) -> Result<String, BookError> {
+        Ok(self.render_over(before))
     }
 
     fn of_data(place: &str, data: &BTreeMap<String, String>) -> Result<Self, BookError> {

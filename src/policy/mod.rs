@@ -22,9 +22,9 @@ pub use places::{Places, Resolve};
 pub use read::{PolicyError, PolicyErrors, line_of, parse};
 pub use reference::reference;
 pub use schema::{
-    Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, Freeze, Gates,
-    HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks, ObjectSource,
-    PinMode, Pins, Policy, Profile, ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule, ValueType, Window,
-    schema_json,
+    Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, FirstInstall, Freeze,
+    Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks,
+    ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Revision, Source, StoreKind, Unseen, UserRule,
+    ValueType, Window, schema_json,
 };
 pub use selector::Selector;

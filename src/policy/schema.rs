@@ -4,6 +4,7 @@ mod approvals;
 mod gates;
 mod profile;
 mod releases;
+mod rule;
 mod sources;
 
 use schemars::JsonSchema;
@@ -149,6 +150,31 @@ pub struct LateValue {
     /// How long to wait for it, such as `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<String>,
+    /// What a first install does while no source has it.
+    #[serde(default, skip_serializing_if = "FirstInstall::is_hold")]
+    pub first_install: FirstInstall,
+}
+
+/// What a first install does while no source has a late value. An install is the first one where neither a release record, nor a live
+/// object, nor a pin of the value says that there was another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstInstall {
+    /// It does not go out.
+    #[default]
+    Hold,
+    /// The placeholder goes out, where no field that it stands in replaces a Machine when it changes. That is judged, not believed.
+    PlaceholderOk,
+    /// The placeholder goes out as it is, whatever the value does to Machines later.
+    Skip,
+}
+
+impl FirstInstall {
+    /// Whether nothing is let out.
+    #[must_use]
+    pub fn is_hold(&self) -> bool {
+        *self == Self::Hold
+    }
 }
 
 /// One network or several.
@@ -323,7 +349,7 @@ pub enum Doubt {
 /// A rule of the user, in the format of the packs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct UserRule(pub serde_json::Value);
+pub struct UserRule(#[schemars(with = "rule::RuleForm")] pub serde_json::Value);
 
 /// The JSON Schema of a policy file, for editors; it is generated into `schemas/policy.json`.
 #[must_use]

@@ -140,13 +140,31 @@ impl<K: Kept> FileStore<K> {
         // A new file is committed and read by others, as far as the mask of the user lets it be.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         // Its name cannot be foreseen, and it is made only where nothing stands: nothing planted is written through.
+        passed("locked");
         let mut file = builder.tempfile_in(folder)?;
+        passed("made");
         if let Some(old) = old {
             file.as_file().set_permissions(old)?;
         }
-        file.write_all(text.as_bytes())?;
+        let (first, rest) = text.as_bytes().split_at(text.len() / 2);
+        file.write_all(first)?;
+        passed("half written");
+        file.write_all(rest)?;
+        passed("written");
         file.as_file().sync_all()?;
-        file.persist(target).map_err(|error| error.error)?;
+        passed("synced");
+        file.persist(target).map_err(|error| {
+            // A file that is mounted by itself, as in a container, lies in a file system of its own.
+            let is_mounted = matches!(error.error.kind(), ErrorKind::ResourceBusy | ErrorKind::CrossesDevices);
+            match is_mounted {
+                true => io::Error::new(
+                    error.error.kind(),
+                    format!("{}; mount its folder and not the file alone", error.error),
+                ),
+                false => error.error,
+            }
+        })?;
+        passed("in place");
         File::open(folder)?.sync_all()
     }
 
@@ -176,6 +194,22 @@ impl<K: Kept> FileStore<K> {
         FileError::Io { noun: K::NOUN, file: self.file.clone(), action, why }
     }
 }
+
+/// Steps of a write at which a run may be killed, in their order.
+#[cfg(test)]
+pub(crate) const STEPS: [&str; 6] = ["locked", "made", "half written", "written", "synced", "in place"];
+
+/// A step of a write is done. A test ends its process here, as a kill would.
+#[cfg(test)]
+fn passed(step: &str) {
+    if std::env::var_os("ROLLGATE_TEST_DIES_AT").is_some_and(|at| at == step) {
+        std::process::abort();
+    }
+}
+
+/// A step of a write is done.
+#[cfg(not(test))]
+const fn passed(_: &str) {}
 
 /// The folder that a file lies in.
 fn folder_of(file: &Path) -> &Path {

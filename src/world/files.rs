@@ -160,6 +160,12 @@ pub fn old_render(path: &Path, host: &Host, now: Timestamp) -> Result<World, Fil
     Ok(world)
 }
 
+/// A World in which exactly these objects were written before, of which no controller has made anything yet.
+#[must_use]
+pub fn rendered(objects: Inventory, host: &Host, now: Timestamp) -> World {
+    world(objects, "this render".to_owned(), host, now)
+}
+
 /// How old a snapshot may be before its reader is warned, where nothing is said.
 pub const FRESH: Duration = Duration::from_secs(60 * 60);
 

@@ -168,6 +168,7 @@ fn only_referenced_secrets_are_read() {
 fn only_needed_late_values_are_read() {
     let value = |name: &str| LateValue {
         keys: false,
+        first_install: Default::default(),
         name: name.to_owned(),
         placeholders: Vec::new(),
         equivalent: Vec::new(),

@@ -81,7 +81,9 @@ fn remove_older_runs(out: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
-        let Some(pid) = ["bench-", "api-", "hunt-"].iter().find_map(|mine| name.strip_prefix(mine)) else { continue };
+        let Some(pid) = ["bench-", "api-", "hunt-", "pivot-"].iter().find_map(|mine| name.strip_prefix(mine)) else {
+            continue;
+        };
         if !Path::new("/proc").join(pid).exists() {
             // What cannot be removed now is removed by the next run.
             drop(fs::remove_dir_all(entry.path()));

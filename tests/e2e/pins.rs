@@ -1,5 +1,6 @@
 //! The life of a pin on a real API server, with both Helms: an empty value, a lost store, a lost source, another placeholder, an
-//! operator who moves the address, and a hundred writers at once. No controllers are needed for it.
+//! operator who moves the address, another management cluster, two pipelines and a hundred writers at once. No controllers are needed
+//! for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,7 @@ use rollgate::pin::{BookError, Pin, cluster};
 use rollgate::policy::Pins;
 use serde_json::json;
 
-use crate::bench::{Space, api_only};
+use crate::bench::{Bench, Space, api_only};
 use crate::helm::{Helm, Release, Run, rollgate};
 
 const ADDRESS: &str = "10.0.3.7";
@@ -126,6 +127,101 @@ fn one_hundred_writers_on_a_real_api_server_agree_and_lose_nothing() {
         match answer {
             Ok(added) => assert!(added && value == winner),
             Err(error) => assert!(value != winner && error.contains(&winner), "{error}"),
+        }
+    }
+}
+
+/// What `clusterctl move` takes along: objects of Cluster API, and whatever bears its label.
+fn moved(from: &Space, to: &Space) {
+    for list in from.bench.api.namespaced_lists(&from.namespace) {
+        let is_capi = list.starts_with("/apis/") && list.contains("cluster.x-k8s.io/");
+        for mut object in from.bench.api.list(&list) {
+            let label = object.pointer("/metadata/labels/clusterctl.cluster.x-k8s.io~1move");
+            if !is_capi && label.is_none() {
+                continue;
+            }
+            let metadata = object["metadata"].as_object_mut().expect("a map");
+            for own in ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"] {
+                metadata.remove(own);
+            }
+            object.as_object_mut().expect("a map").remove("status");
+            // An item of a list does not say what it is.
+            let (root, resource) = list.split_once("/namespaces/").expect("a list of a namespace");
+            let resource = resource.rsplit('/').next().expect("a resource");
+            object["apiVersion"] = json!(root.trim_start_matches("/apis/").trim_start_matches("/api/"));
+            if let Some(kind) = from.bench.api.get(root).and_then(|all| {
+                let found = all["resources"].as_array()?.iter().find(|one| one["name"] == resource)?;
+                found["kind"].as_str().map(str::to_owned)
+            }) {
+                object["kind"] = json!(kind);
+            }
+            to.bench.api.create(&list, &object);
+        }
+    }
+}
+
+/// Neither the record of Helm nor the output of the stack is moved, and the value holds all the same.
+#[test]
+fn a_pin_moves_with_its_cluster_to_another_management_cluster() {
+    let Some(bench) = api_only() else { return };
+    let target: &'static Bench = Box::leak(Box::new(crate::bench::start(bench.bin.clone(), "pivot", &["--api-only"])));
+    let (from, to) = (Space::new(bench, "pivot"), Space::new(target, "pivot"));
+    fn release(space: &Space) -> Release<'_> {
+        let policy = space.file("rollgate.yaml", &policy("configmap/rollgate-pins"));
+        Release { space, helm: Helm::V3, name: "demo", chart: "kubeadm", values: Vec::new(), policy }
+    }
+    let (before, after) = (release(&from), release(&to));
+    let (from, to) = (&from, &to);
+    allocate(from, ADDRESS);
+    before.install(&[]).succeeded();
+    moved(from, to);
+    let listed = pin(to, &after.policy, &["list"]).succeeded().stdout;
+    assert!(listed.contains(ADDRESS), "the pin has moved: {listed}");
+    after.install(&[]).succeeded();
+    let owner = to
+        .get("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes", "demo-cp")
+        .expect("the control plane is there");
+    assert!(owner["spec"].to_string().contains(ADDRESS), "{owner}");
+    assert!(!owner["spec"].to_string().contains("55.55.55.55"), "{owner}");
+    // The stack of the new management cluster has another address: nobody asked for that.
+    allocate(to, "10.0.9.9");
+    after.upgrade(&[]).refused("is pinned to 10.0.3.7");
+}
+
+/// Two pipelines with different variables install two releases at once and share the pins: one value goes out, and the other one is named.
+#[test]
+fn of_two_pipelines_at_once_one_value_goes_out() {
+    let Some(bench) = api_only() else { return };
+    for helm in [Helm::V3, Helm::V4] {
+        let space = Space::new(bench, &format!("pins-pipelines-{}", helm.name()));
+        let text = policy("configmap/rollgate-pins").replace("{heat: {output: allocated_ip}}", "{env: CLUSTER_VIP}");
+        let file = space.file("rollgate.yaml", &text);
+        let runs: Vec<(&str, &str, Run)> = std::thread::scope(|scope| {
+            let pipelines: Vec<_> = [("one", "10.0.3.7"), ("two", "10.0.9.9")]
+                .into_iter()
+                .map(|(name, address)| {
+                    let (space, policy) = (&space, file.clone());
+                    scope.spawn(move || {
+                        let release = Release { space, helm, name, chart: "kubeadm", values: Vec::new(), policy };
+                        (name, address, release.gated_as(None, "install", &[], &[("CLUSTER_VIP", address)]))
+                    })
+                })
+                .collect();
+            pipelines.into_iter().map(|run| run.join().expect("it ran")).collect()
+        });
+        let listed = pin(&space, &file, &["list"]).succeeded().stdout;
+        let winner = if listed.contains("10.0.3.7") { "10.0.3.7" } else { "10.0.9.9" };
+        assert!(listed.contains(winner), "{listed}");
+        for (name, address, run) in runs {
+            let owner =
+                space.get("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes", &format!("{name}-cp"));
+            if address == winner {
+                run.succeeded();
+                assert!(owner.expect("it is there")["spec"].to_string().contains(winner));
+            } else {
+                run.refused(winner);
+                assert_eq!(owner, None, "nothing of the other one is written");
+            }
         }
     }
 }

@@ -5,7 +5,10 @@ mod input;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
@@ -13,7 +16,7 @@ use clap::Args;
 use super::args::Commit;
 use super::called::{self, Called};
 use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop, bound};
+use super::{Outside, Stop, bound, run, signals};
 use crate::exit::Exit;
 use crate::late::template::{self, Rendered};
 use crate::late::{self, Settled};
@@ -49,9 +52,34 @@ pub struct ValuesArgs {
 /// no values at all, and in a pipe nobody looks at our exit code: the chart's defaults would be installed.
 const NO_VALUES: &str = "\"rollgate gives no values: the reason is on standard error\n";
 
+/// Whether this process owes values or that text to whoever reads its standard output.
+static OWED: AtomicBool = AtomicBool::new(false);
+
+/// Pays what is owed when it goes, also where the run ends in a panic.
+struct Owed;
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        refuse();
+    }
+}
+
+/// Says that there are no values, from any thread, where they are owed still: a signal or a bound ends the program anywhere.
+pub(super) fn refuse() {
+    if OWED.swap(false, Ordering::SeqCst) {
+        // The main thread may hold the lock of standard output; whoever closed it reads no values from it either.
+        let _: rustix::io::Result<usize> = rustix::io::write(io::stdout().as_fd(), NO_VALUES.as_bytes());
+    }
+}
+
 pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    OWED.store(true, Ordering::SeqCst);
+    let _owed = Owed;
+    run::runtime()?.block_on(async { signals::listen() }).map_err(Stop::internal)?;
     let result = values(args, outside);
-    if !matches!(result, Ok(Exit::Allow)) {
+    // From here on they are paid, by hand or here.
+    let owed = OWED.swap(false, Ordering::SeqCst);
+    if owed && !matches!(result, Ok(Exit::Allow)) {
         // Who closed standard output reads no values from it either.
         drop(outside.out.write_all(NO_VALUES.as_bytes()).and_then(|()| outside.out.flush()));
     }

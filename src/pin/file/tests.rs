@@ -155,3 +155,67 @@ fn the_rights_of_the_file_stay() {
     store.update(|book| book.record(&[pin("b", "1")])).expect("written");
     assert_eq!(fs::metadata(store.file()).expect("there").permissions().mode() & 0o777, 0o640);
 }
+
+/// The child of the test below: it dies in the middle of a write.
+#[test]
+fn a_write_that_may_die() {
+    if let Some(file) = std::env::var_os("ROLLGATE_TEST_PINS") {
+        FileStore::new(file).update(|book| book.record(&[pin("new", "2")])).expect("written, or dead before");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_step_leaves_the_old_pins_or_the_new_ones() {
+    for is_there in [true, false] {
+        for step in crate::store::file::STEPS {
+            let folder = tempfile::tempdir().expect("a folder");
+            let store = store(&folder);
+            if is_there {
+                store.update(|book| book.record(&[pin("old", "1")])).expect("written");
+            }
+            let before = fs::read(store.file()).ok();
+            let status = std::process::Command::new(std::env::current_exe().expect("this test"))
+                .args(["--exact", "pin::file::tests::a_write_that_may_die"])
+                .env("ROLLGATE_TEST_PINS", store.file())
+                .env("ROLLGATE_TEST_DIES_AT", step)
+                .output()
+                .expect("it runs")
+                .status;
+            assert!(!status.success(), "it was killed: {step}");
+            let after = fs::read(store.file()).ok();
+            let book = store.read().expect("readable, whatever happened");
+            if step == "in place" {
+                assert_eq!(book.get("new").map(|pin| pin.value.as_str()), Some("2"), "{step}");
+            } else {
+                assert_eq!(after, before, "{step}");
+            }
+            assert_eq!(book.get("old").is_some(), is_there, "nothing that stood is lost: {step}");
+            // The next run needs nobody's help, and takes away what was left.
+            store.update(|book| book.record(&[pin("next", "3")])).expect("no lock is left");
+            assert_eq!(names(folder.path()), ["pins.yaml"], "{step}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_may_not_be_written_is_named_and_keeps_what_it_has() {
+    // Nobody makes files there, not even root.
+    let error = FileStore::new("/sys/rollgate.pins.yaml").update(|book| book.record(&[pin("a", "1")]));
+    let error = error.expect_err("read-only").to_string();
+    assert!(error.starts_with("pins in /sys/rollgate.pins.yaml: cannot write it"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_into_another_file_system_is_written_there() {
+    let (here, Ok(there)) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir_in("/dev/shm")) else { return };
+    let real = there.path().join("real.yaml");
+    fs::write(&real, "").expect("written");
+    let link = store(&here);
+    std::os::unix::fs::symlink(&real, link.file()).expect("a link");
+    link.update(|book| book.record(&[pin("a", "1")])).expect("written");
+    assert!(fs::symlink_metadata(link.file()).expect("there").is_symlink(), "the link stays a link");
+    assert!(fs::read_to_string(&real).expect("there").contains("name: \"a\""));
+    assert_eq!((names(here.path()), names(there.path())), (vec!["pins.yaml".to_owned()], vec!["real.yaml".to_owned()]));
+}

@@ -21,6 +21,8 @@ pub(super) struct Way {
     pub(super) client: Client,
     /// Namespace of the context.
     pub(super) namespace: String,
+    /// Whether the context names it: without one it is `default`, which nobody has said.
+    pub(super) names_namespace: bool,
     /// How a person calls the cluster.
     pub(super) name: String,
     /// Its address.
@@ -48,7 +50,7 @@ impl NoWay {
 pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadline: Instant) -> Result<Way, NoWay> {
     // Another part of the program may have chosen the provider already, and then the choice stands.
     drop(rustls::crypto::ring::default_provider().install_default());
-    let (mut config, name) = config(reach, env).await?;
+    let (mut config, name, names_namespace) = config(reach, env).await?;
     overrides(&mut config, reach)?;
     if let Some(end) = ended(&config.auth_info, Timestamp::now()) {
         return Err(NoWay::new(
@@ -66,7 +68,7 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
     // An exec plugin runs inside this call and may take its time.
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match tokio::time::timeout_at(deadline, made).await {
-        Ok(Ok(Ok(client))) => Ok(Way { client, namespace, name, server, authorities }),
+        Ok(Ok(Ok(client))) => Ok(Way { client, namespace, names_namespace, name, server, authorities }),
         Ok(Ok(Err(error))) => Err(refused(&error)),
         Ok(Err(_)) => Err(NoWay::new("the client could not be made", "report this as a defect")),
         Err(_) => Err(NoWay::new(
@@ -76,8 +78,8 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
     }
 }
 
-/// The configuration and a name for it.
-async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config, String), NoWay> {
+/// The configuration, a name for it, and whether it names a namespace.
+async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config, String, bool), NoWay> {
     let list = reach.kubeconfig.clone().or_else(|| env.get("KUBECONFIG").filter(|text| !text.is_empty()).cloned());
     let told = list.is_some();
     let paths: Vec<PathBuf> = match &list {
@@ -101,7 +103,7 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
                     "mount the service account token, or set KUBECONFIG",
                 )
             })?;
-            return Ok((config, "in-cluster".to_owned()));
+            return Ok((config, "in-cluster".to_owned(), true));
         }
         let place = list.unwrap_or_else(|| "~/.kube/config".to_owned());
         return Err(NoWay::new(
@@ -111,6 +113,8 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
     };
     let name = reach.context.clone().or_else(|| kubeconfig.current_context.clone()).unwrap_or_default();
     let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let context = kubeconfig.contexts.iter().find(|context| context.name == name).and_then(|one| one.context.as_ref());
+    let names_namespace = context.and_then(|context| context.namespace.as_ref()).is_some_and(|name| !name.is_empty());
     let options = KubeConfigOptions { context: reach.context.clone(), ..KubeConfigOptions::default() };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| match error {
         KubeconfigError::CurrentContextNotSet => {
@@ -122,7 +126,7 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
         ),
         other => NoWay::new(format!("context {name} cannot be used: {other}"), "mend the kubeconfig"),
     })?;
-    Ok((config, name))
+    Ok((config, name, names_namespace))
 }
 
 /// When an OIDC id-token ended, if it has. kubectl renews such a token and writes the new refresh token into the kubeconfig

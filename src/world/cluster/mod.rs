@@ -14,6 +14,9 @@ mod record;
 mod remote;
 mod second;
 mod unserved;
+mod watch;
+
+pub use self::watch::Watches;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
@@ -153,6 +156,18 @@ impl Cluster {
     pub async fn objects(&self, reads: &[ObjectRead], deadline: Duration) -> Vec<Answer> {
         let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
         read::singles(&caller, reads).await
+    }
+
+    /// Watches single objects, where the API server allows it.
+    #[must_use]
+    pub fn watch(&self, reads: &[ObjectRead]) -> Watches {
+        Watches::of(&self.way.client, reads)
+    }
+
+    /// The namespace that the context of the kubeconfig names; without one kubectl takes `default`, which nobody has said.
+    #[must_use]
+    pub fn named_namespace(&self) -> Option<&str> {
+        Some(self.way.namespace.as_str()).filter(|_| self.way.names_namespace)
     }
 
     /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
