@@ -58,6 +58,7 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
         "man/rollgate-plan.1",
         "schemas/policy.json",
         "plugins/getter/plugin.yaml",
+        "examples/ci/comment.py",
     ] {
         assert!(
             files.lines().any(|line| line == format!("rollgate-v{version}-linux-amd64/{file}")),
@@ -81,12 +82,50 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
         assert_eq!(platform["uri"], format!("{}/releases/download/v{version}/{archive}", env!("CARGO_PKG_REPOSITORY")));
         assert_eq!(platform["bin"], "rollgate");
     }
+    // The image copies what is there.
+    let image = std::fs::read_to_string(root().join("examples/ci/Dockerfile")).expect("a Dockerfile");
+    let copied: Vec<&str> = image.lines().filter_map(|line| line.strip_prefix("COPY ")?.split(' ').next()).collect();
+    assert!(copied.len() == 2 && copied.iter().all(|file| files.lines().any(|line| line == *file)), "{copied:?}");
+    the_workflow_installs(&program, &out);
     // What comes out of the archive runs.
     said(&out, "tar", &["-xzf", &archive]);
     assert_eq!(
         said(&out, &format!("./rollgate-v{version}-linux-amd64/bin/rollgate"), &["--version"]).trim(),
         format!("rollgate {version}")
     );
+}
+
+/// The step of the example for GitHub that installs a release, where `gh` finds it in a folder.
+fn the_workflow_installs(program: &Program, out: &Path) {
+    let bytes = std::fs::read(root().join("examples/ci/github-workflow.yml")).expect("a workflow");
+    let workflow: Value = rollgate::yaml::read_strict(&bytes).expect("YAML");
+    let steps = workflow["jobs"]["plan"]["steps"].as_array().expect("steps");
+    let install = steps.iter().find(|step| step["name"] == "Install rollgate").expect("the step");
+    let temp = program.home().join("runner");
+    std::fs::create_dir(&temp).expect("a folder");
+    let gh = format!("#!/bin/sh\ncp {0}/*-linux-amd64.tar.gz {0}/SHA256SUMS .\n", out.display());
+    let gh = program.file("gh", &gh);
+    std::fs::set_permissions(&gh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a script");
+    let path = format!("{}:{}", program.home().display(), std::env::var("PATH").unwrap_or_default());
+    let ran = |archive: Option<&[u8]>| {
+        let told = program.file("github-path", "");
+        if let Some(bytes) = archive {
+            std::fs::write(out.join(format!("rollgate-v{}-linux-amd64.tar.gz", env!("CARGO_PKG_VERSION"))), bytes)
+                .expect("written");
+        }
+        let mut bash = Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", install["run"].as_str().expect("a script")]);
+        bash.env("PATH", &path).env("RUNNER_TEMP", &temp).env("GITHUB_PATH", &told).current_dir(program.home());
+        let output = bash.output().expect("bash runs");
+        (output.status.success(), std::fs::read_to_string(&told).expect("a path"))
+    };
+    let (done, folder) = ran(None);
+    assert!(done && Path::new(folder.trim()).join("rollgate").exists(), "{folder}");
+    let name = format!("rollgate-v{}-linux-amd64.tar.gz", env!("CARGO_PKG_VERSION"));
+    let whole = std::fs::read(out.join(&name)).expect("the archive");
+    let (done, folder) = ran(Some(b"another one"));
+    assert!(!done && folder.is_empty(), "an archive with another checksum is not installed");
+    std::fs::write(out.join(name), whole).expect("as it was");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod predict_objects;
 #[cfg(feature = "forecasts")]
 mod predict_others;
 mod readme;
+mod rollback;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod story;

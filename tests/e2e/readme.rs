@@ -41,6 +41,12 @@ fn every_helm_command_of_the_readme_and_the_pages_runs() {
             if block.contains("helm4") {
                 run_block(&space, &space.dir.join(format!("{name}-beside-helm-3")), block, true);
             }
+            // What is said of one major where it holds for both is tried with the other.
+            if block.contains("helm3 rollgate") {
+                let other = block.replace("helm3", "helm4");
+                run_block(&space, &space.dir.join(format!("{name}-helm-4")), &other, false);
+                run_block(&space, &space.dir.join(format!("{name}-helm-4-beside")), &other, true);
+            }
             count += 1;
         }
     }
