@@ -53,7 +53,10 @@ fn sources() -> Vec<Source> {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
             if path.is_dir() {
-                folders.push(path);
+                // A folder of tests is a test module cut into files.
+                if name != "tests" {
+                    folders.push(path);
+                }
             } else if name.ends_with(".rs")
                 && !name.ends_with("tests.rs")
                 && name != "forms.rs"

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use super::examples;
 use crate::host::HostKind;
 use crate::world::WriteMethod;
 
@@ -13,7 +14,7 @@ use crate::world::WriteMethod;
 ///
 /// Exit codes: 0 allow, 1 internal error, 2 usage, policy or unreadable stream, 3 hold, 4 undecided.
 #[derive(Debug, Parser)]
-#[command(name = "rollgate", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "rollgate", version, propagate_version = true, max_term_width = 110, after_help = examples::PROGRAM)]
 pub struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
@@ -38,29 +39,39 @@ pub enum Colour {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Say what a rendered stream would do, and commit nothing.
+    #[command(after_long_help = examples::PLAN)]
     Plan(PlanArgs),
     /// The Helm post-renderer: stream on standard input, stream on standard output, the exit code decides.
+    #[command(after_long_help = examples::POST_RENDER)]
     PostRender(PostRenderArgs),
     /// Fill late values into values files before the chart renders.
+    #[command(after_long_help = examples::VALUES)]
     Values(super::values::ValuesArgs),
     /// Show the pinned late values, move one by hand, or compare them with their sources.
+    #[command(after_long_help = examples::PIN)]
     Pin(super::pin::PinArgs),
     /// Say yes to exactly the change of one report, show what was approved, or take it back.
+    #[command(after_long_help = examples::APPROVE)]
     Approve(super::approve::ApproveArgs),
     /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
+    #[command(after_long_help = examples::WHY)]
     Why(super::why::WhyArgs),
     /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
     /// code, a state of a late value, or `last` for the last held report.
+    #[command(after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Look through the policy, show what is in force, or try it on a team's own cases.
+    #[command(after_long_help = examples::POLICY)]
     Policy(super::policy::PolicyArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
+    #[command(after_long_help = examples::SNAPSHOT)]
     Snapshot(SnapshotArgs),
     /// Link the Helm plugins.
     Helm(HelmArgs),
     /// Print a JSON Schema.
     Schema(SchemaArgs),
-    /// Print the completions of a shell.
+    /// Print what a shell reads to complete commands, options, rules, releases and late values: source <(rollgate completions bash).
+    #[command(after_long_help = examples::COMPLETIONS)]
     Completions {
         /// Of which.
         #[arg(value_enum)]
@@ -247,6 +258,7 @@ pub struct ExplainArgs {
 
 /// Options of `helm`.
 #[derive(Debug, Args)]
+#[command(after_help = super::helm::HELP)]
 pub struct HelmArgs {
     /// What to do.
     #[command(subcommand)]
@@ -264,8 +276,11 @@ pub enum HelmCommand {
         /// Say what would be linked, and link nothing.
         #[arg(long)]
         dry_run: bool,
+        /// Print only what HELM_PLUGINS has to be for this Helm to find them.
+        #[arg(long)]
+        path: bool,
     },
-    /// `install`, `upgrade` or `template` with Helm's own arguments: runs Helm behind the gate.
+    /// `install`, `upgrade`, `template` or `rollback` with Helm's own arguments: runs Helm behind the gate.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }

@@ -1,4 +1,4 @@
-//! `rollgate completions` and `rollgate man`: what an installation puts beside the program, made from the one list of options.
+//! `rollgate man`: the manual pages that an installation puts beside the program, made from the one list of options.
 
 use std::path::Path;
 
@@ -7,13 +7,6 @@ use clap::CommandFactory as _;
 
 use super::{Cli, Outside, Stop};
 use crate::exit::Exit;
-
-/// Prints the completions of a shell.
-pub(super) fn completions(shell: clap_complete::Shell, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "rollgate", &mut text);
-    print(&text, outside)
-}
 
 /// Prints the page of the program, or writes that of every command.
 pub(super) fn man(folder: Option<&Path>, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -24,10 +17,6 @@ pub(super) fn man(folder: Option<&Path>, outside: &mut Outside<'_>) -> Result<Ex
     }
     let mut text = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut text).map_err(Stop::internal)?;
-    print(&text, outside)
-}
-
-fn print(text: &[u8], outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    outside.out.write_all(text).context("cannot write to standard output").map_err(Stop::internal)?;
+    outside.out.write_all(&text).context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

@@ -4,7 +4,9 @@ mod approve;
 mod args;
 mod bound;
 mod called;
+mod complete;
 mod debug;
+mod examples;
 mod explain;
 mod fault;
 mod helm;
@@ -78,6 +80,9 @@ fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> 
 /// Runs one command line with the given writers.
 pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(exit) = complete::answer(&args, outside) {
+        return exit;
+    }
     let command = Cli::command().bin_name(called(args.first()));
     match command.try_get_matches_from(&args).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => dispatch(cli, outside),
@@ -111,7 +116,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Helm(args) => helm::run(args, outside),
         Command::Schema(args) => schema::run(&args, outside),
         Command::Policy(args) => policy::run(args, outside),
-        Command::Completions { shell } => installed::completions(shell, outside),
+        Command::Completions { shell } => complete::script(shell, outside),
         Command::Man { folder } => installed::man(folder.as_deref(), outside),
         Command::Debug(args) => debug::run(&args, outside),
     };

@@ -9,7 +9,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::policy::{self, Policy, UserRule};
 use crate::report::PolicyReport;
-use crate::rules::Rules;
+use crate::rules::{Rules, UserFault};
 use crate::yaml;
 
 /// Puts the rules of each file behind those of the policy, and the file into the name of the policy in force.
@@ -54,6 +54,6 @@ fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
 fn faults(value: &Value) -> Vec<String> {
     match Rules::with_user(std::slice::from_ref(value)) {
         Ok(_) => Vec::new(),
-        Err(faults) => faults.into_iter().map(|fault| fault.message).collect(),
+        Err(faults) => faults.iter().map(UserFault::text).collect(),
     }
 }

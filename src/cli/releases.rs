@@ -1,7 +1,7 @@
 //! `rollgate plan --all`: every release that the policy lists, rendered and judged beside each other, in one report with the worst
 //! exit code. What cannot be judged in one of them ends the run: a report without it could be taken for the whole.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -215,7 +215,7 @@ fn job(listed: &ListedRelease, args: &PlanArgs, common: &CommonArgs, folder: &Pa
     let live = match listed.live.as_deref() {
         None => common.live.clone(),
         Some(word @ ("cluster" | "none")) => word.to_owned(),
-        Some(path) => folder.join(path).display().to_string(),
+        Some(path) => beside(folder, path).display().to_string(),
     };
     let common = CommonArgs {
         release: Some(listed.name.clone()),
@@ -233,20 +233,35 @@ fn job(listed: &ListedRelease, args: &PlanArgs, common: &CommonArgs, folder: &Pa
     }
 }
 
+/// A path beside the policy as a repository calls it: `a/../b` is `b`, unless a link makes that another file. Services that show
+/// findings beside the lines of a change know a file by that name alone.
+fn beside(folder: &Path, path: &str) -> PathBuf {
+    let whole = folder.join(path);
+    let mut short = PathBuf::new();
+    for part in whole.components() {
+        match (part, short.components().next_back()) {
+            (Component::CurDir, _) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(short.pop()),
+            _ => short.push(part),
+        }
+    }
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if real(&short).is_some_and(|short| Some(short) == real(&whole)) { short } else { whole }
+}
+
 /// What a release of the list is rendered from.
 fn source(listed: &ListedRelease, args: &PlanArgs, folder: &Path) -> Source {
-    let beside = |path: &String| folder.join(path);
     let Some(chart) = &listed.chart else {
-        let paths: Vec<PathBuf> = listed.paths.iter().map(beside).collect();
+        let paths: Vec<PathBuf> = listed.paths.iter().map(|path| beside(folder, path)).collect();
         return Source::Paths { paths, kustomize: args.source.kustomize.clone() };
     };
-    let text = |path: PathBuf| path.display().to_string();
+    let text = |path: &String| folder.join(path).display().to_string();
     // What is no file is what Helm knows by a repository or a registry.
-    let is_file = chart.starts_with(['.', '/']) || beside(chart).exists();
-    let values = listed.values.iter().map(|file| if file.contains("://") { file.clone() } else { text(beside(file)) });
+    let is_file = chart.starts_with(['.', '/']) || folder.join(chart).exists();
+    let values = listed.values.iter().map(|file| if file.contains("://") { file.clone() } else { text(file) });
     Source::Chart(Chart {
         helm: args.source.helm.clone(),
-        chart: if is_file { text(beside(chart)) } else { chart.clone() },
+        chart: if is_file { text(chart) } else { chart.clone() },
         is_remote: !is_file,
         values: values.collect(),
         args: listed.set.iter().flat_map(|value| ["--set".to_owned(), value.clone()]).collect(),

@@ -46,7 +46,7 @@ pub struct HelmArgs {
     pub unknown_flag: Option<String>,
 }
 
-/// Flags of `install`, `upgrade` and `template` that take the next word, as `--help` of Helm 3.22 and 4.3 lists them.
+/// Flags of `install`, `upgrade`, `template` and `rollback` that take the next word, as `--help` of Helm 3.22 and 4.3 lists them.
 /// Flags with an optional value (`--dry-run`, `--wait`) never take the next word, exactly as booleans.
 const WITH_VALUE: &[&str] = &[
     "api-versions",
@@ -120,6 +120,7 @@ const ALONE: &[&str] = &[
     "no-hooks",
     "pass-credentials",
     "plain-http",
+    "recreate-pods",
     "release-name",
     "render-subchart-notes",
     "replace",
@@ -212,6 +213,50 @@ fn is_release_name(name: &str) -> bool {
         && name.bytes().last().is_some_and(plain)
 }
 
+/// A word of a command line of Helm, as far as options of somebody else are told from Helm's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word<'w> {
+    /// A command, a name, a chart: what has no dash before it, or stands behind `--`.
+    Plain(&'w str),
+    /// A flag, with the word behind it that it takes.
+    Flag(&'w str, Option<&'w str>),
+}
+
+/// The words of a command of Helm, each flag with what it takes. A flag that no version known here has takes nothing.
+#[must_use]
+pub fn words(words: &[String]) -> Vec<Word<'_>> {
+    let command = words.first().map_or("", String::as_str);
+    let mut out = Vec::new();
+    let mut rest = words.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        out.push(match word.strip_prefix('-') {
+            Some("-") => {
+                out.extend(rest.map(Word::Plain));
+                break;
+            }
+            None | Some("") => Word::Plain(word),
+            Some(body) => Word::Flag(word, if takes_word(command, body) { rest.next() } else { None }),
+        });
+    }
+    out
+}
+
+/// Whether a flag, less its first dash, takes the next word.
+fn takes_word(command: &str, body: &str) -> bool {
+    if let Some(long) = body.strip_prefix('-') {
+        return !long.contains('=') && takes_next(command, long) == Some(true);
+    }
+    let letters: Vec<char> = body.chars().collect();
+    let takes = |letter: &char| SHORT.iter().any(|(short, name)| short == letter && WITH_VALUE.contains(name));
+    letters.iter().position(takes).is_some_and(|at| at + 1 == letters.len())
+}
+
+/// Whether Helm has a long flag of this name.
+#[must_use]
+pub fn is_flag(name: &str) -> bool {
+    takes_next("upgrade", name).is_some()
+}
+
 /// Splits `name=value`.
 fn split_value(body: &str) -> (&str, Option<&str>) {
     body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)))
@@ -219,9 +264,9 @@ fn split_value(body: &str) -> (&str, Option<&str>) {
 
 /// Whether a flag takes the next word; `None` where it is not known.
 fn takes_next(command: &str, name: &str) -> Option<bool> {
-    // Helm 4 declares it as a text for `upgrade` and as a switch for `install` and `template`.
+    // Helm 4 declares it as a text for `upgrade` and `rollback`, and as a switch for `install` and `template`.
     if name == "server-side" {
-        return Some(command == "upgrade");
+        return Some(matches!(command, "upgrade" | "rollback"));
     }
     if WITH_VALUE.contains(&name) {
         return Some(true);
@@ -371,6 +416,30 @@ mod tests {
         assert!(read("upgrade a b --take-ownership").take_ownership);
         assert!(read("template a b --output-dir /tmp/x").output_dir);
         assert_eq!(read("upgrade a b --kubeconfig /tmp/k").kubeconfig.as_deref(), Some("/tmp/k"));
+    }
+
+    #[test]
+    fn words_keep_what_their_flags_take() {
+        let told = |line: &str| -> Vec<String> {
+            let texts: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let word = |word: &Word<'_>| match word {
+                Word::Plain(text) => (*text).to_owned(),
+                Word::Flag(flag, None) => format!("[{flag}]"),
+                Word::Flag(flag, Some(value)) => format!("[{flag} {value}]"),
+            };
+            words(&texts).iter().map(word).collect()
+        };
+        for (line, expected) in [
+            ("upgrade demo ./chart --set --policy=x", "upgrade demo ./chart [--set --policy=x]"),
+            ("upgrade -if v.yaml demo --wait ./chart", "upgrade [-if v.yaml] demo [--wait] ./chart"),
+            ("upgrade -fv.yaml demo - --set=a=b", "upgrade [-fv.yaml] demo - [--set=a=b]"),
+            ("rollback demo 3 --server-side auto --timeout 5m", "rollback demo 3 [--server-side auto] [--timeout 5m]"),
+            ("install --server-side demo ./chart", "install [--server-side] demo ./chart"),
+            ("rollback --of-tomorrow demo -- --odd", "rollback [--of-tomorrow] demo --odd"),
+        ] {
+            assert_eq!(told(line).join(" "), expected, "{line}");
+        }
+        assert!(is_flag("wait") && is_flag("server-side") && !is_flag("policy") && !is_flag("provider"));
     }
 
     #[test]

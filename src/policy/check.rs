@@ -31,7 +31,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));
-    found.push(rules(&root.key("rules"), policy));
+    found.extend(rules(&root.key("rules"), policy));
     found.push(display(&root, policy));
     found.into_iter().filter_map(Result::err).collect()
 }
@@ -306,13 +306,18 @@ fn last_line(message: &str) -> &str {
     message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or(message).trim_start_matches("error: ")
 }
 
-fn rules(at: &Path, policy: &Policy) -> Result<(), Fault> {
+/// Each rule by itself: a field that cannot be read, or all that is wrong with a rule that can.
+fn rules(at: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
     let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
     let faults = Rules::with_user(&values).err().unwrap_or_default();
-    let Some(first) = faults.first().map(|fault| fault.place) else { return Ok(()) };
-    let of_first = faults.into_iter().filter(|fault| fault.place == first);
-    let messages: Vec<String> = of_first.map(|UserFault { message, .. }| message).collect();
-    fault(&at.index(first), messages.join("; "))
+    let place = |fault: &UserFault| {
+        let field = Path::parse(&fault.field).unwrap_or_else(|_| Path::root());
+        field.segments().iter().fold(at.index(fault.place), |mut at, segment| {
+            at.push(segment.clone());
+            at
+        })
+    };
+    faults.into_iter().map(|found| fault(&place(&found), found.message)).collect()
 }
 
 /// Places say something, and their paths can be read.

@@ -110,6 +110,8 @@ fn with_words(message: String, path: &Path) -> String {
 struct Wrong {
     faults: Vec<Fault>,
     aside: Vec<Path>,
+    /// Where something stands in for what is missing, or was put aside and cannot be missing.
+    filled: Vec<Path>,
 }
 
 impl Wrong {
@@ -119,10 +121,12 @@ impl Wrong {
             faults.into_iter().map(|fault| Fault { path: self.in_file(&fault.path), ..fault }).collect();
         let mut goes_on = false;
         for fault in faults {
-            // What is wrong only because something in it was put aside is not the fault of whoever wrote it.
-            let is_ours = self.aside.iter().any(|aside| fault.path.covers(aside));
             let missing = fault.message.strip_prefix("the field `").and_then(|rest| rest.strip_suffix("` is missing"));
-            let stand_in = missing.map(|name| fault.path.key(name)).filter(|path| !self.aside.contains(path));
+            let missing = missing.map(|name| fault.path.key(name));
+            // What is wrong only because something in it was put aside is not the fault of whoever wrote it.
+            let about = missing.as_ref().unwrap_or(&fault.path);
+            let is_ours = self.aside.iter().any(|aside| about.covers(aside));
+            let stand_in = missing.filter(|path| !self.filled.contains(path));
             let stand_in = stand_in.and_then(|path| Some((expected::blank(&path)?, path)));
             goes_on |= match stand_in {
                 Some((blank, path)) => self.fill(value, &path, blank),
@@ -205,6 +209,7 @@ impl Wrong {
         let Some((Value::Object(map), Segment::Key(key))) = self.above(value, path) else { return false };
         map.insert(key, blank);
         self.aside.push(path.clone());
+        self.filled.push(path.clone());
         true
     }
 }
@@ -373,6 +378,29 @@ rules: []
         for (line, begin) in found.iter().zip(begins) {
             assert!(line.starts_with(begin), "{line} does not begin with {begin}");
         }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_rule_is_said_with_its_place() {
+        let lines = "rules:\n- id: Ours\n  kinds: [{group: apps, kind: Deployment}]\n  effect: nothing\n  path: [spec.x]\n  when: {change: \
+                     [moved]}\n- id: ours/b\n  paths: [spec.x]\n  effect: none\n  because: We know\n- {id: ours/c, paths: [spec.x], effect: \
+                     rollout, because: We know}\n";
+        let text = complaint(lines);
+        let places: Vec<&str> = text.lines().map(|line| line.strip_prefix("rollgate.yaml:").unwrap_or(line)).collect();
+        let begins = [
+            "4:3: rules[0]: the field `because` is missing",
+            "4:3: rules[0]: the field `paths` is missing",
+            "4:3: rules[0].id: Ours: an id has the form family/name",
+            "5:11: rules[0].kinds[0]: Deployment of group \"apps\" is never compared",
+            "6:3: rules[0].effect: \"nothing\" is not a choice here; known are none, in-place",
+            "7:3: rules[0].path: there is no such field here; did you mean `paths`?",
+            "8:19: rules[0].when.change[0]: \"moved\" is not a choice here",
+            "11:3: rules[1].effect: ours/b: the effect none makes nothing stricter",
+        ];
+        for begin in begins {
+            assert!(places.iter().any(|place| place.starts_with(begin)), "nothing begins with {begin} in:\n{text}");
+        }
+        assert_eq!(places.len(), begins.len(), "{text}");
     }
 
     #[test]

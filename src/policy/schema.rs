@@ -4,6 +4,7 @@ mod approvals;
 mod gates;
 mod profile;
 mod releases;
+mod rule;
 mod sources;
 
 use schemars::JsonSchema;
@@ -348,7 +349,7 @@ pub enum Doubt {
 /// A rule of the user, in the format of the packs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct UserRule(pub serde_json::Value);
+pub struct UserRule(#[schemars(with = "rule::RuleForm")] pub serde_json::Value);
 
 /// The JSON Schema of a policy file, for editors; it is generated into `schemas/policy.json`.
 #[must_use]

@@ -26,18 +26,46 @@ pub fn explain(rules: &Rules, what: &str) -> Option<String> {
     if path.is_root() { by_kind(rules, kind) } else { by_field(rules, kind, &path) }
 }
 
+/// Everything that is called by one name: rules, causes, kinds, and the words of a report.
+fn names(rules: &Rules) -> BTreeSet<&str> {
+    let packs = || rules.packs().iter().chain(&rules.user);
+    let causes = packs().flat_map(|pack| &pack.causes).map(|cause| cause.id.as_str());
+    let ids = packs().flat_map(|pack| &pack.rules).map(|rule| rule.id.as_str());
+    causes.chain(ids).chain(kinds_of(rules)).chain(TERMS.iter().map(|term| term.name)).collect()
+}
+
+/// The kinds that packs name.
+fn kinds_of(rules: &Rules) -> impl Iterator<Item = &str> {
+    let packs = rules.packs().iter().chain(&rules.user);
+    packs.flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str()).filter(|kind| *kind != "*")
+}
+
+/// What can be asked about: every name, and behind a kind and a dot the fields that rules of it name.
+#[must_use]
+pub fn completions(rules: &Rules, typed: &str) -> Vec<String> {
+    let Some((kind, _)) = typed.split_once('.') else {
+        return names(rules).into_iter().map(str::to_owned).chain(["last".to_owned()]).collect();
+    };
+    let (packs, names) = about(rules, kind);
+    let Some(kind) = names.first().map(|name| &name.kind) else { return Vec::new() };
+    fields(&packs).into_iter().map(|path| format!("{kind}.{path}")).collect()
+}
+
+/// The fields that packs name.
+fn fields<'r>(packs: &[&'r Pack]) -> BTreeSet<&'r str> {
+    let causes = packs.iter().flat_map(|pack| &pack.causes).flat_map(|cause| &cause.paths).map(String::as_str);
+    let rules = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths).map(super::Pattern::text);
+    causes.chain(rules).collect()
+}
+
 /// What somebody may have meant who asked for something that is not there, the nearest first.
 #[must_use]
 pub fn near(rules: &Rules, what: &str) -> Vec<String> {
     const MOST: usize = 5;
-    let packs = || rules.packs().iter().chain(&rules.user);
-    let kinds: BTreeSet<&str> = packs().flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str()).collect();
     if let Some((kind, path)) = what.split_once('.') {
-        return yaml::nearest(kind, kinds).map(|kind| format!("{kind}.{path}")).into_iter().collect();
+        return yaml::nearest(kind, kinds_of(rules)).map(|kind| format!("{kind}.{path}")).into_iter().collect();
     }
-    let causes = packs().flat_map(|pack| &pack.causes).map(|cause| cause.id.as_str());
-    let rules = packs().flat_map(|pack| &pack.rules).map(|rule| rule.id.as_str());
-    let known: BTreeSet<&str> = causes.chain(rules).chain(kinds).chain(TERMS.iter().map(|term| term.name)).collect();
+    let known = names(rules);
     let mut found: Vec<String> = yaml::nearest(what, known.iter().copied()).map(str::to_owned).into_iter().collect();
     let word = what.to_ascii_lowercase();
     let holds = |name: &&&str| word.len() > 2 && name.to_ascii_lowercase().contains(&word);
@@ -56,8 +84,11 @@ fn of_term(term: &Term) -> String {
 fn by_id(rules: &Rules, id: &str) -> Option<String> {
     let mut text = String::new();
     for pack in rules.packs().iter().chain(&rules.user) {
-        pack.causes.iter().filter(|cause| cause.id == id).for_each(|cause| page(&mut text, &of_cause(pack, cause)));
-        pack.rules.iter().filter(|rule| rule.id == id).for_each(|rule| page(&mut text, &of_rule(pack, rule)));
+        pack.causes
+            .iter()
+            .filter(|cause| cause.id == id)
+            .for_each(|cause| page(&mut text, &of_cause(rules, pack, cause)));
+        pack.rules.iter().filter(|rule| rule.id == id).for_each(|rule| page(&mut text, &of_rule(rules, pack, rule)));
     }
     (!text.is_empty()).then_some(text)
 }
@@ -117,9 +148,9 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
     let before = text.len();
     for pack in &packs {
         let causes = pack.causes.iter().filter(|cause| is_near(cause, path));
-        causes.for_each(|cause| page(&mut text, &of_cause(pack, cause)));
-        let rules = pack.rules.iter().filter(|rule| rule.paths.iter().any(|pattern| pattern.matches(path)));
-        rules.for_each(|rule| page(&mut text, &of_rule(pack, rule)));
+        causes.for_each(|cause| page(&mut text, &of_cause(rules, pack, cause)));
+        let named = pack.rules.iter().filter(|rule| rule.paths.iter().any(|pattern| pattern.matches(path)));
+        named.for_each(|rule| page(&mut text, &of_rule(rules, pack, rule)));
     }
     if text.len() == before {
         text.push_str(if path.segments().first().is_some_and(|first| *first == Segment::Key("spec".into())) {
@@ -128,11 +159,9 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
             "No rule names this field, and it lies outside of spec: a change of it reaches no Machine.\n"
         });
     }
-    let causes = packs.iter().flat_map(|pack| &pack.causes).flat_map(|cause| &cause.paths).map(String::as_str);
-    let named = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths).map(super::Pattern::text);
     let asked = path.to_string();
     let slip = |name: &&str| (1..=2).contains(&strsim::damerau_levenshtein(name, &asked));
-    let named: BTreeSet<&str> = causes.chain(named).collect();
+    let named = fields(&packs);
     if let Some(near) = named.iter().find(|name| slip(name) && !named.contains(asked.as_str())) {
         let _: std::fmt::Result = writeln!(text, "A rule names {kind}.{near}; did you mean that?");
     }
@@ -154,9 +183,16 @@ struct Page<'a> {
     versions: String,
     because: &'a str,
     source: &'a str,
+    page: String,
 }
 
-fn of_cause<'a>(pack: &'a Pack, cause: &'a CauseText) -> Page<'a> {
+/// The page of a pack; that of the format where it is a user's.
+fn page_of(rules: &Rules, pack: &Pack) -> String {
+    let is_built_in = rules.packs().iter().any(|own| std::ptr::eq(own, pack));
+    if is_built_in { format!("docs/rules/{}.md", pack.pack) } else { "docs/own-rules.md".to_owned() }
+}
+
+fn of_cause<'a>(rules: &Rules, pack: &'a Pack, cause: &'a CauseText) -> Page<'a> {
     Page {
         id: &cause.id,
         effect: cause.effect.to_string(),
@@ -165,10 +201,11 @@ fn of_cause<'a>(pack: &'a Pack, cause: &'a CauseText) -> Page<'a> {
         versions: String::new(),
         because: &cause.because,
         source: &cause.source,
+        page: page_of(rules, pack),
     }
 }
 
-fn of_rule<'a>(pack: &'a Pack, rule: &'a Rule) -> Page<'a> {
+fn of_rule<'a>(rules: &Rules, pack: &'a Pack, rule: &'a Rule) -> Page<'a> {
     let since = rule.since.as_ref().map(|version| format!("since {}.{}", version.major, version.minor));
     let until = rule.until.as_ref().map(|version| format!("until {}.{}", version.major, version.minor));
     let versions: Vec<String> = since.into_iter().chain(until).collect();
@@ -185,6 +222,7 @@ fn of_rule<'a>(pack: &'a Pack, rule: &'a Rule) -> Page<'a> {
         },
         because: &rule.because,
         source: if rule.source.is_empty() { &pack.source } else { &rule.source },
+        page: page_of(rules, pack),
     }
 }
 
@@ -199,6 +237,7 @@ fn page(text: &mut String, page: &Page<'_>) {
         ("field", &page.paths),
         ("versions", &page.versions),
         ("source", page.source),
+        ("page", &page.page),
     ];
     // Writing to a string cannot fail.
     let _: std::fmt::Result = write!(text, "{}\n  {}\n\n", page.id, page.because);
@@ -220,6 +259,7 @@ mod tests {
     fn a_cause_and_its_field_are_explained_alike() {
         let by_id = explain("kcp/version").expect("a cause");
         let by_field = explain("KubeadmControlPlane.spec.version").expect("a field");
+        assert!(by_id.contains("docs/rules/kubeadm-control-plane.md"), "{by_id}");
         assert!(by_id.contains("filters.go") && by_field.contains(by_id.trim()), "{by_field}");
     }
 
@@ -268,6 +308,16 @@ mod tests {
         }
         // One word may mean two things.
         assert_eq!(explain("resolved").expect("a state").matches("resolved\n").count(), 2);
+    }
+
+    #[test]
+    fn what_can_be_asked_about_is_completed() {
+        let all = |typed: &str| super::completions(Rules::built_in(), typed);
+        for word in ["kcp/version", "MachineDeployment", "maxMachines", "pending-rollout", "last"] {
+            assert!(all("").iter().any(|one| one == word), "{word}");
+        }
+        assert!(all("KubeadmControlPlane.spec.v").iter().any(|one| one == "KubeadmControlPlane.spec.version"));
+        assert_eq!(all("Nonsense.spec"), [""; 0]);
     }
 
     #[test]

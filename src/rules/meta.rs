@@ -17,7 +17,7 @@ use crate::yaml;
 pub fn check_pack(bytes: &[u8]) -> Vec<String> {
     match yaml::read_strict(bytes) {
         Ok(value) => match read(value) {
-            Ok(pack) => faults(&pack).into_iter().chain(form(&pack)).collect(),
+            Ok(pack) => faults(&pack).into_iter().map(|fault| fault.text).chain(form(&pack)).collect(),
             Err(fault) => vec![fault],
         },
         Err(error) => vec![error.to_string()],
@@ -36,30 +36,42 @@ fn form(pack: &Pack) -> impl Iterator<Item = String> {
     unended.map(|rule| format!("{}: {}: its sentence does not end with a full stop", pack.pack, rule.id))
 }
 
+/// What is wrong with a pack that can be read, and where in it.
+pub(super) struct PackFault {
+    /// The field.
+    pub(super) field: String,
+    /// What is wrong, with pack and rule.
+    pub(super) text: String,
+}
+
 /// What is wrong with a pack that can be read.
-pub(super) fn faults(pack: &Pack) -> Vec<String> {
+pub(super) fn faults(pack: &Pack) -> Vec<PackFault> {
     let mut out = Vec::new();
     if pack.kinds.is_empty() {
-        out.push(format!("{}: it is about no kind", pack.pack));
+        out.push(PackFault { field: "kinds".to_owned(), text: format!("{}: it is about no kind", pack.pack) });
     }
     for (place, rule) in pack.rules.iter().enumerate() {
-        let mut fault = |text: &str| out.push(format!("{}: rules[{place}] {}: {text}", pack.pack, rule.id));
+        let mut fault = |field: &str, text: &str| {
+            let (field, text) =
+                (format!("rules[{place}].{field}"), format!("{}: rules[{place}] {}: {text}", pack.pack, rule.id));
+            out.push(PackFault { field, text });
+        };
         if !is_id(&rule.id) {
-            fault("an id has the form family/name, in lower case");
+            fault("id", "an id has the form family/name, in lower case");
         }
         if rule.paths.is_empty() {
-            fault("it names no path");
+            fault("paths", "it names no path");
         }
         if rule.source.is_empty() && pack.source.is_empty() {
-            fault("neither it nor the pack names a source");
+            fault("source", "neither it nor the pack names a source");
         }
         if let (Some(since), Some(until)) = (&rule.since, &rule.until)
             && (since.major, since.minor) > (until.major, until.minor)
         {
-            fault("since is later than until");
+            fault("since", "since is later than until");
         }
         if pack.rules[..place].iter().any(|earlier| earlier.id == rule.id) {
-            fault("another rule has this id");
+            fault("id", "another rule has this id");
         }
         let before = &pack.rules[..place];
         if !rule.paths.is_empty() && rule.paths.iter().all(|path| before.iter().any(|other| hides(other, rule, path))) {
@@ -68,21 +80,23 @@ pub(super) fn faults(pack: &Pack) -> Vec<String> {
                 .filter(|other| rule.paths.iter().any(|path| hides(other, rule, path)))
                 .map(|other| other.id.as_str())
                 .collect();
-            fault(&format!("it can never win, because {} stands before it", names.join(", ")));
+            fault("paths", &format!("it can never win, because {} stands before it", names.join(", ")));
         } else if let Some((other, path)) = overlap(before, rule) {
-            fault(&format!(
+            let text = format!(
                 "{} takes {path} without a condition in some of the same versions; say since and until",
                 other.id
-            ));
+            );
+            fault("paths", &text);
         }
     }
     let mut seen = BTreeSet::new();
+    let mut fault = |text: String| out.push(PackFault { field: "causes".to_owned(), text });
     for cause in &pack.causes {
         if !seen.insert(&cause.id) {
-            out.push(format!("{}: the cause {} stands twice", pack.pack, cause.id));
+            fault(format!("{}: the cause {} stands twice", pack.pack, cause.id));
         }
         if !cause.because.ends_with('.') || cause.source.is_empty() {
-            out.push(format!("{}: the cause {} needs a sentence with a full stop, and a source", pack.pack, cause.id));
+            fault(format!("{}: the cause {} needs a sentence with a full stop, and a source", pack.pack, cause.id));
         }
     }
     out
@@ -141,22 +155,25 @@ fn is_unconditional(when: &When) -> bool {
 
 /// What is wrong with rules of a user beside the built-in ones: they may only be stricter, unless they say `override: true`,
 /// and a rule that nothing could ever meet would be a false promise.
-#[must_use]
-pub fn check_user_rules(pack: &Pack) -> Vec<String> {
+pub(super) fn check_user_rules(pack: &Pack) -> Vec<PackFault> {
     let mut out = faults(pack);
-    for rule in pack.rules.iter().filter(|rule| rule.effect == Effect::None && !rule.overrides) {
-        out.push(format!(
+    for (place, rule) in
+        pack.rules.iter().enumerate().filter(|(_, rule)| rule.effect == Effect::None && !rule.overrides)
+    {
+        let text = format!(
             "{}: the effect none makes nothing stricter, so it would never count; say override: true to make a verdict milder",
             rule.id
-        ));
+        );
+        out.push(PackFault { field: format!("rules[{place}].effect"), text });
     }
     let referred = |name: &KindName| name.group.is_empty() && matches!(name.kind.as_str(), SECRET | CONFIG_MAP | "*");
     let never = |name: &&KindName| name.group != "*" && !is_compared(&name.group) && !referred(name);
-    for name in pack.kinds.iter().filter(never) {
-        out.push(format!(
+    for (place, name) in pack.kinds.iter().enumerate().filter(|(_, name)| never(name)) {
+        let text = format!(
             "{} of group {:?} is never compared: rules are about objects of Cluster API and its providers",
             name.kind, name.group
-        ));
+        );
+        out.push(PackFault { field: format!("kinds[{place}]"), text });
     }
     out
 }
@@ -168,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_packs_that_are_built_in_keep_to_the_rules() {
-        let faults: Vec<String> = Rules::built_in().packs().iter().flat_map(faults).collect();
+        let faults: Vec<String> = Rules::built_in().packs().iter().flat_map(faults).map(|fault| fault.text).collect();
         assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 

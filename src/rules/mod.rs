@@ -13,9 +13,9 @@ mod user;
 mod word_pages;
 
 pub use builtin::{is_known, known};
-pub use explain::{explain, near};
+pub use explain::{completions, explain, near};
 pub use matching::{Asked, Gates, Hit, Rules, Shift};
-pub use meta::{check_pack, check_user_rules};
+pub use meta::check_pack;
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;
 pub use pattern::Pattern;

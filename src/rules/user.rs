@@ -3,19 +3,29 @@
 
 use serde_json::{Map, Value, json};
 
-use super::meta::check_user_rules;
+use super::meta::{PackFault, check_user_rules};
 use super::pack::Pack;
 use super::{Asked, Hit, Rules};
 use crate::yaml;
 
 /// What is wrong with one of the rules of a user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("rules[{place}]: {message}")]
+#[error("rules[{place}]: {}", self.text())]
 pub struct UserFault {
     /// Which of them, from 0.
     pub place: usize,
+    /// The field of it, where one cannot be read; empty where the whole is meant.
+    pub field: String,
     /// What is wrong.
     pub message: String,
+}
+
+impl UserFault {
+    /// What is wrong, with the field.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
+    }
 }
 
 impl Rules {
@@ -31,7 +41,9 @@ impl Rules {
         for (place, value) in values.iter().enumerate() {
             match user_pack(value) {
                 Ok(pack) => user.push(pack),
-                Err(found) => faults.extend(found.into_iter().map(|message| UserFault { place, message })),
+                Err(found) => {
+                    faults.extend(found.into_iter().map(|(field, message)| UserFault { place, field, message }));
+                }
             }
         }
         if faults.is_empty() { Ok(Self { user, ..Self::built_in().clone() }) } else { Err(faults) }
@@ -48,18 +60,25 @@ impl Rules {
     }
 }
 
-/// A value as a pack, or everything that is wrong with it.
-fn user_pack(value: &Value) -> Result<Pack, Vec<String>> {
+/// A value as a pack, or everything that is wrong with it: field and message.
+fn user_pack(value: &Value) -> Result<Pack, Vec<(String, String)>> {
     let (name, tree) = as_pack(value);
-    let pack = Pack::from_value(&name, tree).map_err(|error| {
-        // The list around a single rule is ours: the user has written none.
-        let path = error.path.strip_prefix("rules[0]").filter(|_| name == LONE).unwrap_or(&error.path).to_owned();
-        let path = path.trim_start_matches('.');
-        let message = yaml::plain(&error.message);
-        vec![if path.is_empty() { message } else { format!("{path}: {message}") }]
-    })?;
+    // The list around a single rule is ours: the user has written none.
+    let own = |path: &str| {
+        let path = path.strip_prefix("rules[0]").filter(|_| name == LONE).unwrap_or(path);
+        path.trim_start_matches('.').to_owned()
+    };
+    let pack = Pack::from_value(&name, tree).map_err(|error| vec![(own(&error.path), yaml::plain(&error.message))])?;
     let faults = check_user_rules(&pack);
-    if faults.is_empty() { Ok(pack) } else { Err(faults) }
+    if faults.is_empty() {
+        return Ok(pack);
+    }
+    let said = |fault: PackFault| {
+        let text =
+            fault.text.strip_prefix("policy: rules[0] ").filter(|_| name == LONE).unwrap_or(&fault.text).to_owned();
+        (own(&fault.field), text)
+    };
+    Err(faults.into_iter().map(said).collect())
 }
 
 /// How the pack around a single rule is called.
@@ -103,7 +122,7 @@ mod tests {
         assert_eq!(
             faults(rule.clone()),
             [
-                "rules[0]: mine/version: the effect none makes nothing stricter, so it would never count; say override: true to make a verdict milder"
+                "rules[0]: effect: mine/version: the effect none makes nothing stricter, so it would never count; say override: true to make a verdict milder"
             ]
         );
         let mut told = rule;

@@ -21,7 +21,7 @@ pub fn exit_codes() -> String {
     );
     rows(&mut page, Sort::Decision);
     page.push_str(
-        "\n## In a script\n\n```text\nrollgate plan rendered.yaml --live nightly.json || code=$?\ncase \"${code:-0}\" in\n  0) ;;                      # go on\n  \
+        "\n## In a script\n\n```sh script\nrollgate plan rendered.yaml --live nightly.json || code=$?\ncase \"${code:-0}\" in\n  0) ;;                      # go on\n  \
          3) exit 1 ;;               # somebody has to decide: the report names the field and the next command\n  4) exit 1 ;;               # something could not be read: \
          the line `next` says what gives it\n  *) exit 2 ;;               # the check itself failed: standard error says why\nesac\n```\n",
     );

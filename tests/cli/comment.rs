@@ -10,7 +10,7 @@ use super::{MACHINE_DEPLOYMENT, Program, root};
 
 /// A service with comments.
 #[derive(Default)]
-struct Service {
+pub(super) struct Service {
     is_gitlab: bool,
     comments: Vec<Value>,
     asked: Vec<String>,
@@ -59,6 +59,10 @@ impl Answers for Service {
 }
 
 impl Service {
+    pub(super) fn new(is_gitlab: bool) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self { is_gitlab, ..Self::default() }))
+    }
+
     fn comment(&self, id: usize, is_ours: bool, body: &str) -> Value {
         if self.is_gitlab {
             return json!({"id": id, "body": body, "system": false, "author": {"id": if is_ours { 5 } else { 6 }}});
@@ -66,7 +70,7 @@ impl Service {
         json!({"id": id, "body": body, "user": {"login": if is_ours { "github-actions[bot]" } else { "mallory" }}})
     }
 
-    fn bodies(&self) -> Vec<&str> {
+    pub(super) fn bodies(&self) -> Vec<&str> {
         self.comments.iter().filter_map(|comment| comment["body"].as_str()).collect()
     }
 }
@@ -88,7 +92,7 @@ impl Play {
                 .run(&["plan", &file, "--live", "old.yaml", "-n", "ns", "--release", "demo", "-o", &output], b"");
             assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         }
-        let service = Arc::new(Mutex::new(Service { is_gitlab, ..Service::default() }));
+        let service = Service::new(is_gitlab);
         let address = format!("http://{}", server::listen(&service));
         Self { program, service, address }
     }

@@ -42,7 +42,95 @@ fn the_helm_4_plugin_keeps_away_from_a_folder_that_a_helm_3_reads() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!program.home().join("plugins/rollgate-post-render").exists());
     assert!(program.home().join(".local/share/rollgate/helm4-plugins/rollgate-post-render/plugin.yaml").exists());
-    assert!(ran.stdout.contains("HELM_PLUGINS="), "{}", ran.stdout);
+    // The user's other plugins stay beside it.
+    let own = program.home().join(".local/share/rollgate/helm4-plugins");
+    let both = format!("{}:{plugins}", own.display());
+    assert!(ran.stdout.contains(&format!("use: HELM_PLUGINS={both} helm upgrade")), "{}", ran.stdout);
+    let path = |env: &[(&str, &str)]| {
+        let mut command = program.command();
+        command.envs(env.iter().copied()).args(["helm", "setup", "--path", "--helm", &helm4]);
+        super::ran(command, b"").stdout
+    };
+    assert_eq!(path(&[]).trim(), both);
+    // Once more, with what it said: nothing moves.
+    let again = helm(&program, "helm4", "v4.3.1", &both);
+    assert_eq!(again, helm4);
+    let mut command = program.command();
+    command.env("PATH", program.home()).args(["helm", "setup", "--helm", &helm4]);
+    let ran = super::ran(command, b"");
+    assert!(ran.stdout.contains(&format!("HELM_PLUGINS={both} ")), "{}", ran.stdout);
+    assert!(program.home().join("plugins/rollgate/plugin.yaml").exists() && !own.join("rollgate").exists());
+}
+
+#[test]
+fn a_helm_4_for_which_nothing_was_linked_is_told_so() {
+    let program = Program::new();
+    let helm4 = helm(&program, "helm4", "v4.3.1", &program.home().join("plugins").display().to_string());
+    let ran = program.run(&["helm", "setup", "--path", "--helm", &helm4], b"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("run `rollgate helm setup` once"), "{}", ran.stderr);
+}
+
+/// A Helm that is asked for a release, with what it was called with in `calls`.
+const RELEASE: &str = r#"#!/bin/sh
+echo "$@" >> "$HOME/calls"
+case "$1 $2" in
+  "version "*) printf v3.22.0 ;;
+  "env HELM_PLUGINS") echo "$HOME/plugins" ;;
+  "env HELM_NAMESPACE"*) echo ns ;;
+  "history "*) echo '[{"revision":3}]' ;;
+  "get manifest") case "$*" in *"--revision 2"*) cat "$HOME/old.yaml" ;; *) cat "$HOME/new.yaml" ;; esac ;;
+  "get hooks") ;;
+  "rollback --help") echo "helm's own help" ;;
+  "rollback "*) echo "rolled back" ;;
+  *) exit 1 ;;
+esac
+"#;
+
+#[test]
+fn a_rollback_is_judged_before_helm_writes_it() {
+    let program = Program::new();
+    let helm = program.file("helm", RELEASE);
+    std::fs::set_permissions(&helm, std::fs::Permissions::from_mode(0o755)).expect("a script");
+    program.file("new.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("old.yaml", &super::MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.30.0"));
+    let path = format!("{}:/usr/bin:/bin", program.home().display());
+    let run = |args: &[&str]| {
+        let args = [&["helm", "rollback"], args, &["--live", "new.yaml"]].concat();
+        let ran = program.run_with(&args, b"", &[("PATH", &path)]);
+        let calls = std::fs::read_to_string(program.home().join("calls")).expect("calls");
+        std::fs::remove_file(program.home().join("calls")).expect("removed");
+        (ran, calls.lines().any(|line| line.starts_with("rollback demo")), calls)
+    };
+    let (held, wrote, _) = run(&["demo", "--policy", "none"]);
+    assert_eq!((held.code, wrote), (Some(3), false), "{}{}", held.stdout, held.stderr);
+    let said = super::sentence(&held.stderr, "MachineDeployment ns/md");
+    assert!(said.contains("v1.31.0 -> v1.30.0 replaces 2 Machines"), "{}", held.stderr);
+    // Without a policy nothing is judged, and so nothing is written.
+    let (untold, wrote, _) = run(&["demo", "2"]);
+    assert_eq!((untold.code, wrote), (Some(2), false), "{}", untold.stderr);
+    program.file("allow.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates: {rollout: allow}\n");
+    let (allowed, _, calls) = run(&["demo", "--policy", "allow.yaml", "--timeout", "5m", "-n", "ns"]);
+    assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
+    assert!(calls.lines().any(|line| line == "rollback demo 2 --timeout 5m -n ns"), "{calls}");
+    // What a policy would fill in is not what a rollback writes.
+    program.file(
+        "old.yaml",
+        &super::MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.30.0").replace("name: t}", "name: vip-here}"),
+    );
+    let late = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: t, placeholders: [vip-here], from: [{env: T}]}\ngates: {rollout: \
+                allow, delete: allow}\n";
+    program.file("late.yaml", late);
+    let args = ["helm", "rollback", "demo", "2", "--policy", "late.yaml", "--live", "new.yaml"];
+    let ran = program.run_with(&args, b"", &[("PATH", &path), ("T", "t")]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("a rollback writes it as it is stored"), "{}", ran.stderr);
+    for odd in [&["demo", "2", "--of-tomorrow"][..], &["demo", "2", "--kube-token", "x"], &["demo", "two"], &[]] {
+        let args = [&["helm", "rollback"], odd].concat();
+        assert_eq!(program.run_with(&args, b"", &[("PATH", &path)]).code, Some(2), "{odd:?}");
+    }
+    let help = program.run_with(&["helm", "rollback", "--help"], b"", &[("PATH", &path)]);
+    assert!(help.stdout.contains("helm's own help") && help.stdout.contains("--policy"), "{}", help.stdout);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod approvals;
 mod canary;
 mod carried;
 mod comment;
+mod complete;
 mod corpus;
 mod display;
 mod emptied;

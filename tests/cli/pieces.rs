@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use super::comment::Service;
 use super::formats::readers;
-use super::{MACHINE_DEPLOYMENT, Program, root};
+use super::{MACHINE_DEPLOYMENT, Program, root, server};
 
 /// A clone whose branch changes the version, and its origin with the old one.
 struct Repository {
@@ -83,40 +85,104 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
+/// The component as GitLab reads it: inputs are put in before the job is.
+struct Component {
+    inputs: BTreeMap<String, String>,
+    job: Value,
+}
+
+impl Component {
+    fn new(given: &[(&str, &str)]) -> Self {
+        let documents = documents("templates/plan.yml");
+        let [head, jobs] = documents.as_slice() else { panic!("a header and the jobs") };
+        let inputs = head["spec"]["inputs"].as_object().expect("inputs");
+        let value = |name: &str, input: &Value| {
+            let told = given.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+            told.unwrap_or_else(|| {
+                input["default"].as_str().unwrap_or_else(|| panic!("{name} has no value")).to_owned()
+            })
+        };
+        let inputs = inputs.iter().map(|(name, input)| (name.clone(), value(name, input))).collect();
+        Self { inputs, job: jobs["rollgate"].clone() }
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let put =
+            |text: String, (name, value): (&String, &String)| text.replace(&format!("$[[ inputs.{name} ]]"), value);
+        self.inputs.iter().fold(text.to_owned(), put)
+    }
+
+    fn script(&self, name: &str) -> String {
+        self.filled(&strings(&self.job[name]).join("\n"))
+    }
+
+    /// The variables of the job, and those of a merge request.
+    fn env(&self) -> BTreeMap<String, String> {
+        let variables = self.job["variables"].as_object().expect("variables");
+        let own = |(name, value): (&String, &Value)| (name.clone(), self.filled(value.as_str().unwrap_or_default()));
+        let mut env: BTreeMap<String, String> = variables.iter().map(own).collect();
+        env.insert("CI_MERGE_REQUEST_TARGET_BRANCH_NAME".to_owned(), "main".to_owned());
+        env.insert("GITLAB_CI".to_owned(), "true".to_owned());
+        env
+    }
+}
+
+/// What the service of comments is told of the request.
+fn with_service(
+    env: &mut BTreeMap<String, String>,
+    service: &Arc<Mutex<Service>>,
+    variables: &[(&str, &str)],
+    root: &str,
+) {
+    env.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    env.insert(root.to_owned(), format!("http://{}", server::listen(service)));
+}
+
 #[test]
 fn the_component_of_gitlab_runs_and_writes_what_its_merge_request_shows() {
     let repository = Repository::new();
-    let documents = documents("templates/plan.yml");
-    let [head, jobs] = documents.as_slice() else { panic!("a header and the jobs") };
-    let job = &jobs["rollgate"];
-    let inputs = head["spec"]["inputs"].as_object().expect("inputs");
-    // GitLab puts inputs in before it reads the job.
-    let filled = |text: &str| {
-        inputs.iter().fold(text.to_owned(), |text, (name, input)| {
-            let value = input["default"].as_str().unwrap_or("cat chart.yaml");
-            text.replace(&format!("$[[ inputs.{name} ]]"), value)
-        })
-    };
-    let mut env: BTreeMap<String, String> = job["variables"]
-        .as_object()
-        .expect("variables")
-        .iter()
-        .map(|(name, value)| (name.clone(), filled(value.as_str().unwrap_or_default())))
-        .collect();
-    env.insert("CI_MERGE_REQUEST_TARGET_BRANCH_NAME".to_owned(), "main".to_owned());
-    env.insert("GITLAB_CI".to_owned(), "true".to_owned());
-    let output = repository.bash(&filled(&strings(&job["script"]).join("\n")), &[], &env);
+    let comment = root().join("examples/ci/comment.py").display().to_string();
+    let component = Component::new(&[("render", "cat chart.yaml"), ("comment", &comment)]);
+    let mut env = component.env();
+    let service = Service::new(true);
+    let variables = [("GITLAB_TOKEN", "geheim"), ("CI_PROJECT_ID", "7"), ("CI_MERGE_REQUEST_IID", "3")];
+    with_service(&mut env, &service, &variables, "CI_API_V4_URL");
+    let output = repository.bash(&component.script("script"), &[], &env);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    let reports = &job["artifacts"]["reports"];
+    let reports = &component.job["artifacts"]["reports"];
     repository.checked("gitlab", reports["codequality"].as_str().expect("a file"));
     repository.checked("junit", reports["junit"].as_str().expect("a file"));
-    for file in strings(&job["artifacts"]["paths"]) {
+    for file in strings(&component.job["artifacts"]["paths"]) {
         let format = ["html", "json"].into_iter().find(|end| file.ends_with(end)).unwrap_or("markdown");
         repository.checked(format, &file);
     }
+    // GitLab runs what comes after in a shell of its own, also where the job failed: twice, as two runs of the pipeline do.
+    for _ in 0..2 {
+        let posted = repository.bash(&component.script("after_script"), &[], &env);
+        assert_eq!(posted.status.code(), Some(0), "{}", said(&posted));
+    }
+    let service = service.lock().expect("no panic");
+    let [body] = service.bodies()[..] else { panic!("one comment: {:?}", service.bodies()) };
+    assert!(body.contains("rollgate: hold") && body.contains("2 Machines would be replaced"), "{body}");
     let example = &self::documents("examples/ci/gitlab-ci.yml")[0]["include"][0]["inputs"];
-    let known = |(name, _): (&String, &Value)| inputs.contains_key(name);
-    assert!(example.as_object().expect("inputs").iter().all(known), "{example}");
+    assert!(example.as_object().expect("inputs").keys().all(|name| component.inputs.contains_key(name)), "{example}");
+}
+
+#[test]
+fn the_component_judges_every_release_that_the_policy_lists() {
+    let repository = Repository::new();
+    let policy = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nreleases:\n- {name: one, paths: [chart.yaml]}\n";
+    std::fs::write(repository.clone.join("rollgate.yaml"), policy).expect("written");
+    git(&repository.clone, &["add", "."]);
+    git(&repository.clone, &["commit", "--quiet", "-m", "list it"]);
+    let component = Component::new(&[("args", "--all --summary")]);
+    let output = repository.bash(&component.script("script"), &[], &component.env());
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let after = repository.bash(&component.script("after_script"), &[], &component.env());
+    assert_eq!((after.status.code(), said(&after).as_str()), (Some(0), ""), "no comment was asked for");
+    let untold = Component::new(&[]);
+    let output = repository.bash(&untold.script("script"), &[], &untold.env());
+    assert_eq!(output.status.code(), Some(2), "nothing to judge is no allow: {}", said(&output));
 }
 
 #[test]
@@ -124,20 +190,27 @@ fn the_action_of_github_runs_and_ends_with_the_code_of_the_plan() {
     let repository = Repository::new();
     let action = &documents("action.yml")[0];
     let inputs = action["inputs"].as_object().expect("inputs");
-    let step = &action["runs"]["steps"][0];
-    let given = BTreeMap::from([("render", "cat chart.yaml"), ("base-ref", "origin/main")]);
+    let steps = action["runs"]["steps"].as_array().expect("steps");
+    let given = BTreeMap::from([
+        ("render", "cat chart.yaml"),
+        ("base-ref", "origin/main"),
+        ("comment", "true"),
+        ("token", "geheim"),
+    ]);
     let value = |name: &str| given.get(name).copied().or(inputs[name]["default"].as_str()).expect(name).to_owned();
-    let mut env: BTreeMap<String, String> = BTreeMap::new();
-    for (name, text) in step["env"].as_object().expect("env") {
-        let input = text.as_str().and_then(|text| text.strip_prefix("${{ inputs.")?.strip_suffix(" }}"));
-        env.insert(name.clone(), value(input.expect("an input")));
-    }
+    let env_of = |step: &Value| -> BTreeMap<String, String> {
+        let input = |text: &Value| {
+            let name = text.as_str().and_then(|text| text.strip_prefix("${{ inputs.")?.strip_suffix(" }}"));
+            value(name.expect("an input"))
+        };
+        step["env"].as_object().expect("env").iter().map(|(name, text)| (name.clone(), input(text))).collect()
+    };
+    let mut env = env_of(&steps[0]);
     for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
         let path = repository.program.file(file, "");
         env.insert(file.to_owned(), path.display().to_string());
     }
-    let script = step["run"].as_str().expect("a script");
-    assert!(!script.contains("${{"), "what a request can write would be a part of the script");
+    let script = steps[0]["run"].as_str().expect("a script");
     let output = repository.bash(script, &[], &env);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     let commands = readers::github(&String::from_utf8_lossy(&output.stdout)).expect("workflow commands");
@@ -148,6 +221,24 @@ fn the_action_of_github_runs_and_ends_with_the_code_of_the_plan() {
     repository.checked("sarif", "rollgate.sarif");
     repository.checked("markdown", "rollgate.md");
     repository.checked("html", "rollgate.html");
+    for step in steps {
+        assert!(
+            !step["run"].as_str().expect("a script").contains("${{"),
+            "what a request can write would be a part of the script"
+        );
+    }
+    // The second step posts the comment, and says it once however often it runs.
+    let service = Service::new(false);
+    let mut env = env_of(&steps[1]);
+    let folder = root().display().to_string();
+    let variables = [("GITHUB_ACTION_PATH", folder.as_str()), ("GITHUB_REPOSITORY", "o/r"), ("PR_NUMBER", "3")];
+    with_service(&mut env, &service, &variables, "GITHUB_API_URL");
+    for _ in 0..2 {
+        let posted = repository.bash(steps[1]["run"].as_str().expect("a script"), &[], &env);
+        assert_eq!(posted.status.code(), Some(0), "{}", said(&posted));
+    }
+    let bodies = service.lock().expect("no panic").bodies().join("\n");
+    assert_eq!(bodies.matches("<!-- rollgate:").count(), 1, "{bodies}");
     let workflow = &documents("examples/ci/github-workflow.yml")[0];
     let steps = workflow["jobs"]["plan"]["steps"].as_array().expect("steps");
     let ours = steps

@@ -1,31 +1,50 @@
-//! Every command of the README and of the pages is run: those in `sh` blocks here, those in `sh helm` blocks by the end-to-end
-//! tests.
+//! Every command of the README and of the pages is run, and every output below one is what it prints: those in `sh` blocks here,
+//! those in `sh helm` and `sh archive` blocks by the end-to-end tests.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Program, ran, root};
 
-/// The commands of the blocks of a page with this info string, continuation lines joined.
-fn commands(page: &Path, info: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(page).expect("a page");
-    let mut commands = Vec::new();
+/// A block of a page: what stands behind its three ticks, and its lines.
+struct Block {
+    info: String,
+    text: String,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
     let mut inside = false;
-    let mut pending = String::new();
     for line in text.lines() {
-        if line.starts_with("```") {
-            inside = !inside && line == format!("```{info}");
-            continue;
-        }
-        if !inside || line.trim().is_empty() {
-            continue;
-        }
-        pending.push_str(line.trim_end_matches('\\'));
-        if !line.ends_with('\\') {
-            commands.push(std::mem::take(&mut pending));
+        match line.strip_prefix("```") {
+            Some(_) if inside => inside = false,
+            Some(info) => {
+                blocks.push(Block { info: info.to_owned(), text: String::new() });
+                inside = true;
+            }
+            None if inside => {
+                let block = blocks.last_mut().expect("a block");
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            None => {}
         }
     }
-    commands
+    blocks
+}
+
+/// The commands of a block, continuation lines joined, each with the exit code that stands behind it.
+fn commands(block: &Block) -> Vec<(String, i32)> {
+    let joined = block.text.replace("\\\n", " ");
+    let lines = joined.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| {
+            let (words, comment) = line.split_once(" # ").unwrap_or((line, "exit 0"));
+            let code = comment.trim().strip_prefix("exit ").and_then(|code| code.parse().ok());
+            (words.trim().to_owned(), code.unwrap_or_else(|| panic!("`# exit N` behind {line}")))
+        })
+        .collect()
 }
 
 /// The pages for people, without the one whose commands follow each other.
@@ -37,27 +56,53 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Runs the commands of a page in the root of the repository.
+/// Runs the commands of a page in the root of the repository, and compares what they print with the `output` below them.
+/// `ROLLGATE_BLESS=1` writes it down.
 fn run(page: &Path) -> usize {
     let program = Program::new();
-    let commands = commands(page, "sh");
     let binary = Path::new(env!("CARGO_BIN_EXE_rollgate"));
     let path =
         format!("{}:{}", binary.parent().expect("a folder").display(), std::env::var("PATH").unwrap_or_default());
-    for command in &commands {
-        let (words, comment) = command.split_once(" # ").unwrap_or((command, "exit 0"));
-        // These two build this very program and run this very test.
-        if words.trim() == "cargo test" || words.starts_with("cargo install") {
+    let text = std::fs::read_to_string(page).expect("a page");
+    let (mut count, mut printed, mut fresh) = (0, String::new(), text.clone());
+    for block in blocks(&text) {
+        if block.info == "output" {
+            if plain(&block.text) != plain(&printed) {
+                let bless = std::env::var_os("ROLLGATE_BLESS").is_some();
+                assert!(bless, "{}: this is printed instead:\n{printed}", page.display());
+                let (old, new) =
+                    (format!("```output\n{}```", block.text), format!("```output\n{}```", plain(&printed)));
+                fresh = fresh.replacen(&old, &new, 1);
+            }
             continue;
         }
-        let words = words.replace("cargo run --", "rollgate");
-        let expected: i32 = comment.trim().trim_start_matches("exit ").parse().expect("`# exit N` behind the command");
-        let mut shell = Command::new("sh");
-        shell.env_clear().env("PATH", &path).env("HOME", program.home()).current_dir(root()).args(["-c", &words]);
-        let ran = ran(shell, b"");
-        assert_eq!(ran.code, Some(expected), "{}: {words}\n{}{}", page.display(), ran.stdout, ran.stderr);
+        if block.info != "sh" {
+            continue;
+        }
+        for (words, expected) in commands(&block) {
+            count += 1;
+            // These two build this very program and run this very test.
+            if words == "cargo test" || words.starts_with("cargo install") {
+                continue;
+            }
+            let words = words.replace("cargo run --", "rollgate");
+            let mut shell = Command::new("sh");
+            shell.env_clear().env("PATH", &path).env("HOME", program.home()).env("TZ", "UTC").current_dir(root());
+            shell.args(["-c", &words]);
+            let ran = ran(shell, b"");
+            assert_eq!(ran.code, Some(expected), "{}: {words}\n{}{}", page.display(), ran.stdout, ran.stderr);
+            printed = format!("{}{}", ran.stdout, ran.stderr);
+        }
     }
-    commands.len()
+    if fresh != text {
+        std::fs::write(page, fresh).expect("the page can be written");
+    }
+    count
+}
+
+/// A text without spaces at the ends of its lines.
+fn plain(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 #[test]
@@ -66,9 +111,31 @@ fn every_plain_command_runs_and_ends_as_the_readme_says() {
 }
 
 #[test]
-fn every_plain_command_of_the_pages_runs_and_ends_as_they_say() {
+fn every_plain_command_of_the_pages_runs_and_prints_what_they_say() {
     let count: usize = pages().iter().map(|page| run(page)).sum();
-    assert!(count >= 8, "the pages lost their commands: {count}");
+    assert!(count >= 15, "the pages lost their commands: {count}");
+}
+
+#[test]
+fn the_script_of_the_page_of_exit_codes_does_what_it_says() {
+    let text = std::fs::read_to_string(root().join("docs/exit-codes.md")).expect("a page");
+    let script = blocks(&text).into_iter().find(|block| block.info == "sh script").expect("the script").text;
+    let program = Program::new();
+    let binary = Path::new(env!("CARGO_BIN_EXE_rollgate")).parent().expect("a folder");
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    program.file("nightly.json", super::MACHINE_DEPLOYMENT);
+    for (rendered, code) in [
+        (super::MACHINE_DEPLOYMENT.to_owned(), 0),
+        (super::MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"), 1),
+        ("kind: [\n".to_owned(), 2),
+    ] {
+        program.file("rendered.yaml", &rendered);
+        let mut shell = Command::new("sh");
+        shell.env_clear().env("PATH", &path).env("HOME", program.home()).current_dir(program.home());
+        shell.args(["-ec", &script]);
+        let ran = ran(shell, b"");
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+    }
 }
 
 #[test]
@@ -113,11 +180,53 @@ fn the_index_names_every_page() {
 #[test]
 fn no_command_stands_outside_of_a_tested_block() {
     let mut all = pages();
-    all.push(root().join("README.md"));
+    all.extend([root().join("README.md"), root().join("docs/approvals.md")]);
+    // `sh` runs here, `sh helm` and `sh archive` with real Helms in the end-to-end tests, `sh script` above.
+    let known = ["sh", "sh helm", "sh archive", "sh script", "yaml", "output", "text"];
+    let programs = ["rollgate ", "helm ", "helm3 ", "helm4 ", "kubectl ", "cargo ", "git ", "sh ", "bash "];
     for page in all {
         let text = std::fs::read_to_string(&page).expect("a page");
-        let infos = text.lines().filter_map(|line| line.strip_prefix("```")).filter(|info| !info.is_empty());
-        let odd: Vec<&str> = infos.filter(|info| !["sh", "sh helm", "yaml", "text"].contains(info)).collect();
-        assert!(odd.is_empty(), "{}: {odd:?}", page.display());
+        for block in blocks(&text) {
+            assert!(known.contains(&block.info.as_str()), "{}: {:?}", page.display(), block.info);
+            let command = block.text.lines().find(|line| programs.iter().any(|program| line.starts_with(program)));
+            assert!(block.info != "text" || command.is_none(), "{}: nobody runs {command:?}", page.display());
+        }
+    }
+}
+
+/// The accuracy that is read first: a line a provider of the long table, over all of its versions.
+#[test]
+fn the_short_table_of_the_accuracy_is_that_of_the_long_one() {
+    let long = std::fs::read_to_string(root().join("docs/accuracy.md")).expect("the long table");
+    let mut rows: std::collections::BTreeMap<String, ([u64; 5], usize)> = std::collections::BTreeMap::new();
+    for line in long.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [recording, "all", cases, differ, _, safe, hold, unknown] = cells.as_slice() else { continue };
+        let provider = recording.split('@').next().unwrap_or_default();
+        let (sum, versions) = rows.entry(provider.to_owned()).or_default();
+        for (sum, cell) in sum.iter_mut().zip([cases, differ, safe, hold, unknown]) {
+            *sum += cell.parse::<u64>().expect("a number");
+        }
+        *versions += 1;
+    }
+    let mut table = String::from(
+        "| provider | versions | changes of one field | answered as the controller does | false safe | false hold | not known |\n|---|---|---|---|---|---|---|\n",
+    );
+    let mut all = [0; 5];
+    for (provider, ([cases, differ, safe, hold, unknown], versions)) in &rows {
+        let per = format!("{:.2} %", 100.0 - 100.0 * *differ as f64 / *cases as f64);
+        writeln!(table, "| {provider} | {versions} | {cases} | {per} | {safe} | {hold} | {unknown} |").expect("a text");
+        all.iter_mut().zip([cases, differ, safe, hold, unknown]).for_each(|(sum, own)| *sum += own);
+    }
+    let [cases, differ, safe, hold, unknown] = all;
+    let per = format!("{:.2} %", 100.0 - 100.0 * differ as f64 / cases as f64);
+    writeln!(table, "| **all** | | {cases} | {per} | {safe} | {hold} | {unknown} |").expect("a text");
+    let page = root().join("docs/how-accurate.md");
+    let text = std::fs::read_to_string(&page).expect("the short table");
+    let (head, rest) = text.split_once("<!-- table -->\n").expect("a mark before the table");
+    let (old, tail) = rest.split_once("<!-- end -->").expect("a mark behind it");
+    if old != table {
+        assert!(std::env::var_os("ROLLGATE_BLESS").is_some(), "docs/how-accurate.md is stale; it has to say:\n{table}");
+        std::fs::write(&page, format!("{head}<!-- table -->\n{table}<!-- end -->{tail}")).expect("written");
     }
 }

@@ -64,6 +64,22 @@ fn several_releases_are_one_run_with_the_worst_exit_code() {
 }
 
 #[test]
+fn a_place_beside_the_policy_is_called_as_a_repository_calls_it() {
+    let home = listed();
+    let policy = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nreleases:\n- {name: a, paths: [../files/a.yaml], live: ../was.yaml}\n\
+                  - {name: b, paths: [../linked/../files/a.yaml], live: none}\n";
+    home.file("sub/rollgate.yaml", policy);
+    home.file("else/where/x.yaml", MACHINE_DEPLOYMENT);
+    home.file("else/files/a.yaml", MACHINE_DEPLOYMENT);
+    std::os::unix::fs::symlink("else/where", home.0.home().join("linked")).expect("a link");
+    let ran = home.run(&["plan", "--all", "--policy", "sub/rollgate.yaml", "-o", "json"]);
+    let list: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    assert_eq!(list["items"][0]["live"]["source"], "was.yaml");
+    // Behind a link `..` is another folder: what is read is said.
+    assert_eq!(list["items"][1]["objects"][0]["location"]["file"], "sub/../linked/../files/a.yaml");
+}
+
+#[test]
 fn two_releases_with_one_name_are_told_apart_in_every_finding() {
     let home = listed();
     let both = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nreleases:\n- {name: one, namespace: ns, chart: chart, values: [two.yaml], live: was.yaml}\n- {name: one, namespace: ns, chart: chart, values: [two.yaml], live: old.yaml}\n";

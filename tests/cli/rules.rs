@@ -42,7 +42,11 @@ fn a_pack_is_looked_through() {
     let ran =
         program(&PACK.replace("effect: rollout", "effect: none")).run(&["explain", "--check-pack", "pack.yaml"], b"");
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("pack.yaml: ours/drain: the effect none makes nothing stricter"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("pack.yaml: rules[0].effect: ours/drain: the effect none makes nothing stricter"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stdout.is_empty());
 }
 

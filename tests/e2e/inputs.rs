@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::bench::say;
 use crate::helm::{Run, rollgate};
+use crate::readme::blocks;
 use crate::starter;
 
 /// A folder with the test chart under Git, and the programs.
@@ -170,25 +171,36 @@ fn an_archive_of_a_release_is_a_plugin_of_both_helms() {
         .expect("bash runs");
     let packed = Run::of(packed).succeeded();
     let archive = PathBuf::from(packed.stdout.trim());
-    // Helm 3 takes a folder or an address, Helm 4 the archive too.
-    assert!(
-        Command::new("tar").arg("-xzf").arg(&archive).current_dir(place.path()).status().expect("tar runs").success()
-    );
     let folder = archive.to_str().and_then(|name| name.strip_suffix(".tar.gz")).expect("a name").to_owned();
-    for (helm, install) in
-        [("helm3", vec![folder]), ("helm4", vec!["--verify=false".to_owned(), archive.display().to_string()])]
-    {
-        let run = |args: &[&str]| {
-            let mut command = Command::new(place.bin.join(helm));
-            command
-                .env_clear()
-                .env("HOME", place.path().join(helm))
-                .env("PATH", std::env::var_os("PATH").unwrap_or_default());
-            Run::of(command.args(args).output().expect("Helm runs"))
-        };
-        let install: Vec<&str> = ["plugin", "install"].into_iter().chain(install.iter().map(String::as_str)).collect();
-        run(&install).succeeded();
-        let help = run(&["rollgate", "setup", "--help"]).succeeded();
+    let path = |place: &Place| format!("{}:{}", place.bin.display(), std::env::var("PATH").unwrap_or_default());
+    let run = |home: &str, words: &str| {
+        let mut command = Command::new("sh");
+        command.env_clear().env("HOME", place.path().join(home)).env("PATH", path(&place)).current_dir(place.path());
+        Run::of(command.args(["-c", words]).output().expect("a shell runs"))
+    };
+    // As the page says it; each major in a home of its own.
+    let lines = blocks("docs/hosts.md", "sh archive");
+    let mut installed = 0;
+    for line in lines.iter().flat_map(|block| block.lines()) {
+        let helm = if line.contains("helm4") { "helm4" } else { "helm3" };
+        run(helm, line).succeeded();
+        let help = run(helm, &format!("{helm} rollgate setup --help")).succeeded();
         assert!(help.stdout.contains("Usage: rollgate helm setup"), "{help:#?}");
+        // What Helm itself says of the command, and our options beside it.
+        let help = run(helm, &format!("HELM_BIN={helm} {helm} rollgate rollback --help")).succeeded();
+        assert!(help.stdout.contains("--policy") && help.stdout.contains("rolls back a release"), "{help:#?}");
+        installed += 1;
+    }
+    assert_eq!(installed, 2, "one line a major");
+    // A checkout is a plugin as well, once the program is in it.
+    for helm in ["helm3", "helm4"] {
+        let checkout = place.path().join(format!("checkout-{helm}"));
+        fs::create_dir_all(checkout.join("bin")).expect("folders");
+        fs::copy(root.join("plugin.yaml"), checkout.join("plugin.yaml")).expect("copied");
+        fs::copy(PathBuf::from(&folder).join("bin/rollgate"), checkout.join("bin/rollgate")).expect("copied");
+        let home = format!("home-{helm}");
+        run(&home, &format!("{helm} plugin install {}", checkout.display())).succeeded();
+        let said = run(&home, &format!("{helm} rollgate explain 'exit 3'")).succeeded();
+        assert!(said.stdout.contains("exit code: 3"), "{said:#?}");
     }
 }

@@ -1,41 +1,72 @@
-//! The README's commands with Helm, run as they stand there: `helm3`, `helm4` and `rollgate` are on the search path.
+//! The commands with Helm and kubectl of the README and the pages, run as they stand there: those of the programs that a block names
+//! are on the search path, once alone and once beside a Helm 3, as on a machine that moves to Helm 4.
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{Space, bench};
 use crate::helm::rollgate;
 
-#[test]
-fn every_helm_command_of_the_readme_runs() {
-    let Some(bench) = bench() else { return };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let space = Space::new(bench, "demo");
-    let text = fs::read_to_string(root.join("README.md")).expect("a README");
-    let blocks: Vec<&str> = text.split("```sh helm\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert!(blocks.len() >= 3, "the README lost its Helm commands");
-    for (number, block) in blocks.into_iter().enumerate() {
-        run_block(&space, &space.dir.join(number.to_string()), block);
-    }
+/// A template that no controller acts on by itself.
+const MANIFEST: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: page, namespace: demo}
+spec: {template: {spec: {backend: {inMemory: {vm: {provisioning: {startupDuration: 1s}}}}}}}
+";
+
+/// What the blocks of a page with this info string say.
+pub(crate) fn blocks(page: &str, info: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect(page);
+    let mark = format!("```{info}\n");
+    text.split(&mark).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
 }
 
-/// Runs a block as a user who has the Helms that it names, and no others.
-fn run_block(space: &Space, folder: &Path, block: &str) {
+#[test]
+fn every_helm_command_of_the_readme_and_the_pages_runs() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "demo");
+    let mut pages = vec![PathBuf::from("README.md")];
+    let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("the pages");
+    pages.extend(docs.map(|entry| Path::new("docs").join(entry.expect("an entry").file_name())));
+    pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.sort();
+    let mut count = 0;
+    for page in &pages {
+        for (number, block) in blocks(&page.to_string_lossy(), "sh helm").iter().enumerate() {
+            let name = format!("{}-{number}", page.file_stem().unwrap_or_default().to_string_lossy());
+            run_block(&space, &space.dir.join(&name), block, false);
+            // A machine that has both majors: Helm 3 goes by its plain name.
+            if block.contains("helm4") {
+                run_block(&space, &space.dir.join(format!("{name}-beside-helm-3")), block, true);
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 9, "the pages lost their Helm commands: {count}");
+}
+
+/// Runs a block as a user who has the programs that it names, and no others.
+fn run_block(space: &Space, folder: &Path, block: &str, beside_helm_3: bool) {
     let (bench, root) = (space.bench, Path::new(env!("CARGO_MANIFEST_DIR")));
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).expect("the folder can be made");
-    for helm in ["helm3", "helm4"].into_iter().filter(|helm| block.contains(helm)) {
-        symlink(bench.bin.join(helm), bin.join(helm)).expect("Helm can be linked");
+    let link = |program: &str, name: &str| symlink(bench.bin.join(program), bin.join(name)).expect("it can be linked");
+    for program in ["helm3", "helm4", "kubectl"].into_iter().filter(|program| block.contains(program)) {
+        link(program, program);
+    }
+    if beside_helm_3 {
+        link("helm3", "helm");
+    } else if !block.contains("helm3") && !block.contains("helm4") {
+        link("helm4", "helm");
     }
     symlink(rollgate(), bin.join("rollgate")).expect("rollgate can be linked");
-    symlink(root.join("tests/e2e/charts/kubeadm"), folder.join("chart")).expect("the chart can be linked");
-    for file in ["rollgate.yaml", "rollgate.pins.yaml", "values.yaml.j2"] {
-        fs::copy(root.join("examples/late").join(file), folder.join(file)).expect("the example can be copied");
-    }
+    let late = block.contains(".j2");
+    fill(folder, &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), late);
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    for command in block.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
+    for line in block.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
+        let (command, code) = line.split_once(" # exit ").unwrap_or((line, "0"));
         let output = Command::new("sh")
             .args(["-c", command])
             .current_dir(folder)
@@ -46,6 +77,49 @@ fn run_block(space: &Space, folder: &Path, block: &str) {
             .env("CLUSTER_VIP", "10.0.3.7")
             .output()
             .expect("a shell runs");
-        assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), code.trim().parse().ok(), "{}: {command}\n{said}", folder.display());
     }
+}
+
+/// What a user of the pages has: a repository with a chart, its values, a policy, manifests and an overlay.
+fn fill(folder: &Path, chart: &Path, late: &Path, is_late: bool) {
+    let copied = Command::new("cp").arg("-r").arg(chart).arg(folder.join("chart")).status();
+    assert!(copied.expect("cp runs").success());
+    let file = |name: &str, text: &str| {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        fs::write(file, text).expect("written");
+    };
+    for name in ["rollgate.yaml", "rollgate.pins.yaml", "values.yaml.j2"] {
+        fs::copy(late.join(name), folder.join(name)).expect("the example can be copied");
+    }
+    if !is_late {
+        file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates: {maxMachines: 3}\n");
+    }
+    file("values.yaml", "vip: 10.0.3.7\n");
+    file("edge-1.yaml", "vip: 10.0.3.7\n");
+    file("manifests/template.yaml", MANIFEST);
+    file("overlays/edge-1/template.yaml", MANIFEST);
+    file("overlays/edge-1/kustomization.yaml", "resources: [template.yaml]\n");
+    fs::create_dir_all(folder.join("snapshots")).expect("a folder");
+    for words in [
+        &["init", "--quiet"][..],
+        &["add", "chart", "values.yaml", "rollgate.yaml"],
+        &["commit", "--quiet", "-m", "one"],
+        &["checkout", "--quiet", "-b", "change"],
+    ] {
+        git(folder, words);
+    }
+    file("values.yaml", "vip: 10.0.3.8\n");
+    git(folder, &["commit", "--quiet", "-am", "two"]);
+}
+
+fn git(folder: &Path, words: &[&str]) {
+    let set =
+        ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"];
+    let mut command = Command::new("git");
+    command.args(set).args(words).current_dir(folder).env("HOME", folder);
+    let output = command.output().expect("git runs");
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

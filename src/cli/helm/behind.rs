@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
-use super::Helm;
+use super::{Helm, options, rollback, setup};
 use crate::cli::{Outside, Stop};
 use crate::exit::Exit;
 use crate::report::Report;
@@ -17,20 +17,40 @@ const RENDERING: [&str; 3] = ["install", "upgrade", "template"];
 
 pub(super) fn run(words: &[OsString], outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let first = words.first().and_then(|word| word.to_str()).unwrap_or_default();
-    if !RENDERING.contains(&first) {
+    if !RENDERING.contains(&first) && first != "rollback" {
         let args = std::iter::once(OsString::from("rollgate")).chain(words.iter().cloned());
         return Ok(crate::cli::with(args, outside));
     }
+    let text = |word: &OsString| {
+        word.to_str().map(str::to_owned).ok_or_else(|| Stop::usage(anyhow!("{} is not text", word.display())))
+    };
+    let words: Vec<String> = words.iter().map(text).collect::<Result<_, _>>()?;
+    let split = options::split(&words)?;
     let binary = std::env::var_os("HELM_BIN").map_or_else(|| PathBuf::from("helm"), PathBuf::from);
+    if split.help {
+        return help(&binary, first, outside);
+    }
     let helm = Helm::ask(&binary).map_err(Stop::usage)?;
-    let folder = tempfolder().map_err(Stop::internal)?;
-    let report = folder.join("report.json");
-    let ended = command(&helm, words, &report)
-        .and_then(|mut command| command.status().with_context(|| format!("cannot run {}", helm.binary.display())));
+    if first == "rollback" { rollback::run(&helm, &split, outside) } else { rendered(&helm, &split, outside) }
+}
+
+/// What Helm says of its command, and what may stand beside it.
+fn help(binary: &std::path::Path, command: &str, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let own = super::output(binary, &[command, "--help"]).map_err(Stop::usage)?;
+    writeln!(outside.out, "{}\n\n{own}", options::HELP)
+        .context("cannot write to standard output")
+        .map_err(Stop::internal)?;
+    Ok(Exit::Allow)
+}
+
+/// Runs a command that renders behind the post-renderer.
+fn rendered(helm: &Helm, split: &options::Split, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the report").map_err(Stop::internal)?;
+    let report = folder.path().join("report.json");
+    let mut command = command(helm, split, &report).map_err(Stop::usage)?;
+    let status =
+        command.status().with_context(|| format!("cannot run {}", helm.binary.display())).map_err(Stop::internal)?;
     let said = std::fs::read(&report).ok().and_then(|bytes| serde_json::from_slice::<Report>(&bytes).ok());
-    // The folder is ours and only held the report.
-    drop(std::fs::remove_dir_all(&folder));
-    let status = ended.map_err(Stop::internal)?;
     if status.success() {
         return Ok(Exit::Allow);
     }
@@ -46,10 +66,10 @@ pub(super) fn run(words: &[OsString], outside: &mut Outside<'_>) -> Result<Exit,
 }
 
 /// The Helm command line, with what a post-renderer cannot find out by itself in the environment.
-fn command(helm: &Helm, words: &[OsString], report: &std::path::Path) -> anyhow::Result<Command> {
+fn command(helm: &Helm, split: &options::Split, report: &std::path::Path) -> anyhow::Result<Command> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(&helm.binary);
-    command.args(words).env("ROLLGATE_REPORT", report);
+    command.args(&split.helm).env("ROLLGATE_REPORT", report);
     if let Some(namespace) = std::env::var_os("HELM_NAMESPACE").filter(|text| !text.is_empty()) {
         command.arg("--namespace").arg(&namespace).env("ROLLGATE_NAMESPACE", namespace);
     }
@@ -57,20 +77,12 @@ fn command(helm: &Helm, words: &[OsString], report: &std::path::Path) -> anyhow:
         command.arg("--kube-context").arg(context);
     }
     if helm.major >= 4 {
-        command.args(["--post-renderer", "rollgate-post-render"]);
+        command.args(["--post-renderer", setup::POST_RENDERER.0]).env("HELM_PLUGINS", setup::search_path(helm)?);
     } else {
         command.arg("--post-renderer").arg(program).args(["--post-renderer-args", "post-render"]);
     }
+    for option in &split.ours {
+        command.args(["--post-renderer-args", option]);
+    }
     Ok(command)
-}
-
-/// A fresh folder that only this user can read.
-fn tempfolder() -> anyhow::Result<PathBuf> {
-    let nanos = jiff::Timestamp::now().as_nanosecond();
-    let folder = std::env::temp_dir().join(format!("rollgate-{}-{nanos}", std::process::id()));
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
 }

@@ -1,7 +1,11 @@
 //! `rollgate helm`: links the plugins, and runs Helm behind the gate with readable reasons and our exit codes.
 
 mod behind;
+mod options;
+mod rollback;
 mod setup;
+
+pub(super) use options::HELP;
 
 use super::args::{HelmArgs, HelmCommand};
 use super::{Outside, Stop};
@@ -9,7 +13,7 @@ use crate::exit::Exit;
 
 pub(super) fn run(args: HelmArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     match args.command {
-        HelmCommand::Setup { helm, dry_run } => setup::run(&helm, dry_run, outside),
+        HelmCommand::Setup { helm, dry_run, path } => setup::run(&helm, dry_run, path, outside),
         HelmCommand::Other(words) => behind::run(&words, outside),
     }
 }
@@ -23,8 +27,8 @@ struct Helm {
     major: u64,
     /// Its whole version, such as `v4.3.1`.
     version: String,
-    /// The folder that it loads plugins from.
-    plugins: std::path::PathBuf,
+    /// The folders that it loads plugins from (`HELM_PLUGINS`).
+    plugins: Vec<std::path::PathBuf>,
 }
 
 impl Helm {
@@ -35,7 +39,13 @@ impl Helm {
         let major = version.trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
         let major = major.with_context(|| format!("{} says version {version:?}", binary.display()))?;
         let plugins = output(binary, &["env", "HELM_PLUGINS"])?;
-        Ok(Self { binary: binary.to_owned(), major, version, plugins: plugins.into() })
+        let plugins = std::env::split_paths(&plugins).collect();
+        Ok(Self { binary: binary.to_owned(), major, version, plugins })
+    }
+
+    /// What the host is called.
+    const fn host(&self) -> &'static str {
+        if self.major >= 4 { "helm4" } else { "helm3" }
     }
 }
 

@@ -16,15 +16,20 @@ const SHARED: [(&str, &str); 2] = [
 ];
 
 /// The plugin that only Helm 4 loads.
-const POST_RENDERER: (&str, &str) =
+pub(super) const POST_RENDERER: (&str, &str) =
     ("rollgate-post-render", include_str!("../../../plugins/helm4-post-renderer/plugin.yaml"));
 
-pub(super) fn run(helm: &Path, dry_run: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+pub(super) fn run(helm: &Path, dry_run: bool, path: bool, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let helm = Helm::ask(helm).map_err(Stop::usage)?;
+    if path {
+        let path = if helm.major >= 4 { search_path(&helm).map_err(Stop::usage)? } else { joined(&[shared(&helm)]) };
+        writeln!(outside.out, "{path}").map_err(Stop::internal)?;
+        return Ok(Exit::Allow);
+    }
     let program = std::env::current_exe().context("cannot find the path of this program").map_err(Stop::internal)?;
     let mut lines = vec![format!("Helm {} ({})", helm.version, helm.binary.display())];
     for (name, text) in SHARED {
-        let folder = helm.plugins.join(name);
+        let folder = shared(&helm).join(name);
         if !dry_run {
             install(&folder, text, &program).map_err(Stop::internal)?;
         }
@@ -36,6 +41,10 @@ pub(super) fn run(helm: &Path, dry_run: bool, outside: &mut Outside<'_>) -> Resu
         lines.push(format!("use: helm upgrade ... --post-renderer {}", program.display()));
         lines.push("     --post-renderer-args post-render --post-renderer-args --policy=rollgate.yaml".to_owned());
     }
+    lines.push(
+        "or:  helm rollgate upgrade ... --policy rollgate.yaml, with our exit codes; also install, template, rollback"
+            .to_owned(),
+    );
     if dry_run {
         lines.push("nothing was linked: --dry-run".to_owned());
     }
@@ -43,30 +52,61 @@ pub(super) fn run(helm: &Path, dry_run: bool, outside: &mut Outside<'_>) -> Resu
     Ok(Exit::Allow)
 }
 
+/// The folder of plugins that is the user's, whichever stand beside it.
+fn shared(helm: &Helm) -> PathBuf {
+    let own = own_folder().unwrap_or_default();
+    let theirs = helm.plugins.iter().find(|folder| **folder != own);
+    theirs.or(helm.plugins.first()).cloned().unwrap_or_default()
+}
+
+/// The folder of the Helm 4 plugin where it cannot lie beside the others.
+fn own_folder() -> anyhow::Result<PathBuf> {
+    Ok(data_folder()?.join("rollgate/helm4-plugins"))
+}
+
+/// What `HELM_PLUGINS` has to be for this Helm 4 to find the post-renderer, and the user's other plugins beside it.
+pub(super) fn search_path(helm: &Helm) -> anyhow::Result<String> {
+    let has = |folder: &PathBuf| folder.join(POST_RENDERER.0).join("plugin.yaml").is_file();
+    if helm.plugins.iter().any(has) {
+        return Ok(joined(&helm.plugins));
+    }
+    let own = own_folder()?;
+    anyhow::ensure!(has(&own), "no {} was linked for this Helm; run `rollgate helm setup` once", POST_RENDERER.0);
+    Ok(joined(&[&[own][..], &helm.plugins].concat()))
+}
+
+/// Folders as a search path, as Helm takes them apart (Go's `filepath.SplitList`).
+fn joined(folders: &[PathBuf]) -> String {
+    std::env::join_paths(folders).map_or_else(|_| String::new(), |path| path.to_string_lossy().into_owned())
+}
+
 /// Puts the Helm 4 plugin beside the others, or into a folder of its own where a Helm 3 shares theirs.
 fn post_renderer(helm: &Helm, program: &Path, dry_run: bool) -> anyhow::Result<Vec<String>> {
     let (name, text) = POST_RENDERER;
-    let sharing = helm3_that_reads(&helm.plugins);
-    let parent = match &sharing {
-        None => helm.plugins.clone(),
-        Some(_) => data_folder()?.join("rollgate/helm4-plugins"),
-    };
+    let theirs = shared(helm);
+    let sharing = helm3_that_reads(&theirs);
+    let parent = if sharing.is_none() { theirs.clone() } else { own_folder()? };
     let folder = parent.join(name);
     if !dry_run {
         install(&folder, text, program)?;
     }
     let mut lines = vec![format!("linked {name} in {}", folder.display())];
     if let Some(helm3) = sharing {
+        let path = joined(&[parent, theirs.clone()]);
         lines.push(format!(
             "{} reads {} too and would load no plugin at all beside this one, so it has a folder of its own:",
             helm3.display(),
-            helm.plugins.display()
+            theirs.display()
         ));
-        lines.push(format!("use: HELM_PLUGINS={} helm upgrade ... --post-renderer {name}", parent.display()));
+        lines
+            .push(format!("use: HELM_PLUGINS={} helm upgrade ... --post-renderer {name}", crate::model::quoted(&path)));
+        lines.push("     --post-renderer-args --policy=rollgate.yaml".to_owned());
+        // helm `pkg/getter/plugingetter.go` takes the variable for one folder, 4.0 to 4.3.
+        lines.push("     (with two folders Helm 4 finds no plugin that serves values: there say rollgate values -f FILE | helm ... -f -)".to_owned());
     } else {
         lines.push(format!("use: helm upgrade ... --post-renderer {name}"));
+        lines.push("     --post-renderer-args --policy=rollgate.yaml".to_owned());
     }
-    lines.push("     --post-renderer-args --policy=rollgate.yaml".to_owned());
     Ok(lines)
 }
 
@@ -78,7 +118,7 @@ fn helm3_that_reads(plugins: &Path) -> Option<PathBuf> {
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .filter(|candidate| candidate.is_file())
         .filter_map(|candidate| Helm::ask(&candidate).ok())
-        .find(|helm| helm.major == 3 && helm.plugins == plugins)
+        .find(|helm| helm.major == 3 && helm.plugins.iter().any(|folder| folder == plugins))
         .map(|helm| helm.binary)
 }
 

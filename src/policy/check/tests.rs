@@ -85,7 +85,7 @@ fn what_can_never_work_is_named() {
         (
             "/rules".to_owned(),
             json!([{"id": "a/b", "paths": ["spec.x"], "effect": "roll", "because": "B."}]),
-            "rules[0]: effect: \"roll\" is not a choice here; known are none",
+            "rules[0].effect: \"roll\" is not a choice here; known are none",
         ),
     ] {
         let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);

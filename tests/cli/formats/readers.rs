@@ -1,6 +1,6 @@
 //! Reads each format as its user does, and says what is wrong with a text.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use html5ever::tendril::TendrilSink as _;
@@ -191,21 +191,45 @@ pub(super) fn html(text: &str) -> Result<String, String> {
     if let Some(fault) = page.errors.borrow().first() {
         return Err(format!("the parser says: {fault}"));
     }
-    let (mut out, mut ids, mut targets) = (String::new(), HashSet::new(), Vec::new());
-    look(&page.document, &mut out, &mut ids, &mut targets)?;
-    match targets.iter().find(|target| !ids.contains(*target)) {
-        Some(target) => Err(format!("nothing is called {target}")),
-        None => Ok(out),
+    let mut seen = Seen::default();
+    look(&page.document, &mut seen)?;
+    if let Some(target) = seen.targets.iter().find(|target| !seen.ids.contains_key(*target)) {
+        return Err(format!("nothing is called {target}"));
     }
+    // Who listens to the page goes from part to part by their names.
+    let mut names = HashSet::new();
+    for label in &seen.labels {
+        let mut name = String::new();
+        for id in label.split_whitespace() {
+            name.push_str(seen.ids.get(id).ok_or_else(|| format!("nothing is called {id}"))?);
+            name.push(' ');
+        }
+        if !names.insert(name.clone()) {
+            return Err(format!("two parts are named {name}"));
+        }
+    }
+    Ok(seen.text)
+}
+
+/// What stands on a page.
+#[derive(Default)]
+struct Seen {
+    text: String,
+    /// The text of each element that has a name to link to.
+    ids: HashMap<String, String>,
+    targets: Vec<String>,
+    labels: Vec<String>,
 }
 
 /// The elements that the page is made of.
 const ELEMENTS: &str = "html head meta title style body header main footer section h1 h2 h3 h4 p ul ol li span code pre del ins a details \
                         summary div fieldset legend label input dl dt dd";
 
-fn look(node: &Handle, out: &mut String, ids: &mut HashSet<String>, targets: &mut Vec<String>) -> Found {
+fn look(node: &Handle, seen: &mut Seen) -> Found {
+    let start = seen.text.len();
+    let mut own = None;
     match &node.data {
-        NodeData::Text { contents } => out.push_str(&contents.borrow()),
+        NodeData::Text { contents } => seen.text.push_str(&contents.borrow()),
         NodeData::Comment { .. } => return Err("a comment".to_owned()),
         NodeData::Element { name, attrs, .. } => {
             let element = &*name.local;
@@ -215,13 +239,11 @@ fn look(node: &Handle, out: &mut String, ids: &mut HashSet<String>, targets: &mu
             for attribute in attrs.borrow().iter() {
                 let (name, value) = (&*attribute.name.local, attribute.value.to_string());
                 match name {
-                    "href" => targets.push(value.strip_prefix('#').ok_or("a link that leaves the page")?.to_owned()),
-                    "aria-labelledby" => targets.push(value),
-                    "id" => {
-                        if !ids.insert(value.clone()) {
-                            return Err(format!("two elements are called {value}"));
-                        }
+                    "href" => {
+                        seen.targets.push(value.strip_prefix('#').ok_or("a link that leaves the page")?.to_owned());
                     }
+                    "aria-labelledby" => seen.labels.push(value),
+                    "id" => own = Some(value),
                     "class" | "lang" | "charset" | "name" | "content" | "http-equiv" | "type" | "checked" | "open"
                     | "aria-label" => {}
                     _ => return Err(format!("an attribute {name} of {element}")),
@@ -230,7 +252,12 @@ fn look(node: &Handle, out: &mut String, ids: &mut HashSet<String>, targets: &mu
         }
         _ => {}
     }
-    node.children.borrow().iter().try_for_each(|child| look(child, out, ids, targets))
+    node.children.borrow().iter().try_for_each(|child| look(child, seen))?;
+    let text = seen.text.get(start..).unwrap_or_default().to_owned();
+    match own.filter(|id| seen.ids.insert(id.clone(), text).is_some()) {
+        Some(twice) => Err(format!("two elements are called {twice}")),
+        None => Ok(()),
+    }
 }
 
 /// By a reader of CommonMark with GitHub's tables: our markup and none of anybody else's.
