@@ -144,7 +144,7 @@ fn opened(run: &str, range: Range<usize>, look: Look<'_>) -> Option<Spot> {
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
 fn wrapped(text: &str, look: Look<'_>) -> Option<Spot> {
     let body = text.trim_end();
-    let width = body.find(['\n', '\r', ' '])?;
+    let width = memchr::memchr3(b'\n', b'\r', b' ', body.as_bytes())?;
     let mut joined = String::new();
     let mut last = width;
     for piece in body.split_ascii_whitespace() {

@@ -101,9 +101,22 @@ pub(super) struct Filled {
 #[must_use]
 pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
     let targets = targets(policy, &[]);
-    let found = search(stream, &targets);
-    let mut values: BTreeSet<usize> = found.marked.iter().flat_map(Marked::values).collect();
-    if !found.unreadable.is_empty() {
+    let all: BTreeSet<usize> = targets.iter().map(|target| target.value).collect();
+    let mut values = BTreeSet::new();
+    let sections = sections(stream);
+    // Most streams show in their first documents all that they need.
+    for some in sections.as_deref().unwrap_or_default().chunks(AT_ONCE) {
+        let found = look(stream, some, &targets);
+        values.extend(found.marked.iter().flat_map(Marked::values));
+        if !found.unreadable.is_empty() {
+            let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
+            values.extend(raw.map(|target| target.value));
+        }
+        if values == all {
+            break;
+        }
+    }
+    if sections.is_err() {
         let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
         values.extend(raw.map(|target| target.value));
     }
@@ -175,21 +188,28 @@ pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Tar
 
 /// Looks for placeholders.
 pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
-    let mut found = Found { marked: Vec::new(), unreadable: Vec::new() };
     if targets.is_empty() {
-        return found;
+        return Found { marked: Vec::new(), unreadable: Vec::new() };
     }
-    let sections = match yaml::split(stream) {
-        Ok(sections) => sections,
-        Err(error) => {
-            found.unreadable.push(error);
-            return found;
-        }
-    };
+    match sections(stream) {
+        Ok(sections) => look(stream, &sections, targets),
+        Err(error) => Found { marked: Vec::new(), unreadable: vec![error] },
+    }
+}
+
+/// Documents that are looked at together.
+const AT_ONCE: usize = 256;
+
+/// The documents of a stream that are not blank, each with its place among them, from 1.
+fn sections(stream: &[u8]) -> Result<Vec<(usize, Section)>, yaml::Error> {
+    let filled = yaml::split(stream)?.into_iter().filter(|section| !section.is_blank(stream));
+    Ok(filled.enumerate().map(|(place, section)| (place + 1, section)).collect())
+}
+
+/// Looks for placeholders in some documents.
+fn look<'s>(stream: &'s [u8], sections: &[(usize, Section)], targets: &Targets<'_>) -> Found<'s> {
     let scent = targets.scent();
-    let filled: Vec<Section> = sections.into_iter().filter(|section| !section.is_blank(stream)).collect();
-    let places: Vec<(usize, &Section)> = filled.iter().enumerate().collect();
-    let looked = parallel::map(&places, |(place, section)| {
+    let looked = parallel::map(sections, |(number, section)| {
         if !may_hold(section.document.of(stream), &scent, targets) {
             return None;
         }
@@ -198,8 +218,9 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
             Ok(tree) => tree,
         };
         let hits = document::hits(&tree, |text| layers::spots(text, targets));
-        (!hits.is_empty()).then(|| Ok(Marked { number: place + 1, section: **section, tree, hits }))
+        (!hits.is_empty()).then(|| Ok(Marked { number: *number, section: *section, tree, hits }))
     });
+    let mut found = Found { marked: Vec::new(), unreadable: Vec::new() };
     for one in looked.into_iter().flatten() {
         match one {
             Ok(marked) => found.marked.push(marked),
@@ -264,8 +285,17 @@ impl Scope<'_> {
 
     /// A hit after it was filled in, where it was.
     fn after(&self, hit: &Hit, is_filled: bool) -> Hit {
+        let packed =
+            hit.spots.iter().any(|spot| spot.closed || spot.places.iter().any(|place| !place.layers.is_empty()));
         let spots = match self.marked.tree.scalar_text(hit.node) {
-            Some(text) if is_filled => layers::spots(&layers::apply(text, &hit.spots), self.targets),
+            Some(text) if is_filled => {
+                let new = layers::apply(text, &hit.spots);
+                // Where nothing was packed nothing has to be opened again.
+                match packed || !self.targets.places(&new).is_empty() {
+                    true => layers::spots(&new, self.targets),
+                    false => Vec::new(),
+                }
+            }
             _ => hit.spots.clone(),
         };
         Hit { node: hit.node, key: hit.key, spots }

@@ -8,7 +8,11 @@ use memchr::memmem;
 /// The places of `placeholder` in `text`, in order, none overlapping.
 pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Range<usize>> + use<'t> {
     let length = placeholder.len();
-    let joints = Joints::of(placeholder);
+    // Most texts do not hold it at all.
+    let joints = std::cell::LazyCell::new({
+        let placeholder = placeholder.to_owned();
+        move || Joints::of(&placeholder)
+    });
     let finder = memmem::Finder::new(placeholder.as_bytes()).into_owned();
     let mut from = 0;
     std::iter::from_fn(move || {

@@ -450,3 +450,33 @@ fn times_are_whole_seconds() {
     assert!(ran.stdout.starts_with("  2026-11-21T12:00:00Z  vip"), "{}", ran.stdout);
     assert!(!file(&program).contains("831501951"), "{}", file(&program));
 }
+
+/// A limit on the size of files ends a write where a full disk would.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_keeps_the_pins_and_is_said() {
+    let program = program();
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$P\" \"$@\"";
+    let full = |value: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script, "sh", "pin", "set", "vip", value, "--reason", "full"]);
+        command
+            .env_clear()
+            .env("HOME", program.home())
+            .env("P", env!("CARGO_BIN_EXE_rollgate"))
+            .current_dir(program.home());
+        super::ran(command, b"")
+    };
+    for before in [false, true] {
+        if before {
+            assert_eq!(pin(&program, &["set", "vip", "10.0.3.1", "--reason", "first"]).code, Some(0));
+        }
+        let text = file(&program);
+        let ran = full("10.0.3.8");
+        assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+        assert!(ran.stderr.contains("rollgate.pins.yaml: cannot write it"), "{}", ran.stderr);
+        assert_eq!(file(&program), text);
+        let left = std::fs::read_dir(program.home().join("pins")).expect("readable").count();
+        assert_eq!(left, usize::from(before), "nothing half is left");
+    }
+}

@@ -22,6 +22,20 @@ fn publish(space: &Space, chart: &str) {
     assert!(output.status.success(), "{output:?}");
 }
 
+/// A HelmRelease that takes values from a ConfigMap.
+fn install(space: &Space, values_from: &Value) {
+    let release = json!({
+        "apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": "demo"},
+        "spec": {
+            "interval": "1h",
+            "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
+            "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
+            "valuesFrom": [values_from],
+        },
+    });
+    space.bench.api.create(&format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace), &release);
+}
+
 fn wait_ready(space: &Space, what: &str, is: impl Fn(&Value) -> bool) {
     let began = Instant::now();
     loop {
@@ -41,16 +55,7 @@ fn a_missing_config_map_holds_a_helm_release() {
     let Some(bench) = bench() else { return };
     let space = Space::new(bench, "flux-values");
     publish(&space, "kubeadm");
-    let release = json!({
-        "apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": "demo"},
-        "spec": {
-            "interval": "1h",
-            "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
-            "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
-            "valuesFrom": [{"kind": "ConfigMap", "name": "late", "valuesKey": "vip", "targetPath": "vip"}],
-        },
-    });
-    bench.api.create(&format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace), &release);
+    install(&space, &json!({"kind": "ConfigMap", "name": "late", "valuesKey": "vip", "targetPath": "vip"}));
     wait_ready(&space, "waiting for its values", |ready| ready["reason"] == "ValuesError");
     std::thread::sleep(Duration::from_secs(5));
     assert!(space.list(CAPI, "clusters").is_empty(), "nothing may be installed before the values are there");
@@ -91,16 +96,7 @@ fn values_for_flux_come_when_they_are_known_and_stay() {
         "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, \
          from: [{env: CLUSTER_VIP}]}\npins: {store: configmap/rollgate-pins}\n",
     );
-    let release = json!({
-        "apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": "demo"},
-        "spec": {
-            "interval": "1h",
-            "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
-            "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
-            "valuesFrom": [{"kind": "ConfigMap", "name": "late"}],
-        },
-    });
-    bench.api.create(&format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace), &release);
+    install(&space, &json!({"kind": "ConfigMap", "name": "late"}));
     assert_eq!(values_job(&space, &policy, None), Some(4));
     wait_ready(&space, "waiting for its values", |ready| ready["reason"] == "ValuesError");
     assert!(space.list(CAPI, "clusters").is_empty(), "nothing may be installed before the values are there");

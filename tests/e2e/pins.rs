@@ -131,13 +131,15 @@ fn one_hundred_writers_on_a_real_api_server_agree_and_lose_nothing() {
     }
 }
 
-/// What `clusterctl move` takes along: objects of Cluster API, and whatever bears its label.
-fn moved(from: &Space, to: &Space) {
+/// Takes objects to another management cluster: as `clusterctl move` does those of Cluster API and whatever bears its label, or the
+/// records of Helm, which it does not know.
+fn moved(from: &Space, to: &Space, records: bool) {
     for list in from.bench.api.namespaced_lists(&from.namespace) {
         let is_capi = list.starts_with("/apis/") && list.contains("cluster.x-k8s.io/");
         for mut object in from.bench.api.list(&list) {
             let label = object.pointer("/metadata/labels/clusterctl.cluster.x-k8s.io~1move");
-            if !is_capi && label.is_none() {
+            let is_record = object["type"] == "helm.sh/release.v1";
+            if is_record != records || !is_record && !is_capi && label.is_none() {
                 continue;
             }
             let metadata = object["metadata"].as_object_mut().expect("a map");
@@ -160,7 +162,7 @@ fn moved(from: &Space, to: &Space) {
     }
 }
 
-/// Neither the record of Helm nor the output of the stack is moved, and the value holds all the same.
+/// The output of the stack stays behind, and the value holds all the same.
 #[test]
 fn a_pin_moves_with_its_cluster_to_another_management_cluster() {
     let Some(bench) = api_only() else { return };
@@ -174,10 +176,12 @@ fn a_pin_moves_with_its_cluster_to_another_management_cluster() {
     let (from, to) = (&from, &to);
     allocate(from, ADDRESS);
     before.install(&[]).succeeded();
-    moved(from, to);
+    moved(from, to, false);
     let listed = pin(to, &after.policy, &["list"]).succeeded().stdout;
     assert!(listed.contains(ADDRESS), "the pin has moved: {listed}");
-    after.install(&[]).succeeded();
+    after.install(&[]).refused("live objects belong to it");
+    moved(from, to, true);
+    after.upgrade(&[]).succeeded();
     let owner = to
         .get("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes", "demo-cp")
         .expect("the control plane is there");

@@ -17,6 +17,8 @@ struct Server {
     requests: Vec<String>,
     intruders: u64,
     forbidden: bool,
+    /// The request at which the way to the server breaks, and whether that was done before it did.
+    breaks: Option<(usize, bool)>,
 }
 
 impl Server {
@@ -85,7 +87,19 @@ async fn one(mut connection: TcpStream, server: Arc<Mutex<Server>>) {
     }
     let method =
         String::from_utf8_lossy(&bytes[..bytes.iter().position(|byte| *byte == b' ').unwrap_or(0)]).into_owned();
-    let (code, value) = server.lock().expect("no panic").answer(&method, &bytes[head..]);
+    let (code, value) = {
+        let mut server = server.lock().expect("no panic");
+        let breaks = server.breaks.filter(|(request, _)| *request == server.requests.len() + 1);
+        if let Some((_, false)) = breaks {
+            server.requests.push(method);
+            return;
+        }
+        let answer = server.answer(&method, &bytes[head..]);
+        if breaks.is_some() {
+            return;
+        }
+        answer
+    };
     let body = value.to_string();
     let answer = format!(
         "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -105,7 +119,9 @@ async fn store_of(kind: StoreKind, server: Server) -> (ClusterStore, Arc<Mutex<S
     tokio::spawn(serve(listener, Arc::clone(&server)));
     // Another test may have installed it already.
     drop(rustls::crypto::ring::default_provider().install_default());
-    let config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
+    let mut config = kube::Config::new(format!("http://{address}").parse().expect("a URL"));
+    // As the program has it: what is tried again is tried by the store.
+    config.default_retry = false;
     let client = Client::try_from(config).expect("a client");
     (ClusterStore::new(client, kind, "capo", "rollgate-pins"), server)
 }
@@ -260,5 +276,29 @@ async fn pins_move_with_the_cluster_and_nobody_prunes_them() {
         assert_eq!(metadata["annotations"]["kustomize.toolkit.fluxcd.io/prune"], "disabled");
         assert_eq!(metadata["annotations"]["argocd.argoproj.io/sync-options"], "Prune=false");
         assert_eq!(metadata["annotations"]["helm.sh/resource-policy"], policy, "what somebody has set stays");
+    }
+}
+
+/// A run that ends anywhere between its first request and its last answer: the API server has the old pins or the new ones.
+#[tokio::test]
+async fn a_run_that_breaks_at_any_request_leaves_the_old_pins_or_the_new_ones() {
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rollgate-pins", "resourceVersion": "0"},
+        "data": {"old": serde_json::to_string(&pin("old", "1")).expect("json")}});
+    for held in [None, Some(held)] {
+        for breaks in [(1, false), (1, true), (2, false), (2, true)] {
+            let is_there = held.is_some();
+            let (store, server) =
+                store(Server { object: held.clone(), breaks: Some(breaks), ..Server::default() }).await;
+            store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect_err("the way broke");
+            let object = server.lock().expect("no panic").object.clone();
+            let book = object.map(|object| from_object::<Book>(&object, StoreKind::ConfigMap).expect("pins"));
+            let book = book.unwrap_or_default();
+            assert_eq!(book.get("vip").is_some(), breaks == (2, true), "{breaks:?}");
+            assert_eq!(book.get("old").is_some(), is_there, "{breaks:?}");
+            // The next run finds the one or the other, and both end in the same.
+            store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("nobody is in the way");
+            let book = store.read().await.expect("readable");
+            assert_eq!((book.pins().len(), book.history().len()), (1 + usize::from(is_there), 1), "{breaks:?}");
+        }
     }
 }
