@@ -187,3 +187,22 @@ fn an_error_says_its_cause_once_and_its_place_as_tools_read_it() {
         assert!(ran.stderr.matches("mapping value").count() <= 1, "{args:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_dumb_terminal_gets_no_colours_and_another_one_does() {
+    let program = Program::new();
+    program.file("old.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("new.yaml", &super::MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"));
+    let plan = format!("{} plan new.yaml --live old.yaml --policy none", env!("CARGO_BIN_EXE_rollgate"));
+    // `script` of util-linux gives a program a terminal.
+    let on_terminal = |term: &str| {
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &plan, "/dev/null"]).env("TERM", term).env_remove("NO_COLOR").current_dir(program.home());
+        let output = command.output().expect("script of util-linux");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, dumb) = on_terminal("dumb");
+    assert!(code == Some(3) && dumb.contains("rollgate: hold") && !dumb.contains('\u{1b}'), "{dumb}");
+    let (code, smart) = on_terminal("xterm");
+    assert!(code == Some(3) && smart.contains('\u{1b}'), "{smart}");
+}
