@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 const GROWTH: u64 = 10;
 /// The same where addresses are limited: what is asked for at once, while a list grows, counts there before it is used.
 const GROWTH_OF_ADDRESSES: u64 = 24;
+/// How many bytes ordinary text has for each value, key or line, which is what the growth was measured with.
+const BYTES_OF_A_VALUE: u64 = 15;
 /// Largest input where memory is no limit.
 const LARGEST: u64 = 1024 * 1024 * 1024;
 
@@ -23,13 +25,26 @@ pub(crate) fn largest_input() -> u64 {
     limit().map(|limit| limit / GROWTH).into_iter().chain(addresses).fold(LARGEST, u64::min)
 }
 
+/// What an input weighs: its bytes, and more where it is nothing but small values, each of which takes as much as a line of ordinary text.
+#[must_use]
+pub(crate) fn weight(input: &[u8]) -> u64 {
+    let length = input.len() as u64;
+    // Counting is spared where the heaviest input of this length would fit.
+    if length.saturating_mul(BYTES_OF_A_VALUE) <= largest_input() {
+        return length;
+    }
+    let values = memchr::memchr3_iter(b',', b':', b'\n', input).count() as u64;
+    length.max(values.saturating_mul(BYTES_OF_A_VALUE))
+}
+
 /// What is said of an input that is larger.
 #[must_use]
 pub(crate) fn too_large(most: u64) -> String {
     let megabytes = |bytes: u64| bytes / (1024 * 1024);
     let of = limit().map_or_else(String::new, |limit| format!(" in the {} MiB that there are", megabytes(limit)));
     format!(
-        "it is larger than {} MiB, which is the most that can be judged{of}; give more memory, or judge less at once",
+        "it needs more memory than {} MiB of ordinary text, which is the most that can be judged{of}; give more memory, or judge \
+         less at once",
         megabytes(most)
     )
 }
@@ -95,6 +110,16 @@ fn machine() -> Option<u64> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_small_values_weighs_more_than_its_bytes() {
+        let small = b"a,".repeat(1024);
+        assert_eq!(weight(&small), 2048, "what fits however it is made is not counted");
+        let most = usize::try_from(largest_input()).expect("it fits") / 8;
+        assert_eq!(weight(&b"a,".repeat(most / 2)), (most / 2) as u64 * BYTES_OF_A_VALUE);
+        let line = b"    name: a-machine-of-the-edge\n";
+        assert_eq!(weight(&line.repeat(most / line.len())), (most / line.len() * line.len()) as u64);
+    }
 
     #[test]
     fn a_process_knows_what_it_may_use_and_what_it_uses() {

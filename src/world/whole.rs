@@ -38,11 +38,14 @@ fn up_to(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
     if filled_so_far + rest.len() as u64 > most {
         return Err(too_large());
     }
-    if filled == bytes.len() && rest.is_empty() {
-        return Ok(bytes);
+    if filled < bytes.len() || !rest.is_empty() {
+        rest.splice(0..0, bytes[..filled].iter().copied());
+        bytes = rest.into();
     }
-    rest.splice(0..0, bytes[..filled].iter().copied());
-    Ok(rest.into())
+    if memory::weight(&bytes) > most {
+        return Err(too_large());
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -216,9 +216,10 @@ impl Caller {
             }
             Err(_) => return again("the connection broke inside an answer", true),
         };
-        let before = self.bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let weight = memory::weight(&body);
+        let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
         let most = memory::largest_input();
-        if before + body.len() as u64 > most {
+        if before + weight > most {
             return Try::Never(Fault::Other(memory::too_large(most)));
         }
         if matches!(status, StatusCode::OK | StatusCode::CREATED) {
