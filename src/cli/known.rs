@@ -15,7 +15,7 @@ use super::{Outside, Stop, run, setup, signals};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Pace, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
-use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Pin, cluster as in_cluster};
+use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Keys, Pin, cluster as in_cluster};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
 use crate::world::cluster::{self, Answer, Cluster, Watches};
@@ -287,11 +287,13 @@ impl<'a> Known<'a> {
     }
 
     fn book(&self) -> Result<Book, Stop> {
-        match (self.pin_file(), self.pin_object()?) {
+        let book = match (self.pin_file(), self.pin_object()?) {
             (Some(file), _) => file.read().map_err(Stop::undecided),
             (None, Some(store)) => self.runtime.block_on(store.read()).map_err(Stop::undecided),
             (None, None) => self.pins_among_files(),
-        }
+        }?;
+        let keys = keys(book.pins(), &self.env)?;
+        Ok(book.opened(&keys))
     }
 
     /// Changes the pins where the policy keeps them; `None` where it names no place, or that place is in a cluster that is not asked.
@@ -343,8 +345,12 @@ impl<'a> Known<'a> {
 
     /// Records the pins of values that are used.
     pub(super) fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
-        let sign = |pin: Pin| pin.signed(self.author(), &self.digest);
-        let pins: Vec<Pin> = settled.filter_map(|one| one.pin.clone()).map(sign).collect();
+        let sign = |pin: Pin| pin.signed(self.author(), &self.digest).encrypted_to(&self.policy.pins.encrypt_to);
+        let pins: Vec<Pin> = settled
+            .filter_map(|one| one.pin.clone())
+            .map(sign)
+            .collect::<Result<_, _>>()
+            .map_err(|why| Stop::usage(anyhow!(why)))?;
         let writes = match wish {
             Commit::Always => true,
             Commit::Never => false,
@@ -486,5 +492,13 @@ fn object_read(wanted: &Wanted<'_>) -> ObjectRead {
         namespace: wanted.namespace.clone(),
         name: wanted.source.name.clone(),
         used: Use::Late(wanted.value.name.clone(), wanted.place, wanted.source.selector.clone()),
+    }
+}
+
+/// The keys that open encrypted pins, where there is one.
+pub(super) fn keys(pins: &[Pin], env: &BTreeMap<String, String>) -> Result<Keys, Stop> {
+    match pins.iter().any(|pin| pin.encrypted.is_some()) {
+        true => Keys::of(env).map_err(|why| Stop::undecided(anyhow!(why))),
+        false => Ok(Keys::default()),
     }
 }

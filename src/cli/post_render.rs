@@ -106,8 +106,11 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
     if !writes(wish, seen) || judgement.pins.is_empty() {
         return Ok(());
     }
-    let sign = |pin: Pin| pin.signed(pin::author(&setup.env), &setup.policy_report.digest);
-    let pins: Vec<Pin> = judgement.pins.iter().cloned().map(sign).collect();
+    let sign = |pin: Pin| {
+        pin.signed(pin::author(&setup.env), &setup.policy_report.digest).encrypted_to(&setup.policy.pins.encrypt_to)
+    };
+    let pins: Vec<Pin> =
+        judgement.pins.iter().cloned().map(sign).collect::<Result<_, _>>().map_err(|why| Stop::usage(anyhow!(why)))?;
     if let Some(store) = setup.pin_file() {
         store.update(|book| book.record(&pins)).map_err(Stop::undecided)?;
     } else if let Some(store) = &setup.policy.pins.store {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::CommonArgs;
 use super::input::Input;
-use super::known::Pending;
+use super::known::{Pending, keys};
 use super::plan::fault_stop;
 use super::setup::Setup;
 use super::{Outside, Stop, bound};
@@ -150,6 +150,8 @@ impl Look<'_> {
             self.local(names, &mut seen.world)?;
         }
         self.approved(&mut seen.world);
+        let keys = keys(&seen.world.pins, &setup.env)?;
+        seen.world.pins = std::mem::take(&mut seen.world.pins).into_iter().map(|pin| pin.opened(&keys)).collect();
         seen.warnings.extend(setup.idle());
         setup.tell(&mut seen.world);
         Ok(seen)

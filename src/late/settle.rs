@@ -172,7 +172,7 @@ pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Set
     }
     if settled.secret {
         let readings = evidence.readings.iter().filter(|reading| reading.value == value.name);
-        let clear = pin.filter(|pin| !pin.secret).map(|pin| pin.value.clone());
+        let clear = pin.and_then(|pin| if pin.secret { pin.clear.text() } else { Some(&pin.value) }).map(str::to_owned);
         let seen = readings.filter_map(|reading| reading.found.clone()).chain(clear).chain(settled.value.clone());
         let seen: BTreeSet<String> = seen.filter(|text| !text.is_empty()).collect();
         settled.secrets = seen.into_iter().collect();
@@ -318,6 +318,7 @@ fn record(
         value: stored,
         secret,
         kind: Some(value.kind),
+        encrypted: None,
         source,
         path,
         uid: None,

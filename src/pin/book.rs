@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Pin, is_seal, seal};
+use super::{Keys, Pin, is_seal, seal};
 use crate::yaml::{self, double_quoted as quoted};
 
 /// The pins of one place, ordered by name, and what happened to them.
@@ -140,8 +140,14 @@ impl Book {
         self.pins.iter().find(|pin| pin.name == name)
     }
 
+    /// The same with the values in hand that one of the keys opens.
+    #[must_use]
+    pub fn opened(self, keys: &Keys) -> Self {
+        Self { pins: self.pins.into_iter().map(|pin| pin.opened(keys)).collect(), ..self }
+    }
+
     /// Writes down what a run resolved first. What is pinned already stays; only a seal takes the place of the same value in plain
-    /// text. Says whether anything was written.
+    /// text, and an encrypted value that of a seal alone. Says whether anything was written.
     ///
     /// # Errors
     /// When one of them is pinned to another value: then nothing is added.
@@ -167,13 +173,16 @@ impl Book {
         }
         self.pins.extend(fresh.iter().cloned());
         self.pins.sort_by(|left, right| left.name.cmp(&right.name));
-        let plain: Vec<&Pin> =
-            pins.iter().filter(|pin| pin.secret && self.get(&pin.name).is_some_and(|old| !old.secret)).collect();
-        for pin in &plain {
+        let is_better = |pin: &&Pin| {
+            let lacks = |old: &Pin| !old.secret || old.encrypted.is_none() && pin.encrypted.is_some();
+            pin.secret && self.get(&pin.name).is_some_and(lacks)
+        };
+        let better: Vec<&Pin> = pins.iter().filter(is_better).collect();
+        for pin in &better {
             self.pins.iter_mut().filter(|old| old.name == pin.name).for_each(|old| *old = (*pin).clone());
             self.hush(&pin.name);
         }
-        Ok(!fresh.is_empty() || !plain.is_empty())
+        Ok(!fresh.is_empty() || !better.is_empty())
     }
 
     /// Seals what the history still says of a value that has turned out to be secret.
@@ -281,6 +290,7 @@ impl Book {
             if pin.secret {
                 line(text, "    ", "secret", "true");
             }
+            optional(text, "encrypted", pin.encrypted.as_ref());
             if let Some(kind) = pin.kind {
                 line(text, "    ", "type", kind.word());
             }

@@ -1,8 +1,10 @@
 //! Pins: the recorded value of a late value, with where it came from, and the places that keep them.
-//! A value of a Secret is never written: its pin holds a stretched hash by which it can be recognised.
+//! A value of a Secret is never written in the clear: its pin holds a stretched hash by which it can be recognised, and the value
+//! encrypted where the policy says to whom.
 
 mod book;
 pub mod cluster;
+mod encrypted;
 mod file;
 mod seal;
 
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use book::{Book, BookError, Entry, Event};
 pub use cluster::{ClusterStore, ClusterStoreError};
+pub use encrypted::Keys;
 pub use file::{FileStore, StoreError};
 pub use seal::{is_seal, recognises, seal};
 
@@ -40,6 +43,9 @@ pub struct Pin {
     /// Whether `value` is a seal, since the value came from a Secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// The value behind the seal, encrypted with age to those whom the policy names, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encrypted: Option<String>,
     /// Its type.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<ValueType>,
@@ -83,6 +89,12 @@ impl Clear {
     pub fn of(value: &str) -> Self {
         Self(Some(value.to_owned()))
     }
+
+    /// The value, where the run has it.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
 }
 
 impl fmt::Debug for Clear {
@@ -116,6 +128,29 @@ impl Pin {
         let seal = |text: &str| seal(text, &format!("{}|{}|{}", self.name, self.source, self.time));
         let over = self.over.as_deref().map(|over| if is_seal(over) { over.to_owned() } else { seal(over) });
         Self { value: seal(&self.value), secret: true, over, clear: Clear::of(&self.value), ..self }
+    }
+
+    /// The same pin, with its secret value encrypted to those who may have it back. Without recipients it stays as it is.
+    ///
+    /// # Errors
+    /// When one of the recipients is none of age.
+    pub fn encrypted_to(self, recipients: &[String]) -> Result<Self, String> {
+        match self.clear.text() {
+            Some(text) if self.secret && self.encrypted.is_none() && !recipients.is_empty() => {
+                Ok(Self { encrypted: Some(encrypted::encrypt(text, recipients)?), ..self })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The same pin with its value in hand, where one of the keys opens it. What its seal does not recognise is not its value.
+    #[must_use]
+    pub fn opened(self, keys: &Keys) -> Self {
+        let value = self.encrypted.as_deref().and_then(|text| keys.open(text));
+        match value.filter(|value| self.secret && recognises(&self.value, value)) {
+            Some(value) => Self { clear: Clear(Some(value)), ..self },
+            None => self,
+        }
     }
 
     /// Whether a person has set it in the knowledge that the source says this.

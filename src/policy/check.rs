@@ -347,6 +347,12 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
     if pins.file.as_deref() == Some("") {
         return fault(&at.key("file"), "the file has no name");
     }
+    for (place, text) in pins.encrypt_to.iter().enumerate() {
+        if text.parse::<age::x25519::Recipient>().is_err() {
+            let why = format!("{text:?} is no recipient of age: those begin with age1, as age-keygen prints them");
+            return fault(&at.key("encryptTo").index(place), why);
+        }
+    }
     for (place, field) in pins.fields.iter().enumerate() {
         let at = at.key("fields").index(place);
         match Pattern::parse(&field.path) {

@@ -280,6 +280,10 @@ pub struct Pins {
     /// A file, beside the policy unless the path is absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Whom secret values are encrypted to: recipients of age (`age1...`). Who has a key (`ROLLGATE_AGE_KEY_FILE`, `SOPS_AGE_KEY_FILE`)
+    /// gets a value back from its pin when its source is gone. Without recipients a pin only recognises a secret value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encrypt_to: Vec<String>,
     /// Fields that stay what they are once they are there, whatever a later render says of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldPin>,

@@ -168,3 +168,54 @@ fn of_a_kubeconfig_nothing_is_kept() {
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     assert!(again.stdout.contains("other clusters"), "{}", again.stdout);
 }
+
+#[test]
+fn a_new_one_is_doubt_where_there_is_a_cluster_that_it_could_take_over() {
+    let path = json!({"path": "a", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "g"}});
+    let new = object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", Some("telco"), "x", path);
+    let plain = object("v1", "ConfigMap", Some("telco"), "plain", Value::Null);
+    let somebodys = object("cluster.x-k8s.io/v1", "Cluster", Some("elsewhere"), "z", json!({}));
+    let run = |clusters: Option<&[Value]>, policy: &str| {
+        let mut cluster = Cluster::with(std::slice::from_ref(&plain), false);
+        let groups = ["cluster.x-k8s.io", "apps", "kustomize.toolkit.fluxcd.io"];
+        cluster.0.insert("/apis".to_owned(), super::server::groups(&groups));
+        cluster.kinds("kustomize.toolkit.fluxcd.io", &[("Kustomization", "kustomizations")]);
+        for path in ["/apis/cluster.x-k8s.io/v1/namespaces/telco/clusters", "/apis/cluster.x-k8s.io/v1/clusters"] {
+            match clusters {
+                Some(all) if !path.contains("namespaces") => cluster.list(path, "Cluster", all),
+                Some(_) => cluster.list(path, "Cluster", &[]),
+                None => drop(cluster.0.insert(path.to_owned(), Value::Null)),
+            }
+        }
+        let program = Program::new();
+        program.file("rollgate.yaml", policy);
+        let told = [
+            "post-render",
+            "--host",
+            "helm3",
+            "--policy",
+            "rollgate.yaml",
+            "--release",
+            "demo",
+            "--namespace",
+            "telco",
+        ];
+        cluster.run(&program, &told, &stream(&[plain.clone(), new.clone()]))
+    };
+    let policy = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n";
+    let ran = run(Some(std::slice::from_ref(&somebodys)), policy);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    assert!(
+        super::sentence(&ran.stderr, "carries").contains("it is new and may take over what is there"),
+        "{}",
+        ran.stderr
+    );
+    let none = run(Some(&[]), policy);
+    assert_eq!(none.code, Some(0), "{}", none.stderr);
+    assert!(super::sentence(&none.stderr, "would bring").contains("Kustomization telco/x"), "{}", none.stderr);
+    let forbidden = run(None, policy);
+    assert_eq!(forbidden.code, Some(4), "{}", forbidden.stderr);
+    assert!(super::sentence(&forbidden.stderr, "list of Cluster").contains("forbidden"), "{}", forbidden.stderr);
+    let told = run(Some(&[somebodys]), &format!("{policy}unseen: {{inside: warn}}\n"));
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+}

@@ -480,3 +480,83 @@ fn a_disk_that_is_full_keeps_the_pins_and_is_said() {
         assert_eq!(left, usize::from(before), "nothing half is left");
     }
 }
+
+/// The life of a secret that only the pin still has: encrypted for two, given back to one, and to nobody without a key.
+#[test]
+fn an_encrypted_pin_gives_a_secret_back_when_its_source_is_gone() {
+    use age::secrecy::ExposeSecret as _;
+
+    let [ours, second, stranger] = [(); 3].map(|()| age::x25519::Identity::generate());
+    let program = program();
+    let policy = |to: &str| {
+        format!(
+            "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n  - {{name: word, secret: true, placeholders: [WORD_HERE], from: [{{file: w.txt}}]}}\n\
+             pins: {{file: p.yaml, encryptTo: [{to}]}}\n"
+        )
+    };
+    let text = |key: &age::x25519::Identity| key.to_string().expose_secret().to_owned();
+    for (name, key) in [("ours.key", &ours), ("second.key", &second), ("stranger.key", &stranger)] {
+        program.file(name, &format!("# created by a test\n{}\n", text(key)));
+    }
+    program.file("broken.key", "hunter2hunter2\n");
+    let pins = || std::fs::read_to_string(program.home().join("p.yaml")).expect("pins");
+    let stream = b"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {word: WORD_HERE}\n";
+    let render = |env: &[(&str, &str)]| {
+        let args = ["post-render", "--policy", "rollgate.yaml", "--live", "none", "--commit", "always"];
+        let ran = program.run_with(&args, stream, env);
+        for secret in ["hunter2hunter2", "correcthorse"] {
+            assert!(!ran.stderr.contains(secret), "{}", ran.stderr);
+        }
+        assert!(!ran.stderr.contains("AGE-SECRET-KEY"), "{}", ran.stderr);
+        ran
+    };
+    program.file("w.txt", "hunter2hunter2\n");
+    // A seal alone, as all pins had it before, is made better by the next run.
+    program.file("rollgate.yaml", &policy(""));
+    assert_eq!(render(&[]).code, Some(0));
+    assert!(!pins().contains("encrypted:"), "{}", pins());
+    program.file("rollgate.yaml", &policy(&format!("{}, {}", ours.to_public(), second.to_public())));
+    assert_eq!(render(&[]).code, Some(0));
+    assert!(pins().contains("encrypted:") && pins().contains("sealed:1:") && !pins().contains("hunter2"), "{}", pins());
+    let once = pins();
+    assert_eq!((render(&[]).code, pins()), (Some(0), once), "encrypted once");
+
+    std::fs::remove_file(program.home().join("w.txt")).expect("the source goes");
+    for (variable, file) in [("ROLLGATE_AGE_KEY_FILE", "ours.key"), ("SOPS_AGE_KEY_FILE", "second.key")] {
+        let path = program.home().join(file).display().to_string();
+        let ran = render(&[(variable, &path)]);
+        assert_eq!((ran.code, ran.stdout.contains("word: hunter2hunter2")), (Some(0), true), "{}", ran.stderr);
+        assert!(ran.stderr.contains("a secret from pin"), "{}", ran.stderr);
+    }
+    let given = render(&[("SOPS_AGE_KEY", &text(&ours))]);
+    assert_eq!(given.code, Some(0), "{}", given.stderr);
+    let stranger = program.home().join("stranger.key").display().to_string();
+    for env in [&[][..], &[("ROLLGATE_AGE_KEY_FILE", stranger.as_str())]] {
+        let ran = render(env);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    }
+    for (file, said) in [("broken.key", "line 1 of"), ("none.key", "cannot read")] {
+        let path = program.home().join(file).display().to_string();
+        let ran = render(&[("ROLLGATE_AGE_KEY_FILE", &path)]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(said) && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    }
+    // Another value under the seal of the first one is nobody's value.
+    let keys = [("SOPS_AGE_KEY", text(&ours))];
+    let keys: Vec<(&str, &str)> = keys.iter().map(|(name, key)| (*name, key.as_str())).collect();
+    let of_before = pins();
+    let ran = program.run_with(&["pin", "set", "word", "correcthorse", "--reason", "moved"], b"", &keys);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(render(&keys).stdout.contains("word: correcthorse"));
+    let line =
+        |text: &str, key: &str| text.lines().find(|line| line.trim().starts_with(key)).expect("a line").to_owned();
+    let swapped = pins().replace(&line(&pins(), "encrypted:"), &line(&of_before, "encrypted:"));
+    program.file("p.yaml", &swapped);
+    let ran = render(&keys);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
+    // Whom it is encrypted to is looked at before anything else.
+    program.file("rollgate.yaml", &policy("age1nobody"));
+    let ran = render(&keys);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("encryptTo") && ran.stderr.contains("age1nobody"), "{}", ran.stderr);
+}

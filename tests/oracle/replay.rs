@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
-use rollgate::compare::{Action, Pair, changes};
+use rollgate::compare::{Action, Change, Pair, changes};
 use rollgate::host::Host;
 use rollgate::judge::{Scene, classify};
 use rollgate::kinds::{Versions, fields};
@@ -236,6 +236,14 @@ impl Recording {
         self.cases.iter().map(|case| self.answer(case, &worlds[&case.base])).collect()
     }
 
+    /// Whether a change sets a time that is still to come.
+    fn is_to_come(&self, change: &Change) -> bool {
+        let after = change.after.as_ref().map(|after| after.get("after").unwrap_or(after));
+        let time = after.and_then(Value::as_str).and_then(|text| text.parse::<jiff::Timestamp>().ok());
+        let now: jiff::Timestamp = self.now.parse().expect("the clock of a recording");
+        CLOCKS.contains(&change.rule.as_str()) && time.is_some_and(|time| time > now)
+    }
+
     /// Answers one case in the World of its base.
     fn answer(&self, case: &Case, world: &World) -> Answered {
         let base = &self.bases[&case.base];
@@ -282,7 +290,7 @@ impl Recording {
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
         // A pause is not asked about by those who decide which Machines are out of date; a clock is.
-        let waits = pair.changes.iter().any(|change| change.waits.is_some() && !CLOCKS.contains(&change.rule.as_str()));
+        let waits = pair.changes.iter().any(|change| change.waits.is_some() && !self.is_to_come(change));
         let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
         let ours = match pair.effect {
             // One refused field refuses the write, whatever is not known of another.
@@ -306,7 +314,7 @@ impl Recording {
             .changes
             .iter()
             .all(|change| ELSEWHERE.contains(&change.rule.as_str()) || change.effect == Effect::None);
-        let unseen = |change: &rollgate::compare::Change| NOT_RECORDED.contains(&change.rule.as_str());
+        let unseen = |change: &Change| NOT_RECORDED.contains(&change.rule.as_str());
         let unseen = ours == Word::Replaced && theirs < Word::Replaced && pair.changes.iter().any(unseen);
         // Only observed kinds are compared with Machines; the others are accepted or refused.
         let accepted_only = !base.observed && theirs < Word::Refused && ours != Word::Refused;

@@ -126,7 +126,7 @@ struct Moved {
 }
 
 /// Whether a pin that is written holds a seal. What nobody can know without the stream is not written in the clear unasked.
-fn is_sealed(late: &LateValue, standing: Option<&Pin>, plain: bool) -> Result<bool, Stop> {
+fn is_sealed(policy: &Policy, late: &LateValue, standing: Option<&Pin>, plain: bool) -> Result<bool, Stop> {
     let name = &late.name;
     let was_sealed = standing.is_some_and(|pin| pin.secret);
     if plain && (late.is_secret() || was_sealed) {
@@ -134,7 +134,7 @@ fn is_sealed(late: &LateValue, standing: Option<&Pin>, plain: bool) -> Result<bo
     }
     // What an allowed run, or a person, wrote in plain text before is no secret.
     let is_open = late.is_open_secret() && standing.is_none() && !plain;
-    if is_open && late.pin == PinMode::Manual {
+    if is_open && late.pin == PinMode::Manual && policy.pins.encrypt_to.is_empty() {
         return Err(Stop::usage(anyhow!(
             "{name} may be a secret, and a sealed pin could not give it back: say --plain, or secret: true or secret: false of it in \
              the policy"
@@ -154,15 +154,17 @@ fn write(
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
     let (name, now) = (&late.name, known.now());
-    let secret = is_sealed(late, known.pins()?.get(name), order.plain)?;
+    let secret = is_sealed(policy, late, known.pins()?.get(name), order.plain)?;
     let stored = |text: String, salt: &str| match secret {
         true => seal(&text, &format!("{name}|{salt}|{now}")),
         false => text,
     };
+    let value = late::kind::normal(late.kind, &moved.value);
     let pin = Pin {
         name: name.clone(),
-        value: stored(late::kind::normal(late.kind, &moved.value), "by hand"),
+        value: stored(value.clone(), "by hand"),
         secret,
+        encrypted: None,
         kind: Some(late.kind),
         source: moved.from,
         path: String::new(),
@@ -173,8 +175,9 @@ fn write(
         policy: Some(known.digest().to_owned()),
         over: moved.over.map(|over| stored(over, "over")),
         reason: Some(order.reason.to_owned()),
-        clear: Clear::default(),
+        clear: if secret { Clear::of(&value) } else { Clear::default() },
     };
+    let pin = pin.encrypted_to(&policy.pins.encrypt_to).map_err(|why| Stop::usage(anyhow!(why)))?;
     let before = known.update(|book| {
         let before = book.get(name).map(|old| shown(policy, old));
         book.set(pin.clone());
@@ -183,8 +186,12 @@ fn write(
     let before = before.ok_or_else(|| nowhere(name))?.unwrap_or_else(|| "nothing".to_owned());
     at(&known.place(), outside);
     if secret && late.is_open_secret() {
-        let text =
-            "may be a secret, so its pin recognises the value and its source has to give it; --plain keeps it readable";
+        let text = match pin.encrypted {
+            Some(_) => "may be a secret, so its pin is encrypted; --plain keeps it readable",
+            None => {
+                "may be a secret, so its pin recognises the value and its source has to give it; --plain keeps it readable"
+            }
+        };
         drop(writeln!(outside.err, "rollgate: {name} {text}"));
     }
     print(outside, &format!("{name}: {before} to {}\n", shown(policy, &pin)))

@@ -25,13 +25,18 @@ pub(super) fn against_pin(
         let reason = reason(LATE, Decision::Undecided, message, None).with_calls([call]);
         return Settled { reason: Some(reason), ..blank(value, LateState::Invalid, "pin") };
     }
-    let pinned = (!pin.secret).then(|| pin.value.clone());
+    let pinned = if pin.secret { pin.clear.text().map(str::to_owned) } else { Some(pin.value.clone()) };
+    // A seal alone, where the policy says by now who may have the value back.
+    let is_bare = pin.encrypted.is_none() && !policy.pins.encrypt_to.is_empty();
     let mut settled = match found {
         Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
             // A source that spells the same value anew must not change the bytes that Machines are made of.
             value: Some(pinned.unwrap_or_else(|| text.clone())),
             // That it is secret was not known when it was pinned: its source can give it to a sealed pin.
-            pin: (hidden && !pin.secret).then(|| pin.clone().sealed()),
+            pin: match pin.secret {
+                false => hidden.then(|| pin.clone().sealed()),
+                true => is_bare.then(|| Pin { clear: Clear::of(text), ..pin.clone() }),
+            },
             ..blank(value, LateState::Pinned, &reading.source)
         },
         Found::Value(reading, text) if pinned.is_some() && (value.pin == PinMode::Manual || pin.outranks(text)) => {

@@ -249,8 +249,13 @@ fn a_secret_is_pinned_by_its_seal_and_nowhere_shown() {
     let text = format!("{moved:?} {:?}", moved.reason);
     assert!(!text.contains("correct horse") && !text.contains("hunter2") && !text.contains(&pin.value), "{text}");
 
-    let gone = run(&policy, &[configmap(None), env(None)], std::slice::from_ref(&pin), Reach::Cluster);
+    // As it is read from where it was kept.
+    let read = Pin { clear: Clear::default(), ..pin.clone() };
+    let gone = run(&policy, &[configmap(None), env(None)], &[read], Reach::Cluster);
     assert_eq!((gone.state, gone.value), (LateState::Missing, None));
+    let opened = run(&policy, &[configmap(None), env(None)], &[pin], Reach::Cluster);
+    assert_eq!((opened.state, opened.value.as_deref(), opened.secret), (LateState::Pinned, Some("hunter2"), true));
+    assert!(opened.secrets == ["hunter2"] && !format!("{opened:?}").contains("hunter2"), "{opened:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ fn pin(name: &str, value: &str) -> Pin {
         name: name.to_owned(),
         value: value.to_owned(),
         secret: false,
+        encrypted: None,
         kind: None,
         source: "ConfigMap capo/capo-cluster-resources".to_owned(),
         path: "$.data.allocated_ip".to_owned(),

@@ -13,6 +13,7 @@ mod read;
 mod record;
 mod remote;
 mod second;
+mod taken;
 mod unserved;
 mod watch;
 

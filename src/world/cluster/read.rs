@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
-use super::{Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, unserved};
+use super::{
+    Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, taken, unserved,
+};
 use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
 use crate::world::needs;
@@ -54,6 +56,7 @@ pub(super) async fn all(
     remote::read(caller, online, &catalogue, own, outcome).await;
     unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
     unserved::namespaces(caller, online.rendered, outcome).await;
+    taken::over(caller, online, &mut catalogue, outcome, progress).await;
 }
 
 /// Objects whose namespace nobody said cannot be looked up.
@@ -69,7 +72,7 @@ fn homeless(outcome: &mut Outcome) {
 }
 
 /// The kinds of a plan with the versions in which they are asked for.
-fn wanted(plan: &ReadPlan) -> BTreeSet<(GroupKind, Option<String>)> {
+pub(super) fn wanted(plan: &ReadPlan) -> BTreeSet<(GroupKind, Option<String>)> {
     let kinds = plan.kinds.iter().map(|(kind, read)| (kind.clone(), read.version.clone()));
     kinds.chain(plan.objects.iter().map(|read| (read.kind.clone(), read.version.clone()))).collect()
 }
