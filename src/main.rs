@@ -1,13 +1,29 @@
 //! The program: arguments in, exit code out.
 
+use std::io::Write as _;
+use std::panic::PanicHookInfo;
+
+use rollgate::exit::Exit;
+
 /// Most of the time of a large `plan` goes into small pieces of trees, which this allocator hands out faster than glibc or musl.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    std::panic::set_hook(Box::new(defect));
     // Two TLS providers in one process would panic at first use; this names the one.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
-        return rollgate::exit::Exit::Internal.into();
+        return Exit::Internal.into();
     }
     rollgate::cli::main(std::env::args_os()).into()
+}
+
+/// Ends the program at a defect with a code of the table, whichever thread has it. What the defect says may hold what was read, secrets
+/// too, so that only its place is shown.
+#[expect(clippy::exit, reason = "a thread that has a defect cannot return an exit code.")]
+fn defect(info: &PanicHookInfo<'_>) {
+    let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
+    let text = format!("rollgate: internal error{place}: this is a defect, please report it; nothing was decided");
+    drop(writeln!(std::io::stderr(), "{text}"));
+    std::process::exit(i32::from(Exit::Internal.code()));
 }
