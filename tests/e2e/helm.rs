@@ -238,7 +238,11 @@ impl Release<'_> {
         let program = self.own_folder().join("bin/helm");
         if !program.exists() {
             fs::create_dir_all(self.own_folder().join("bin")).expect("the folder can be made");
-            symlink(self.space.bench.bin.join(self.helm.name()), &program).expect("Helm can be linked");
+            match symlink(self.space.bench.bin.join(self.helm.name()), &program) {
+                // Two releases of one Helm may begin at once.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                done => done.expect("Helm can be linked"),
+            }
         }
         program
     }
