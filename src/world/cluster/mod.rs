@@ -254,7 +254,7 @@ fn clock(skew: i64) -> Option<Unread> {
     let way = if skew > 0 { "behind" } else { "ahead of" };
     (skew.abs() > CLOCKS).then(|| Unread {
         what: "the time".to_owned(),
-        why: format!("the clock here is {} minutes {way} that of the API server", skew.abs() / 60),
+        why: format!("the clock here is {} minutes {way} that of the API server", (skew.abs() + 30) / 60),
         remedy: "set the clock".to_owned(),
         keys: Vec::new(),
     })
