@@ -7,6 +7,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -23,7 +24,8 @@ pub type Object = crate::store::ClusterStore<Ledger>;
 pub const MOST_USES: usize = 10;
 
 /// A yes to exactly one change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Approval {
     /// Its name.
@@ -50,10 +52,10 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// When it was given.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub time: Timestamp,
     /// When it ends.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub expires: Timestamp,
     /// Whether one install uses it up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,7 +69,8 @@ pub struct Approval {
 }
 
 /// A cluster that a change touches.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterId {
     /// Namespace of its Cluster.
@@ -89,7 +92,8 @@ impl std::fmt::Display for ClusterId {
 }
 
 /// A release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReleaseId {
     /// Its namespace.
@@ -117,7 +121,8 @@ impl std::fmt::Display for ReleaseId {
 }
 
 /// A gate that held, and what it said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Held {
     /// The gate.
@@ -127,11 +132,12 @@ pub struct Held {
 }
 
 /// An install that an approval let through.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Use {
     /// When.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub time: Timestamp,
     /// By whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,11 +145,12 @@ pub struct Use {
 }
 
 /// How an approval was taken back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revoked {
     /// When.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub time: Timestamp,
     /// By whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +183,8 @@ impl Approval {
 }
 
 /// What one place holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Found {
     /// The place as the policy names it.

@@ -108,6 +108,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Plan(args) => plan::run(args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Values(args) => values::run(&args, outside),
+        Command::RenderValues => values::apart::run(outside),
         Command::Why(args) => why::run(&args, cli.color, outside),
         Command::Pin(args) => pin::run(&args, outside),
         Command::Approve(args) => approve::run(&args, outside),

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{signals, values};
 use crate::exit::Exit;
@@ -40,7 +40,16 @@ pub(super) struct Ended {
 /// # Errors
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
 pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
-    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(folder).stdin(Stdio::null());
+    feed(command, Vec::new()).await
+}
+
+/// Runs a command that reads `input` from its standard input, where that is a pipe.
+///
+/// # Errors
+/// As [`run`].
+pub(super) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     adopt();
     // A group is known before another command's end looks for what belongs to none.
     let (mut child, group) = {
@@ -51,6 +60,10 @@ pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> 
         (child, group)
     };
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    if let Some(mut stdin) = child.stdin.take() {
+        // Who ends without reading says why by its end.
+        drop(stdin.write_all(&input).await);
+    }
     let status = child.wait().await;
     end(group);
     {

@@ -44,7 +44,7 @@ pub(super) fn live_owner(judged: &Judged<'_>, owner: &Key) -> Option<Value> {
 
 /// What the gates ask of the Machines of one cluster.
 #[derive(Debug, Default)]
-struct Fleet {
+pub(super) struct Fleet {
     /// All of them.
     all: Group,
     /// Those of the control plane.
@@ -53,8 +53,8 @@ struct Fleet {
     says_etcd: bool,
     /// Machines of the control plane whose etcd member is not healthy.
     unhealthy_members: usize,
-    /// How many Machines each MachineDeployment has, by its name.
-    by_deployment: HashMap<String, usize>,
+    /// The Machines of each MachineDeployment, by its name.
+    by_deployment: HashMap<String, Group>,
     /// Whether the group of some worker is not known.
     has_strays: bool,
     /// Whose Machines were said to be not ok.
@@ -65,7 +65,7 @@ struct Fleet {
 
 /// Machines and their ailments.
 #[derive(Debug, Default)]
-struct Group {
+pub(super) struct Group {
     count: usize,
     ailing: usize,
     /// The first Machine that ails, and of what, in a few words.
@@ -73,6 +73,11 @@ struct Group {
 }
 
 impl Group {
+    /// How many of them are not ok.
+    pub(super) fn ailing(&self) -> usize {
+        self.ailing
+    }
+
     fn add(&mut self, machine: &Key, ailment: Option<&String>) {
         self.count += 1;
         self.ailing += usize::from(ailment.is_some());
@@ -83,7 +88,8 @@ impl Group {
 }
 
 impl Fleet {
-    fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
+    /// The Machines of the cluster of a rollout.
+    pub(super) fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
         let mut fleet = Self::default();
         let objects = judged.view.machines_of_cluster(&rollout.cluster);
         for object in objects.filter(|object| is_in(object, rollout.owner.namespace.as_deref())) {
@@ -91,7 +97,9 @@ impl Fleet {
             let ailment = ailment(&machine);
             fleet.all.add(&object.key, ailment.as_ref());
             match deployment_of(judged, object, &machine) {
-                Some(deployment) => *fleet.by_deployment.entry(deployment).or_default() += 1,
+                Some(deployment) => {
+                    fleet.by_deployment.entry(deployment).or_default().add(&object.key, ailment.as_ref());
+                }
                 None => fleet.has_strays |= !is_control_plane(&machine),
             }
             if condition(&machine, "OwnerRemediated") == Some("False") && fleet.remediated.is_none() {
@@ -107,15 +115,24 @@ impl Fleet {
         fleet
     }
 
-    /// How many Machines an owner has of its own; `None` where that cannot be told.
-    fn own(&self, owner: &Key) -> Option<usize> {
+    /// How many of all Machines are not ok.
+    pub(super) fn ailing(&self) -> usize {
+        self.all.ailing
+    }
+
+    /// The Machines of an owner, where it has any and they are known to be its own.
+    pub(super) fn own(&self, owner: &Key) -> Option<&Group> {
         match owner.kind.as_str() {
-            _ if owner.group == CONTROL_PLANE => Some(self.control_plane.count),
-            MACHINE_DEPLOYMENT => {
-                self.by_deployment.get(&owner.name).copied().or_else(|| (!self.has_strays).then_some(0))
-            }
+            _ if owner.group == CONTROL_PLANE => Some(&self.control_plane),
+            MACHINE_DEPLOYMENT => self.by_deployment.get(&owner.name),
             _ => None,
         }
+    }
+
+    /// How many Machines an owner has of its own; `None` where that cannot be told.
+    fn count(&self, owner: &Key) -> Option<usize> {
+        let is_empty = owner.kind == MACHINE_DEPLOYMENT && !self.has_strays;
+        self.own(owner).map(|group| group.count).or_else(|| is_empty.then_some(0))
     }
 
     /// The Machines that count for an owner, and what they are called together: for a control plane only its own.
@@ -185,7 +202,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
     let answer = decision(judged.policy.gates.health.machines);
     let (Group { count, ailing, first }, whose) = fleet.for_owner(rollout);
     let Some((machine, ailment)) = first else {
-        let what = missing(live?, fleet.own(&rollout.owner).filter(|_| *count > 0)?)?;
+        let what = missing(live?, fleet.count(&rollout.owner).filter(|_| *count > 0)?)?;
         return reason("machines", answer, format!("{}: {what}", rollout.owner), &rollout.owner);
     };
     let message = format!("{ailing} of the {} of {whose} not ok: {ailment}", plural(*count as u64, "Machine"));

@@ -11,6 +11,7 @@ mod hosts;
 mod progress;
 mod release;
 mod scale_in;
+mod unavailable;
 mod version;
 mod window;
 
@@ -40,7 +41,7 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 10] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 11] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
@@ -50,6 +51,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 10] = [
     window::reasons,
     progress::reasons,
     health::reasons,
+    unavailable::reasons,
     hosts::reasons,
 ];
 

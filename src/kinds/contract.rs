@@ -23,6 +23,10 @@ pub const IPAM: &str = "ipam.cluster.x-k8s.io";
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Label of what belongs to a control plane.
 pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+/// Label of what a topology made.
+pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
+/// Annotation of a Cluster: how many groups of workers its topology upgrades at once.
+pub const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";
 /// Annotation of what its controller leaves alone.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Annotation of a pool whose number of Machines something else manages.

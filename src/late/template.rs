@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::policy::{Policy, ValueType};
 use crate::yaml;
@@ -27,7 +28,7 @@ pub struct TemplateError {
 }
 
 /// A rendered template, or what has to be known first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rendered {
     /// The text.
     Text(String),
@@ -36,12 +37,35 @@ pub enum Rendered {
 }
 
 /// What a template may see.
-#[derive(Debug, Clone, Default)]
-pub struct Context<'c> {
-    /// The late values that are known, by name.
-    pub values: BTreeMap<String, String>,
-    /// Plain variables: `namespace` and `context`, where they are known.
-    pub variables: BTreeMap<&'c str, String>,
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Context {
+    /// The late values of the policy, by name.
+    late: BTreeMap<String, Slot>,
+    /// Plain variables: `namespace`, `release` and `context`, where they are known.
+    variables: BTreeMap<String, String>,
+}
+
+/// One late value as a template sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Slot {
+    /// Its text, where it is known.
+    text: Option<String>,
+    /// Whether a template may calculate with it.
+    is_number: bool,
+}
+
+impl Context {
+    /// The late values of a policy, as far as they are known, and the plain variables.
+    #[must_use]
+    pub fn new(policy: &Policy, mut known: BTreeMap<String, String>, variables: BTreeMap<&str, String>) -> Self {
+        let slot = |text, kind| Slot { text, is_number: kind == ValueType::Integer };
+        let late =
+            policy.late_values.iter().map(|value| (value.name.clone(), slot(known.remove(&value.name), value.kind)));
+        Self {
+            late: late.collect(),
+            variables: variables.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
+        }
+    }
 }
 
 /// Whether a values file is a template: its name ends in `.j2`, or it calls `late(` inside of `{{ }}` or `{% %}`.
@@ -64,7 +88,7 @@ pub fn is_template(file: &str, text: &str) -> bool {
 /// # Errors
 /// A template that is wrong, names what is not defined, or does not come to an end; a late value that the policy does not know;
 /// a text that is not YAML in the end.
-pub fn render(file: &str, text: &str, policy: &Policy, context: &Context<'_>) -> Result<Rendered, TemplateError> {
+pub fn render(file: &str, text: &str, context: &Context) -> Result<Rendered, TemplateError> {
     let fail = |error: minijinja::Error| TemplateError {
         file: file.to_owned(),
         line: error.line().unwrap_or(1),
@@ -72,12 +96,10 @@ pub fn render(file: &str, text: &str, policy: &Policy, context: &Context<'_>) ->
     };
     let needs = Arc::new(Mutex::new(BTreeSet::new()));
     let mut environment = environment().map_err(fail)?;
-    environment.add_function("late", late(policy, context, Arc::clone(&needs)));
+    environment.add_function("late", late(context, Arc::clone(&needs)));
     environment.add_template(file, text).map_err(fail)?;
     let template = environment.get_template(file).map_err(fail)?;
-    let variables: BTreeMap<&str, &str> =
-        context.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let rendered = template.render(minijinja::value::Serde(&variables));
+    let rendered = template.render(minijinja::value::Serde(&context.variables));
     let needs = std::mem::take(&mut *needs.lock().unwrap_or_else(PoisonError::into_inner));
     if !needs.is_empty() {
         return Ok(Rendered::Needs(needs));
@@ -99,10 +121,10 @@ pub fn render(file: &str, text: &str, policy: &Policy, context: &Context<'_>) ->
 /// A template that is wrong, in words without a value.
 pub(super) fn combine(text: &str, policy: &Policy, values: BTreeMap<String, String>) -> Result<String, String> {
     let fail = |error: minijinja::Error| message(&error);
-    let context = Context { values, variables: BTreeMap::new() };
+    let context = Context::new(policy, values, BTreeMap::new());
     let needs = Arc::new(Mutex::new(BTreeSet::new()));
     let mut environment = environment().map_err(fail)?;
-    environment.add_function("late", late(policy, &context, needs));
+    environment.add_function("late", late(&context, needs));
     environment.render_str(text, ()).map_err(fail)
 }
 
@@ -149,19 +171,16 @@ fn indent(
 
 /// The function `late("name")`.
 fn late(
-    policy: &Policy,
-    context: &Context<'_>,
+    context: &Context,
     needs: Arc<Mutex<BTreeSet<String>>>,
 ) -> impl Fn(String) -> Result<Value, minijinja::Error> + use<> {
-    let known: BTreeMap<String, Option<Value>> = policy
-        .late_values
-        .iter()
-        .map(|value| {
-            let text = context.values.get(&value.name);
-            let number = text.filter(|_| value.kind == ValueType::Integer).and_then(|text| text.parse::<i64>().ok());
-            (value.name.clone(), number.map(Value::from).or_else(|| text.map(Value::from)))
-        })
-        .collect();
+    let value = |slot: &Slot| {
+        let text = slot.text.as_ref()?;
+        let number = if slot.is_number { text.parse::<i64>().ok() } else { None };
+        Some(number.map_or_else(|| Value::from(text), Value::from))
+    };
+    let known: BTreeMap<String, Option<Value>> =
+        context.late.iter().map(|(name, slot)| (name.clone(), value(slot))).collect();
     move |name| match known.get(&name) {
         Some(Some(value)) => Ok(value.clone()),
         Some(None) => {
@@ -208,7 +227,7 @@ mod tests {
     fn with(values: &[(&str, &str)], text: &str) -> Result<Rendered, TemplateError> {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let variables = BTreeMap::from([("namespace", "capo".to_owned())]);
-        render("values.yaml.j2", text, &policy(), &Context { values, variables })
+        render("values.yaml.j2", text, &Context::new(&policy(), values, variables))
     }
 
     fn known(text: &str) -> String {

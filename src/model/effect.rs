@@ -1,13 +1,15 @@
 //! What a change does to Machines: the ordered words that every part of the program shares.
 //! "Worst" is always `max()`.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a change does to Machines, from harmless to worst.
 ///
 /// `Unknown` is last because nothing known about a field means that it may do anything: it meets the strictest gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// Nothing reaches Machines.
@@ -53,7 +55,8 @@ impl std::fmt::Display for Effect {
 }
 
 /// A second mark of a change, beside its effect on Machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Touches {
     /// Load balancers, networks or security groups move at once, with no Machine replaced.
@@ -61,7 +64,8 @@ pub enum Touches {
 }
 
 /// What the run says about the install, the weightiest last: what is known to be bad outweighs what is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// The install may go on.

@@ -1,5 +1,6 @@
 //! The pair of one object before and after the write, and the changes between the two.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,8 @@ use crate::model::{Effect, Touches};
 use crate::object::{Key, Location, Path, Veil};
 
 /// What the host does to an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Nothing that matters is written.
@@ -22,7 +24,8 @@ pub enum Action {
 }
 
 /// Which comparison stood behind the effect of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Each Machine was compared with its owner, as the controller does.
@@ -32,7 +35,8 @@ pub enum Basis {
 }
 
 /// A document inside a string, and the place inside that document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Within {
     /// How the string was read: `yaml`, `json`, `base64`, `gzip`, `cloud-init`.
     pub decode: String,

@@ -1,5 +1,6 @@
 //! What is said beside the effects: why a gate holds, what deserves a line of its own, how many Machines move.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use super::{Call, Decision, Effect};
 use crate::object::{Key, Location};
 
 /// Why a run decided as it did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Reason {
     /// The gate that answers.
@@ -35,7 +37,8 @@ pub struct Reason {
 
 /// What a reason or a finding is about, so that nobody has to take sentences apart. What it does not say of itself is filled in
 /// from its object when the report is made.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct About {
     /// The field of the object that weighs most.
@@ -130,7 +133,8 @@ impl Reason {
 }
 
 /// Something that deserves a line of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its id, such as `pending-rollout`.
@@ -163,7 +167,8 @@ impl Finding {
 }
 
 /// What happens to the Machines of one owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Rollout {
     /// The control plane, MachineDeployment or pool that owns the Machines.

@@ -1,10 +1,12 @@
 //! What makes two texts the same object: group, kind, namespace and name, never the version.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The identity of an object in a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Key {
     /// API group, empty for the core group.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,5 +1,6 @@
 //! Where late values are filled in: everywhere, or where the policy says.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use crate::object::Path;
 use crate::rules::Pattern;
 
 /// Where late values are filled in. A placeholder that is left elsewhere holds the install.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resolve {
     /// Only here; everywhere where nothing is said.
@@ -19,7 +21,8 @@ pub struct Resolve {
 }
 
 /// Places in a stream; what is not said is of no interest.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Places {
     /// Kind of the object.

@@ -4,9 +4,11 @@ mod approvals;
 mod gates;
 mod profile;
 mod releases;
+#[cfg(test)]
 mod rule;
 mod sources;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,8 @@ pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, Obj
 use super::Resolve;
 
 /// The whole policy file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
     /// Always `rollgate.dev/v1alpha1`.
@@ -70,7 +73,8 @@ pub struct Policy {
 }
 
 /// Changes that a report need not show one by one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ignore {
     /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place, `**` everything below.
@@ -105,7 +109,8 @@ impl Default for Policy {
 }
 
 /// A named value that is unknown when the chart is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LateValue {
     /// Its name.
@@ -157,7 +162,8 @@ pub struct LateValue {
 
 /// What a first install does while no source has a late value. An install is the first one where neither a release record, nor a live
 /// object, nor a pin of the value says that there was another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstInstall {
     /// It does not go out.
@@ -178,7 +184,8 @@ impl FirstInstall {
 }
 
 /// One network or several.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Networks {
     /// One, such as `10.0.0.0/16`.
@@ -211,7 +218,8 @@ impl Networks {
 }
 
 /// What a late value must look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words say it.")]
 pub enum ValueType {
@@ -258,7 +266,8 @@ impl LateValue {
 }
 
 /// Whether the first value is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PinMode {
     /// The first value is recorded; another one later holds the install.
@@ -271,7 +280,8 @@ pub enum PinMode {
 }
 
 /// Where pins are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pins {
     /// `configmap/NAME` or `secret/NAME`, in the namespace of the release.
@@ -311,7 +321,8 @@ impl Pins {
 }
 
 /// Fields that stay what they are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FieldPin {
     /// Kind of the objects, such as `RKE2ControlPlane`.
@@ -328,7 +339,8 @@ pub struct FieldPin {
 }
 
 /// What is said of what a stream does not show.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Unseen {
     /// A stream without Cluster API objects, of a release that nothing names: Helm deletes what that release had.
@@ -338,7 +350,8 @@ pub struct Unseen {
 }
 
 /// What a doubt comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Doubt {
     /// The run is undecided.
@@ -351,13 +364,24 @@ pub enum Doubt {
 }
 
 /// A rule of the user, in the format of the packs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(transparent)]
-pub struct UserRule(#[schemars(with = "rule::RuleForm")] pub serde_json::Value);
+pub struct UserRule(#[cfg_attr(test, schemars(with = "rule::RuleForm"))] pub serde_json::Value);
 
-/// The JSON Schema of a policy file, for editors; it is generated into `schemas/policy.json`.
+/// The JSON Schema of a policy file, for editors.
+pub const SCHEMA: &str = include_str!("../../schemas/policy.json");
+
+/// The same, read.
 #[must_use]
 pub fn schema_json() -> serde_json::Value {
+    // A test reads it.
+    serde_json::from_str(SCHEMA).unwrap_or_default()
+}
+
+/// The same, made from the types.
+#[cfg(test)]
+pub(crate) fn fresh_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Policy);
     schema.insert("$id".to_owned(), "https://rollgate.dev/schemas/policy.json".into());
     schema.insert("title".to_owned(), "rollgate policy".into());

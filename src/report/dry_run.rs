@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +16,8 @@ use crate::host::{Agreement, Answered};
 use crate::world::WriteMethod;
 
 /// What the API server answered to the host's writes without carrying them out.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DryRunReport {
     /// Writes that it answered.
@@ -31,7 +33,8 @@ pub struct DryRunReport {
 }
 
 /// One write whose answer is not what was predicted, or that has none.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DryRunObject {
     /// Its `apiVersion`, as rendered.
@@ -56,7 +59,8 @@ pub struct DryRunObject {
 }
 
 /// What an answer is beside the prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DryRunAnswer {
     /// The server would hold something else.
@@ -70,7 +74,8 @@ pub enum DryRunAnswer {
 }
 
 /// One place where the answer and the prediction differ.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DryRunDifference {
     /// Place in the object.

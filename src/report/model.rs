@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +16,8 @@ use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Touches};
 use crate::object::{Key, Location};
 
 /// Everything that one run has to say.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Always `rollgate.dev/v1alpha1`.
@@ -66,7 +68,8 @@ pub struct Report {
 }
 
 /// How an approval stands to this run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalReport {
     /// Where it lies.
@@ -100,7 +103,8 @@ pub struct ApprovalReport {
 }
 
 /// Whether an approval counts for a run, and if not, why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It does.
@@ -133,7 +137,8 @@ pub enum Standing {
 }
 
 /// Changes that the policy leaves out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IgnoredReport {
     /// Which, as the policy names them.
@@ -145,7 +150,8 @@ pub struct IgnoredReport {
 }
 
 /// One compared object that changes.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReport {
     /// Its `apiVersion`, as rendered.
@@ -184,7 +190,8 @@ pub struct ObjectReport {
 }
 
 /// One place that differs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeReport {
     /// Place in the object.
@@ -219,7 +226,8 @@ pub struct ChangeReport {
 }
 
 /// State of a late value in this run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LateState {
     /// Nothing in the stream needs it.
@@ -241,7 +249,8 @@ pub enum LateState {
 }
 
 /// A late value of the policy and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LateValueReport {
     /// Its name.
@@ -265,7 +274,8 @@ pub struct LateValueReport {
 }
 
 /// A place where a late value was filled in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceReport {
     /// The object, as people call it.
@@ -283,7 +293,8 @@ pub struct PlaceReport {
 }
 
 /// What one source of a late value said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptReport {
     /// The source.
@@ -296,7 +307,8 @@ pub struct AttemptReport {
 }
 
 /// What became of one source of a late value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceState {
     /// Its object, file or variable is not there, or what it is made of is not known.
@@ -320,7 +332,8 @@ pub enum SourceState {
 }
 
 /// Which policy was used.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyReport {
     /// A file, `configmap/NAME`, or `built-in`.
@@ -341,7 +354,8 @@ impl PolicyReport {
 }
 
 /// Who writes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HostReport {
     /// Which program; absent where it is not known.
@@ -359,7 +373,8 @@ pub struct HostReport {
 }
 
 /// What the stream was compared with.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LiveReport {
     /// `cluster`, or a file, or `none`.

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +13,8 @@ use super::{plural, sentence};
 use crate::object::Key;
 
 /// Everything that is answered.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WhyReport {
     /// Always `rollgate.dev/v1alpha1`.
@@ -39,7 +41,8 @@ pub struct WhyReport {
 }
 
 /// One owner of Machines.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WhyOwner {
     /// The owner.
@@ -69,7 +72,8 @@ pub struct WhyOwner {
 }
 
 /// Machines with the same reasons.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WhyMachines {
     /// Their names.
@@ -81,7 +85,8 @@ pub struct WhyMachines {
 }
 
 /// A field that says so.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WhyField {
     /// Its place in the owner, in the names of the newest API version.
@@ -103,7 +108,8 @@ pub struct WhyField {
 }
 
 /// What is due by itself.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WhyDue {
     /// When, to the minute.

@@ -146,6 +146,11 @@ pub const TERMS: &[Term] = &[
         "Split the change, or raise gates.maxMachines in the policy.",
     ),
     gate(
+        "maxUnavailable",
+        "While the owners of one cluster roll together, more of its Machines would be missing or not ok at one time than the policy allows.",
+        "Let fewer owners roll at once, give them maxSurge, or raise gates.maxUnavailable in the policy.",
+    ),
+    gate(
         "windows",
         "Machines would go outside every maintenance window of the policy.",
         "Wait for the window, or change gates.windows in the policy.",

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -10,7 +11,8 @@ use super::plan::GroupKind;
 use crate::object::Key;
 
 /// What the live side covers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Coverage {
     /// Everything: files that somebody says are the cluster, an old render.
@@ -21,21 +23,23 @@ pub enum Coverage {
 }
 
 /// What was asked for and answered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Asked {
     /// Kinds of which a whole list was read, or that are proven not to be served.
-    #[schemars(with = "BTreeMap<String, Extent>")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Extent>"))]
     kinds: BTreeMap<GroupKind, Extent>,
     /// Single objects that were asked for by name and are not there.
     absent: BTreeSet<Key>,
     /// The `apiVersion`s in which kinds that are served are not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, BTreeSet<String>>")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, BTreeSet<String>>"))]
     unserved: BTreeMap<GroupKind, BTreeSet<String>>,
 }
 
 /// How much of a kind was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// All of it.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +18,20 @@ use crate::pin::Pin;
 use crate::providers::versions::Told;
 
 /// Everything that one judgement may know.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct World {
     /// When the cluster was read; equal to `now` for a live run.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub taken: Timestamp,
     /// The clock of the judgement.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub now: Timestamp,
     /// Where `live` came from.
     pub source: LiveSource,
     /// What the API server holds.
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub live: Inventory,
     /// What the host wrote last time.
     pub base: Base,
@@ -40,7 +42,7 @@ pub struct World {
     /// What each source of a late value gave, in the policy's order.
     pub readings: Vec<SourceReading>,
     /// The pins as they stood.
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub pins: Vec<Pin>,
     /// What people have approved, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +70,8 @@ pub struct World {
 }
 
 /// Where `live` came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct LiveSource {
     /// What kind of source it is.
     pub kind: LiveKind,
@@ -103,7 +106,8 @@ impl LiveSource {
 }
 
 /// What kind of source `live` has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LiveKind {
     /// The API server, or a snapshot or dump of it: Machines, uids and managed fields can be expected.
@@ -115,21 +119,23 @@ pub enum LiveKind {
 }
 
 /// What the host wrote last time.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Base {
     /// Where it came from.
     pub kind: BaseKind,
     /// Its objects, hooks excluded.
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub objects: Inventory,
     /// The hooks of the release, as its record shows them.
     #[serde(default, skip_serializing_if = "Inventory::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub hooks: Inventory,
 }
 
 /// Where the base came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BaseKind {
     /// The live side itself: an old render.
@@ -146,7 +152,8 @@ pub enum BaseKind {
 }
 
 /// The release record, without its values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
     /// Release name.
@@ -164,7 +171,8 @@ pub struct Release {
 }
 
 /// Helm's words for the state of a revision (helm `pkg/release/v1/status.go`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "Helm's own words, one to one.")]
 pub enum ReleaseStatus {
@@ -180,7 +188,8 @@ pub enum ReleaseStatus {
 }
 
 /// How a host writes custom resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMethod {
     /// JSON merge patch from the last manifest to the new one.
@@ -196,7 +205,8 @@ pub enum WriteMethod {
 }
 
 /// What one source of one late value gave.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SourceReading {
     /// Name of the late value.
@@ -231,7 +241,8 @@ pub struct SourceReading {
 }
 
 /// What is known of a source that has nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Gap {
     /// The API server does not know the kind.
@@ -258,7 +269,8 @@ impl std::fmt::Debug for SourceReading {
 }
 
 /// The version of a provider and how it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Provider {
     /// Version with its `v`, such as `v1.11.3`.
     pub version: String,
@@ -267,7 +279,8 @@ pub struct Provider {
 }
 
 /// Something that was asked for and could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Unread {
     /// What: a kind, an object, the release record.
     pub what: String,
@@ -281,7 +294,8 @@ pub struct Unread {
 }
 
 /// Something that was asked for and is known not to be there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Absent {
     /// What: a kind whose CRD is missing, an object.
     pub what: String,

@@ -7,6 +7,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +22,8 @@ pub const API_VERSION: &str = "rollgate.dev/v1alpha1";
 pub const KIND: &str = "World";
 
 /// A World in a file, as `rollgate snapshot` writes it.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
     /// Always [`API_VERSION`].

@@ -185,6 +185,30 @@ fn values_templates_that_grow_without_end_are_stopped() {
 }
 
 #[test]
+fn memory_that_is_not_there_ends_with_a_code_and_owes_nothing() {
+    let program = Program::new();
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n");
+    let huge = "('x' * 100000000)";
+    for template in [
+        format!("a: {{{{ {huge} }}}}"),
+        format!("a: {{{{ {huge} ~ {huge} }}}}"),
+        format!("a: {{{{ {huge} ~ {huge} ~ {huge} }}}}"),
+    ] {
+        program.file("values.yaml.j2", &template);
+        for memory in [MEMORY / 4 * 3, MEMORY, MEMORY / 2 * 3] {
+            let ran = shell(&program, &format!("ulimit -v {memory}; \"$P\" values -f values.yaml.j2"), b"");
+            assert!(matches!(ran.code, Some(2 | 4)), "{template} in {memory}: {:?} {}", ran.code, ran.stderr);
+            assert!(ran.stderr.starts_with("rollgate: "), "{template} in {memory}: {}", ran.stderr);
+            assert!(
+                rollgate::yaml::read(ran.stdout.as_bytes()).is_err(),
+                "Helm would take it for values: {:?}",
+                ran.stdout
+            );
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_does_not_fit_into_memory_is_refused_with_a_reason() {
     let program = Program::new();
     let one = MACHINE_DEPLOYMENT.replace("name: md", "name: md-NUMBER");

@@ -1,6 +1,7 @@
 //! `rollgate values`: values templates in, plain values out, before the chart renders. They go out at once, when every late
 //! value is known and agrees with its pin; else what goes out is a text that Helm refuses to read.
 
+pub(super) mod apart;
 mod input;
 mod merge;
 
@@ -16,9 +17,9 @@ use clap::Args;
 use super::args::Commit;
 use super::called::{self, Called};
 use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop, bound, run, signals};
+use super::{Outside, Stop, run, signals};
 use crate::exit::Exit;
-use crate::late::template::{self, Rendered};
+use crate::late::template::{Context as Seen, Rendered};
 use crate::late::{self, Settled};
 use crate::policy::{self, Policy};
 use crate::report::escape;
@@ -145,7 +146,7 @@ fn render_all(
     settled: &BTreeMap<String, Settled>,
 ) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
     let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
-    let context = template::Context { values, variables: known.variables() };
+    let seen = Seen::new(policy, values, known.variables());
     let mut texts = Vec::new();
     let mut needs = BTreeSet::new();
     for input in inputs {
@@ -153,8 +154,7 @@ fn render_all(
             texts.push(input.text.clone());
             continue;
         }
-        let _bound = bound::template(known.deadline());
-        match template::render(&input.name, &input.text, policy, &context).map_err(Stop::usage)? {
+        match apart::render(&input.name, &input.text, &seen, known.deadline())? {
             Rendered::Text(text) => texts.push(text),
             Rendered::Needs(names) => needs.extend(names),
         }

@@ -11,7 +11,7 @@ use super::values::list;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::CORE;
+use crate::kinds::contract::{CORE, TOPOLOGY_OWNED};
 use crate::kinds::fields::{label, text};
 use crate::object::Key;
 use crate::providers::kind;
@@ -24,7 +24,7 @@ const LIMIT: &[&str] = &["/healthCheck/remediation/maxInFlight", "/strategy/reme
 
 /// An owner of Machines that the topology controller made, with what the write hands to it.
 pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> Arc<Value> {
-    if !kind(owner).role.is_part_of_cluster() || label(&value, "topology.cluster.x-k8s.io/owned").is_none() {
+    if !kind(owner).role.is_part_of_cluster() || label(&value, TOPOLOGY_OWNED).is_none() {
         return value;
     }
     let Some(cluster) = side.stage.cluster_of(owner, &value) else { return value };

@@ -265,6 +265,8 @@ fn entry(
         Effect::Delete => format!("drains and deletes {count} {noun} of {who}; nothing takes their place"),
         _ => format!("replaces {count} {noun} of {who}"),
     };
+    let room =
+        live.as_ref().filter(|_| effect == Effect::Rollout).and_then(|live| room(&owner, live, group, machines?));
     Rollout {
         owner,
         cluster: key.name.clone(),
@@ -273,11 +275,19 @@ fn entry(
         present: None,
         machines,
         machine_names: names,
-        max_surge: None,
-        max_unavailable: None,
+        max_surge: room.map(|(surge, _)| surge),
+        max_unavailable: room.map(|(_, unavailable)| unavailable),
         steps: vec![step],
         causes: vec![cause.to_owned()],
     }
+}
+
+/// The room that the strategy of a group gives, above and below its number: what its topology says, else what it had from its class.
+fn room(owner: &Key, live: &Value, group: Option<&Value>, wanted: u64) -> Option<(u64, u64)> {
+    let told = group
+        .and_then(|group| group.pointer("/rollout/strategy"))
+        .map(|strategy| json!({"spec": {"rollout": {"strategy": strategy}}}));
+    Some(kind(owner).mirror?.room(told.as_ref().unwrap_or(live), wanted))
 }
 
 /// The object that owns the Machines of a group, as far as it can be found.

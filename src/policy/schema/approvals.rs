@@ -1,10 +1,12 @@
 //! Where a person's yes counts, and which changes are wanted without one.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A change that is wanted, in as many clusters as it names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
     /// The clusters, by the labels of their live Cluster: `env=lab`, `metadata.name in (edge-1, edge-2)`; all where nothing is said.
@@ -24,12 +26,13 @@ pub struct Expectation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
     /// When it ends.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub until: jiff::Timestamp,
 }
 
 /// Where a person's yes to one change counts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Approvals {
     /// The places: `configmap/NAME` in the namespace of the release, or a file beside the policy. New ones go to the first.
@@ -52,7 +55,8 @@ impl Approvals {
 }
 
 /// A place where approvals count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum ApprovalPlace {
     /// `configmap/NAME`, in the namespace of the release.
@@ -62,7 +66,8 @@ pub enum ApprovalPlace {
 }
 
 /// A file in which approvals count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalFile {
     /// Its path, beside the policy unless it is absolute.
@@ -73,7 +78,8 @@ pub struct ApprovalFile {
 }
 
 /// A side of a comparison of two revisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Revision {
     /// The branch that the change goes to: who writes the change cannot approve it there.

@@ -1,10 +1,12 @@
 //! What each gate does: the answers per effect, how many Machines, when, and what the state of the cluster does.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a gate answers when it finds something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// Say nothing.
@@ -16,7 +18,8 @@ pub enum Answer {
 }
 
 /// What each gate does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Gates {
     /// A change that is propagated to Machines without replacing them.
@@ -43,6 +46,9 @@ pub struct Gates {
     /// Most Machines that one run may replace or remove without a hold, whatever the other gates say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
+    /// Most Machines of one cluster that may be missing or not ok at one time while its owners roll, those that roll together counted
+    /// together; `null` for no limit.
+    pub max_unavailable: Option<u64>,
     /// When rollouts may start; outside of them a rollout is held.
     pub windows: Vec<Window>,
     /// When nothing may be replaced or destroyed, whatever the windows say.
@@ -66,6 +72,7 @@ impl Default for Gates {
             delete: Answer::Hold,
             infrastructure: Answer::Warn,
             max_machines: None,
+            max_unavailable: Some(1),
             windows: Vec::new(),
             freezes: Vec::new(),
             paused: Later::default(),
@@ -83,7 +90,8 @@ impl Gates {
 }
 
 /// The answer to what lands later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Later {
     /// That of the `rollout` gate, as if it landed now.
@@ -98,7 +106,8 @@ pub enum Later {
 }
 
 /// A time in which rollouts may start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Window {
     /// Start, as a cron line of five fields.
@@ -112,7 +121,8 @@ pub struct Window {
 }
 
 /// A time in which nothing may be replaced or destroyed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Freeze {
     /// First day or moment of it, such as `2026-12-18` or `2026-12-18T16:00:00Z`.
@@ -128,7 +138,8 @@ pub struct Freeze {
 }
 
 /// What the state of the cluster does to a rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HealthGates {
     /// etcd could lose its quorum.

@@ -1,11 +1,13 @@
 //! How strict the gates are as a whole, for what the policy does not say gate by gate.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// How strict the gates are as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// Also holds what lands with the next new Machine and what moves infrastructure, and says what is in place or a number.

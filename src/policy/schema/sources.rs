@@ -1,5 +1,6 @@
 //! Where a late value may come from: objects by name or label, files, the environment, web servers, commands, releases.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, INFRASTRUCTURE, SECRET};
 use crate::providers::metal3::MACHINE_TEMPLATE;
 
 /// One place that a late value may come from; exactly one field is set.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Source {
     /// A field of a live object.
@@ -52,7 +54,8 @@ pub struct Source {
 }
 
 /// A web server that is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpSource {
     /// The address, `https://` or `http://`.
@@ -66,7 +69,8 @@ pub struct HttpSource {
 }
 
 /// An output of a Heat stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeatSource {
     /// Name of the output.
@@ -80,7 +84,8 @@ pub struct HeatSource {
 }
 
 /// A value of a Helm release, whose record is a Secret. The defaults of its chart are not looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReleaseSource {
     /// Name of the release.
@@ -93,7 +98,8 @@ pub struct ReleaseSource {
 }
 
 /// A control plane endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndpointSource {
     /// Kind of the object that holds it: `Cluster`, or that of the infrastructure cluster, such as `OpenStackCluster`.
@@ -106,7 +112,8 @@ pub struct EndpointSource {
 }
 
 /// An object whose kind goes without saying.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamedSource {
     /// Its name.
@@ -165,7 +172,8 @@ impl ObjectSource {
 }
 
 /// A field of a live object.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectSource {
     /// Its `apiVersion`.

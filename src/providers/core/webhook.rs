@@ -6,6 +6,7 @@ use super::changes::{MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA
 use super::{POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, defaults};
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
+use crate::kinds::contract::UPGRADE_CONCURRENCY;
 use crate::kinds::fields::AUTOSCALER;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
@@ -359,8 +360,10 @@ fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     {
         refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
     }
-    if let Some(many) = annotation(new, CONCURRENCY).filter(|many| !many.parse::<i64>().is_ok_and(|many| many >= 1)) {
-        let at = Path::root().key("metadata").key("annotations").key(CONCURRENCY);
+    if let Some(many) =
+        annotation(new, UPGRADE_CONCURRENCY).filter(|many| !many.parse::<i64>().is_ok_and(|many| many >= 1))
+    {
+        let at = Path::root().key("metadata").key("annotations").key(UPGRADE_CONCURRENCY);
         refuse(out, RULE, &at, "", format!("{many:?} is no number of groups that are upgraded at once"));
     }
     let at = spec.key("topology").key("controlPlane").key("metadata");
@@ -380,6 +383,3 @@ fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
         }
     }
 }
-
-/// How many groups of workers are upgraded at once.
-const CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";

@@ -21,6 +21,7 @@ use crate::judge::stage::Stage;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
+use crate::kinds::contract::TOPOLOGY_OWNED;
 use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect};
@@ -168,7 +169,7 @@ fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc
     out.retain(|(_, check)| {
         check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str())
             // What the controller made is computed anew, as it would be after the write.
-            && (of_topology.is_none() || crate::kinds::fields::label(check, "topology.cluster.x-k8s.io/owned").is_none())
+            && (of_topology.is_none() || crate::kinds::fields::label(check, TOPOLOGY_OWNED).is_none())
     });
     if let Some(value) = of_topology {
         out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), Arc::new(check))));

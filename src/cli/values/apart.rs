@@ -1,0 +1,76 @@
+//! A values template renders in a process of its own: a few bytes of it can ask for all memory at once, and the values that are owed
+//! (or the text in their place) are paid by whoever lives on.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::{Outside, Stop, bound, render as processes, run};
+use crate::exit::Exit;
+use crate::late::template::{self, Context, Rendered};
+
+/// The hidden command of that process.
+pub(in crate::cli) const COMMAND: &str = "render-values";
+
+/// What that process is given on its standard input, as JSON; it answers with a [`Rendered`].
+#[derive(Debug, Serialize, Deserialize)]
+struct Job<'a> {
+    file: Cow<'a, str>,
+    text: Cow<'a, str>,
+    context: Cow<'a, Context>,
+    limit: Duration,
+}
+
+/// Renders a template in a process of its own.
+///
+/// # Errors
+/// What is wrong with the template; where the process takes more time or memory than it may, or ends without an answer.
+pub(super) fn render(file: &str, text: &str, context: &Context, limit: Duration) -> Result<Rendered, Stop> {
+    let job = Job { file: file.into(), text: text.into(), context: Cow::Borrowed(context), limit };
+    let job = serde_json::to_vec(&job).map_err(Stop::internal)?;
+    let mut command = tokio::process::Command::new(program());
+    command.arg(COMMAND).stdin(Stdio::piped());
+    let ended = run::runtime()?
+        .block_on(processes::feed(command, job))
+        .with_context(|| format!("{file}: cannot start the process that renders it"))
+        .map_err(Stop::undecided)?;
+    if ended.status.success() {
+        return serde_json::from_slice(&ended.stdout).map_err(Stop::internal);
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let said = said.lines().find_map(|line| line.strip_prefix("rollgate: "));
+    let wrong = match said {
+        Some(said) => anyhow!("{said}"),
+        None => {
+            anyhow!("{file}: it takes more memory to render than there is; give more, or make the template smaller")
+        }
+    };
+    Err(match (ended.status.code(), said) {
+        (Some(code), Some(_)) if code == i32::from(Exit::Usage.code()) => Stop::usage(wrong),
+        (Some(code), Some(_)) if code == i32::from(Exit::Internal.code()) => Stop::internal(wrong),
+        _ => Stop::undecided(wrong),
+    })
+}
+
+/// This very program, also where its file was replaced meanwhile.
+fn program() -> PathBuf {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() { own } else { std::env::current_exe().unwrap_or(own) }
+}
+
+/// What that process does.
+pub(in crate::cli) fn run(outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let mut job = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut job).context("cannot read standard input").map_err(Stop::usage)?;
+    let job: Job<'static> = serde_json::from_slice(&job).map_err(Stop::usage)?;
+    let _bound = bound::template(job.limit);
+    let rendered = template::render(&job.file, &job.text, &job.context).map_err(Stop::usage)?;
+    serde_json::to_writer(&mut *outside.out, &rendered).map_err(Stop::internal)?;
+    outside.out.flush().context("cannot write to standard output").map_err(Stop::internal)?;
+    Ok(Exit::Allow)
+}
