@@ -70,6 +70,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     with(args, &mut Outside { out, err: &mut err, out_is_terminal, err_is_terminal, columns })
 }
 
+/// Says on standard output that there are no values, where somebody waits for them: for who ends the program from outside of it.
+pub fn pay() {
+    values::refuse();
+}
+
 /// How many columns a report may have: COLUMNS where it is set, as for other programs, else those of the terminal.
 fn columns(stdout: &std::io::Stdout, stderr: &std::io::Stderr) -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok()).filter(|columns| *columns > 0);

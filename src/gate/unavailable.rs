@@ -71,7 +71,7 @@ fn turns(judged: &Judged<'_>, namespace: Option<&str>, rollouts: &[&Rollout]) ->
 }
 
 /// The owners that leave the fewest Machines at one time: the control plane, or the largest groups of workers.
-fn at_once<'r>(below: Vec<(&'r Rollout, u64)>, groups: usize) -> Vec<(&'r Rollout, u64)> {
+fn at_once(below: Vec<(&Rollout, u64)>, groups: usize) -> Vec<(&Rollout, u64)> {
     let (planes, mut workers): (Vec<_>, Vec<_>) =
         below.into_iter().partition(|(rollout, _)| rollout.owner.group == CONTROL_PLANE);
     workers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -56,16 +56,7 @@ const NO_VALUES: &str = "\"rollgate gives no values: the reason is on standard e
 /// Whether this process owes values or that text to whoever reads its standard output.
 static OWED: AtomicBool = AtomicBool::new(false);
 
-/// Pays what is owed when it goes, also where the run ends in a panic.
-struct Owed;
-
-impl Drop for Owed {
-    fn drop(&mut self) {
-        refuse();
-    }
-}
-
-/// Says that there are no values, from any thread, where they are owed still: a signal or a bound ends the program anywhere.
+/// Says that there are no values, from any thread, where they are owed still: a signal, a bound or a defect ends the program anywhere.
 pub(super) fn refuse() {
     if OWED.swap(false, Ordering::SeqCst) {
         // The main thread may hold the lock of standard output; whoever closed it reads no values from it either.
@@ -75,7 +66,6 @@ pub(super) fn refuse() {
 
 pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     OWED.store(true, Ordering::SeqCst);
-    let _owed = Owed;
     run::runtime()?.block_on(async { signals::listen() }).map_err(Stop::internal)?;
     let result = values(args, outside);
     // From here on they are paid, by hand or here.

@@ -12,6 +12,7 @@ use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use tokio::time::Instant;
 
+use super::kubeconfig;
 use crate::host::Reach;
 
 /// A way to a cluster.
@@ -89,9 +90,11 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
     let mut merged: Option<Kubeconfig> = None;
     // Files of the list that are not there are skipped, as client-go does.
     for path in paths.iter().filter(|path| path.exists()) {
-        let one = Kubeconfig::read_from(path).map_err(|error| unreadable(path, &error))?;
+        let one = kubeconfig::read(path).map_err(|why| unreadable(path, &why))?;
         merged = Some(match merged {
-            Some(first) => first.merge(one).map_err(|error| unreadable(path, &error))?,
+            Some(first) => {
+                first.merge(one).map_err(|_| unreadable(path, "it does not fit the other files of the list"))?
+            }
             None => one,
         });
     }
@@ -124,7 +127,7 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
             format!("the kubeconfig has no context {name}"),
             format!("give --kube-context one of: {}", known.join(", ")),
         ),
-        other => NoWay::new(format!("context {name} cannot be used: {other}"), "mend the kubeconfig"),
+        other => NoWay::new(format!("context {name} cannot be used: {}", lacking(&other)), "mend the kubeconfig"),
     })?;
     Ok((config, name, names_namespace))
 }
@@ -161,14 +164,24 @@ fn overrides(config: &mut Config, reach: &Reach) -> Result<(), NoWay> {
     Ok(())
 }
 
-/// A kubeconfig that cannot be read; the reader's text may quote the file, so it stays out.
-fn unreadable(path: &Path, error: &KubeconfigError) -> NoWay {
-    let why = match error {
-        KubeconfigError::ReadConfig(error, _) => error.to_string(),
-        KubeconfigError::Parse(_) => "it is not YAML that kubectl reads".to_owned(),
-        _ => "it does not fit the other files of the list".to_owned(),
-    };
+/// A kubeconfig that cannot be read.
+fn unreadable(path: &Path, why: &str) -> NoWay {
     NoWay::new(format!("kubeconfig {} cannot be used: {why}", path.display()), "mend the file, or set KUBECONFIG")
+}
+
+/// What a context lacks, in words without the values of the file.
+fn lacking(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::LoadClusterOfContext(cluster) => format!("there is no cluster {cluster}"),
+        KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
+        KubeconfigError::ParseClusterUrl(error) => format!("server is not an address: {error}"),
+        KubeconfigError::ParseProxyUrl(error) => format!("proxy-url is not an address: {error}"),
+        KubeconfigError::LoadCertificateAuthority(error) => format!("certificate-authority: {error}"),
+        KubeconfigError::LoadClientCertificate(error) => format!("client-certificate: {error}"),
+        KubeconfigError::LoadClientKey(error) => format!("client-key: {error}"),
+        KubeconfigError::ParseCertificates(error) => format!("a certificate is not PEM: {error}"),
+        _ => "something of it cannot be read".to_owned(),
+    }
 }
 
 /// Why no client could be made. The output of a credential plugin is left out: it may hold the credential.

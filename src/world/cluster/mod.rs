@@ -7,6 +7,7 @@ mod data;
 mod discover;
 mod dry_run;
 mod installed;
+mod kubeconfig;
 mod list;
 mod prune;
 mod read;
