@@ -264,10 +264,13 @@ impl Case<'_> {
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
-        match question.policy.unseen.inside {
-            Doubt::Undecided => doubts.extend(prediction.carried),
-            Doubt::Warn => warnings.extend(prediction.carried.iter().map(|one| format!("{}: {}", one.what, one.why))),
-            Doubt::Allow => {}
+        let unseen = &question.policy.unseen;
+        for (answer, found) in [(unseen.inside, prediction.carried), (unseen.controllers, prediction.controllers)] {
+            match answer {
+                Doubt::Undecided => doubts.extend(found),
+                Doubt::Warn => warnings.extend(found.iter().map(|one| format!("{}: {}", one.what, one.why))),
+                Doubt::Allow => {}
+            }
         }
         let judged = Judged {
             pairs: &pairs,

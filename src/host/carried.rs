@@ -176,7 +176,7 @@ fn named_values(rendered: &Inventory, remotes: &Remotes<'_>) -> Result<HashSet<(
 }
 
 /// The object as it was written last, or as it is there.
-fn before<'a>(run: &Run<'a>, object: &Object) -> Option<&'a Object> {
+pub(super) fn before<'a>(run: &Run<'a>, object: &Object) -> Option<&'a Object> {
     let world: &'a World = run.world;
     let base = run.way.is_some().then(|| run.locator.anywhere(&world.base.objects, &object.key)).flatten();
     base.or_else(|| run.locator.anywhere(&world.live, &object.key))

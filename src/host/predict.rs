@@ -15,7 +15,7 @@ use super::pairs::refused_by_schema;
 use super::removals::Takers;
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent, write};
-use super::{carried, foreign, kinds, method, referred, rename, reprint};
+use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint};
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::model::Finding;
@@ -43,6 +43,8 @@ pub struct Prediction {
     pub doubts: Vec<Unread>,
     /// Changed objects that carry others, which are not in the stream.
     pub carried: Vec<Unread>,
+    /// Controllers of Cluster API that run otherwise after the write.
+    pub controllers: Vec<Unread>,
     /// Rendered objects that were compared.
     pub compared: usize,
     /// Rendered objects that passed through.
@@ -205,6 +207,7 @@ impl<'a> Run<'a> {
         referred::add(self)?;
         foreign::add(self)?;
         carried::add(self)?;
+        controllers::add(self)?;
         self.refusals();
         rename::pair(&mut self.out, self.world, &self.locator);
         self.say();

@@ -27,6 +27,8 @@ pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Annotation of a Cluster: how many groups of workers its topology upgrades at once.
 pub const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";
+/// Label by which several installations of the controllers share what there is; each looks at its own value alone.
+pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
 /// Annotation of what its controller leaves alone.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Annotation of a pool whose number of Machines something else manages.

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::side::Side;
-use crate::kinds::contract::PAUSED;
-use crate::kinds::fields::annotation;
+use crate::kinds::contract::{PAUSED, WATCH_FILTER};
+use crate::kinds::fields::{annotation, label};
 use crate::model::{Hold, Why};
 use crate::object::{Key, Path};
 
@@ -45,7 +45,20 @@ pub(in crate::judge) fn of_object(side: Side<'_>, key: &Key, object: &Value, clu
             over: "it is no longer paused".to_owned(),
         });
     }
+    out.extend(left_alone(side, key, object));
     out
+}
+
+/// What the controllers that look at an object now may have left alone: this write hands it to others (`--watch-filter`, Cluster API
+/// `util/predicates/generic_predicates.go`, ResourceHasFilterLabel).
+fn left_alone(side: Side<'_>, key: &Key, object: &Value) -> Option<Hold> {
+    let after = if side.is_after() { None } else { Side::after(side.stage).get(key) }?;
+    (label(object, WATCH_FILTER) != label(&after, WATCH_FILTER)).then(|| Hold {
+        why: Why::Paused,
+        places: vec![(key.clone(), Some(Path::root().key("metadata").key("labels").key(WATCH_FILTER)))],
+        says: "other controllers look at it".to_owned(),
+        over: "other controllers look at it now (label cluster.x-k8s.io/watch-filter)".to_owned(),
+    })
 }
 
 /// The place of an annotation.

@@ -1,0 +1,92 @@
+//! Controllers of Cluster API that the stream itself installs: another version of them, or other settings, may call Machines out of date
+//! of which nothing else changes, and what is judged here is judged as the present ones do.
+
+use serde_json::Value;
+
+use super::carried;
+use super::predict::Run;
+use crate::kinds::fields::{label, text};
+use crate::object::{LoadError, Object};
+use crate::world::Unread;
+use crate::world::providers::PROVIDER_LABEL;
+
+/// What of a container decides what a controller does.
+const DECIDES: [&str; 4] = ["image", "command", "args", "env"];
+
+/// Adds a doubt for each controller that runs otherwise after the write.
+pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
+    for object in run.rendered.objects() {
+        let is_deployment = object.key.group == "apps" && object.key.kind == "Deployment";
+        if !is_deployment || !object.may_say(PROVIDER_LABEL) {
+            continue;
+        }
+        let Some(before) = carried::before(run, object) else { continue };
+        let doubt = doubt(object, before.value()?.as_ref(), object.value()?.as_ref());
+        run.out.controllers.extend(doubt);
+    }
+    Ok(())
+}
+
+/// The doubt, where a provider's controller changes.
+fn doubt(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
+    let provider = label(after, PROVIDER_LABEL).or_else(|| label(before, PROVIDER_LABEL))?;
+    let runs =
+        |side: &Value| containers(side).map(|one| DECIDES.map(|field| one.get(field).cloned())).collect::<Vec<_>>();
+    if runs(before) == runs(after) {
+        return None;
+    }
+    let images = |side: &Value| containers(side).filter_map(|one| text(one, "/image")).collect::<Vec<_>>().join(", ");
+    let (was, is) = (images(before), images(after));
+    let how = if was == is { "its settings change".to_owned() } else { format!("{was} -> {is}") };
+    Some(Unread {
+        what: format!("what another {provider} does to Machines"),
+        why: format!("{}: {how}, and all is judged as the present one does", object.key),
+        remedy: "read the provider's notes on this version, and say `unseen: {controllers: warn}` in the policy for this write".to_owned(),
+        keys: vec![object.key.clone()],
+    })
+}
+
+fn containers(side: &Value) -> impl Iterator<Item = &Value> {
+    side.pointer("/spec/template/spec/containers").and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{helm3, old_render, predicted};
+    use super::*;
+
+    fn controller(tag: &str, args: &[&str], replicas: u64) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "capi-controller-manager", "namespace": "n", "labels": {PROVIDER_LABEL: "cluster-api"}},
+            "spec": {"replicas": replicas, "template": {"spec": {"containers": [
+                {"name": "manager", "image": format!("registry.example/capi:{tag}"), "args": args}]}}}})
+    }
+
+    #[test]
+    fn another_version_or_setting_of_a_controller_is_a_doubt_and_another_number_is_not() {
+        let old = [controller("v1.9.5", &[], 1)];
+        for world in [old_render(&old), helm3(&[], &old), helm3(&old, &old)] {
+            let why = |new: Value| -> Vec<String> {
+                predicted(&[new], &world).controllers.into_iter().map(|one| one.why).collect()
+            };
+            let [image] = why(controller("v1.10.2", &[], 1)).try_into().expect("one doubt");
+            assert!(image.contains("registry.example/capi:v1.9.5 -> registry.example/capi:v1.10.2"), "{image}");
+            let [setting] =
+                why(controller("v1.9.5", &["--feature-gates=ClusterTopology=true"], 1)).try_into().expect("one doubt");
+            assert!(setting.contains("its settings change"), "{setting}");
+            assert_eq!(why(controller("v1.9.5", &[], 3)), [""; 0]);
+        }
+        assert!(predicted(&old, &old_render(&[])).controllers.is_empty(), "nothing ran before it");
+    }
+
+    #[test]
+    fn other_deployments_are_nobodys_business() {
+        let mut old = controller("v1", &[], 1);
+        old["metadata"]["labels"] = json!({"app": "web"});
+        let mut new = controller("v2", &[], 1);
+        new["metadata"]["labels"] = json!({"app": "web"});
+        assert!(predicted(&[new], &old_render(&[old])).controllers.is_empty());
+    }
+}
