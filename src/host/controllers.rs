@@ -1,34 +1,58 @@
-//! Controllers of Cluster API that the stream itself installs: another version of them, or other settings, may call Machines out of date
-//! of which nothing else changes, and what is judged here is judged as the present ones do.
+//! Controllers of Cluster API that the stream itself installs, and the definitions of their kinds: others of them may call Machines out
+//! of date of which nothing else changes, and what is judged here is judged as the present ones do.
 
 use serde_json::Value;
 
 use super::carried;
 use super::predict::Run;
 use crate::kinds::fields::{label, text};
-use crate::object::{LoadError, Object};
+use crate::object::{self, LoadError, Object};
 use crate::world::Unread;
 use crate::world::providers::PROVIDER_LABEL;
 
 /// What of a container decides what a controller does.
 const DECIDES: [&str; 4] = ["image", "command", "args", "env"];
 
+/// What to do about a doubt.
+const REMEDY: &str =
+    "read the provider's notes on this version, and say `unseen: {controllers: warn}` in the policy for this write";
+
 /// Adds a doubt for each controller that runs otherwise after the write.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     for object in run.rendered.objects() {
-        let is_deployment = object.key.group == "apps" && object.key.kind == "Deployment";
-        if !is_deployment || !object.may_say(PROVIDER_LABEL) {
-            continue;
-        }
+        let judge = match (object.key.group.as_str(), object.key.kind.as_str()) {
+            ("apps", "Deployment") if object.may_say(PROVIDER_LABEL) => controller,
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => definition,
+            _ => continue,
+        };
         let Some(before) = carried::before(run, object) else { continue };
-        let doubt = doubt(object, before.value()?.as_ref(), object.value()?.as_ref());
+        let doubt = judge(object, before.value()?.as_ref(), object.value()?.as_ref());
         run.out.controllers.extend(doubt);
     }
     Ok(())
 }
 
+/// The doubt, where the definition of a compared kind changes in what decides how its objects are kept.
+fn definition(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
+    text(after, "/spec/group").filter(|group| object::is_compared(group))?;
+    let keeps = |side: &Value| -> Vec<[Option<Value>; 4]> {
+        let versions = side.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+        versions.map(|one| ["name", "served", "storage", "schema"].map(|field| one.get(field).cloned())).collect()
+    };
+    (keeps(before) != keeps(after)).then(|| Unread {
+        what: "what another definition of a kind does to its objects".to_owned(),
+        why: format!(
+            "{}: its versions or schemas change; what it does not know any more is dropped at the next write, and what is stored may \
+             come out with other defaults",
+            object.key
+        ),
+        remedy: REMEDY.to_owned(),
+        keys: vec![object.key.clone()],
+    })
+}
+
 /// The doubt, where a provider's controller changes.
-fn doubt(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
+fn controller(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
     let provider = label(after, PROVIDER_LABEL).or_else(|| label(before, PROVIDER_LABEL))?;
     let runs =
         |side: &Value| containers(side).map(|one| DECIDES.map(|field| one.get(field).cloned())).collect::<Vec<_>>();
@@ -41,7 +65,7 @@ fn doubt(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
     Some(Unread {
         what: format!("what another {provider} does to Machines"),
         why: format!("{}: {how}, and all is judged as the present one does", object.key),
-        remedy: "read the provider's notes on this version, and say `unseen: {controllers: warn}` in the policy for this write".to_owned(),
+        remedy: REMEDY.to_owned(),
         keys: vec![object.key.clone()],
     })
 }
@@ -57,7 +81,7 @@ mod tests {
     use super::super::tests::{helm3, old_render, predicted};
     use super::*;
 
-    fn controller(tag: &str, args: &[&str], replicas: u64) -> Value {
+    fn deployment(tag: &str, args: &[&str], replicas: u64) -> Value {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "capi-controller-manager", "namespace": "n", "labels": {PROVIDER_LABEL: "cluster-api"}},
             "spec": {"replicas": replicas, "template": {"spec": {"containers": [
@@ -66,27 +90,43 @@ mod tests {
 
     #[test]
     fn another_version_or_setting_of_a_controller_is_a_doubt_and_another_number_is_not() {
-        let old = [controller("v1.9.5", &[], 1)];
+        let old = [deployment("v1.9.5", &[], 1)];
         for world in [old_render(&old), helm3(&[], &old), helm3(&old, &old)] {
             let why = |new: Value| -> Vec<String> {
                 predicted(&[new], &world).controllers.into_iter().map(|one| one.why).collect()
             };
-            let [image] = why(controller("v1.10.2", &[], 1)).try_into().expect("one doubt");
+            let [image] = why(deployment("v1.10.2", &[], 1)).try_into().expect("one doubt");
             assert!(image.contains("registry.example/capi:v1.9.5 -> registry.example/capi:v1.10.2"), "{image}");
             let [setting] =
-                why(controller("v1.9.5", &["--feature-gates=ClusterTopology=true"], 1)).try_into().expect("one doubt");
+                why(deployment("v1.9.5", &["--feature-gates=ClusterTopology=true"], 1)).try_into().expect("one doubt");
             assert!(setting.contains("its settings change"), "{setting}");
-            assert_eq!(why(controller("v1.9.5", &[], 3)), [""; 0]);
+            assert_eq!(why(deployment("v1.9.5", &[], 3)), [""; 0]);
         }
         assert!(predicted(&old, &old_render(&[])).controllers.is_empty(), "nothing ran before it");
     }
 
     #[test]
     fn other_deployments_are_nobodys_business() {
-        let mut old = controller("v1", &[], 1);
+        let mut old = deployment("v1", &[], 1);
         old["metadata"]["labels"] = json!({"app": "web"});
-        let mut new = controller("v2", &[], 1);
+        let mut new = deployment("v2", &[], 1);
         new["metadata"]["labels"] = json!({"app": "web"});
         assert!(predicted(&[new], &old_render(&[old])).controllers.is_empty());
+    }
+
+    #[test]
+    fn another_schema_of_a_compared_kind_is_a_doubt_and_that_of_others_is_not() {
+        let crd = |group: &str, served: bool, bundle: &str| {
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": format!("machines.{group}"), "annotations": {"a": bundle}},
+                "spec": {"group": group, "names": {"kind": "Machine", "plural": "machines"}, "scope": "Namespaced",
+                    "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": bundle}}},
+                    "versions": [{"name": "v1beta1", "served": served, "storage": false, "schema": {"openAPIV3Schema": {"type": "object"}}},
+                        {"name": "v1beta2", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}})
+        };
+        let why = |old: Value, new: Value| predicted(&[new], &old_render(&[old])).controllers.len();
+        assert_eq!(why(crd("cluster.x-k8s.io", true, "YQ=="), crd("cluster.x-k8s.io", false, "YQ==")), 1);
+        assert_eq!(why(crd("cluster.x-k8s.io", true, "YQ=="), crd("cluster.x-k8s.io", true, "Yg==")), 0);
+        assert_eq!(why(crd("example.org", true, "YQ=="), crd("example.org", false, "YQ==")), 0);
     }
 }

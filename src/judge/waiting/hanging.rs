@@ -1,7 +1,10 @@
-//! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster
-//! (`core/reconcilers/machine/machine_controller.go` Reconcile of Cluster API 1.14).
+//! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster, and waits
+//! for each hook that an annotation names (`core/reconcilers/machine/machine_controller.go` Reconcile and reconcileDelete of
+//! Cluster API 1.14).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::lifted::Lifted;
 use super::machines::{self, Found};
@@ -14,14 +17,30 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::object::{Key, Path};
 
+/// How the annotations start that keep a deleted Machine from being drained, and from being destroyed
+/// (`api/core/v1beta2/machine_types.go`).
+const HOOKS: [&str; 2] =
+    ["pre-drain.delete.hook.machine.cluster.x-k8s.io", "pre-terminate.delete.hook.machine.cluster.x-k8s.io"];
+
 /// Machines of a cluster that were deleted already, and whose deletion goes on with this write.
 pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     let [before, after] = Side::both(stage).map(|side| going(side, cluster));
     let mut owners: BTreeMap<Key, Vec<&Found>> = BTreeMap::new();
-    for found in after.iter().filter(|found| !before.iter().any(|was| was.name == found.name)) {
+    // Hooks that stay are those of controllers, which take them away by themselves.
+    let went_on =
+        |found: &Found| before.iter().any(|was| was.name == found.name && hooks(was).is_subset(&hooks(found)));
+    for found in after.iter().filter(|found| !went_on(found)) {
         owners.entry(found.owner.clone().unwrap_or_else(|| key_of(cluster, found))).or_default().push(found);
     }
-    owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found)).collect()
+    let gone: BTreeSet<&str> = before.iter().flat_map(hooks).collect();
+    owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found, &gone)).collect()
+}
+
+/// The hooks that a Machine waits for when it is deleted.
+fn hooks(found: &Found) -> BTreeSet<&str> {
+    let annotations = found.value.pointer("/metadata/annotations").and_then(Value::as_object);
+    let names = annotations.into_iter().flatten().map(|(name, _)| name.as_str());
+    names.filter(|name| HOOKS.iter().any(|hook| name.starts_with(hook))).collect()
 }
 
 /// The Machines whose deletion nothing holds back.
@@ -38,22 +57,23 @@ fn key_of(cluster: &Key, found: &Found) -> Key {
 }
 
 /// The deletions of one owner's Machines.
-fn of_owner(cluster: &Key, owner: Key, found: &[&Found]) -> Lifted {
+fn of_owner(cluster: &Key, owner: Key, found: &[&Found], hooks: &BTreeSet<&str>) -> Lifted {
     let names = machines::names(found);
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
-    let annotations =
-        |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(pause::ANNOTATION);
-    let mut places = vec![
-        (cluster.clone(), Some(Path::root().key("spec").key("paused"))),
-        (owner.clone(), Some(annotations("template"))),
-        (owner.clone(), Some(annotations("machineTemplate"))),
-    ];
-    places.extend(found.iter().map(|found| (key_of(cluster, found), Some(annotation_path(pause::ANNOTATION)))));
+    let mut places = vec![(cluster.clone(), Some(Path::root().key("spec").key("paused")))];
+    for name in hooks.iter().copied().chain([pause::ANNOTATION]) {
+        let handed = |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(name);
+        places.extend(["template", "machineTemplate"].map(|key| (owner.clone(), Some(handed(key)))));
+        places.extend(found.iter().map(|found| (key_of(cluster, found), Some(annotation_path(name)))));
+    }
     Lifted {
         effect: Effect::Rollout,
         waits: None,
         rule: RuleId::of("waiting/deletion"),
-        because: format!("the deletion of {count} {noun} that a pause held back goes on ({})", names.join(", ")),
+        because: format!(
+            "the deletion of {count} {noun} that a pause or a hook held back goes on ({})",
+            names.join(", ")
+        ),
         places,
         rollouts: vec![Rollout {
             steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],
