@@ -32,7 +32,7 @@ fn main() -> std::process::ExitCode {
 fn defect(info: &PanicHookInfo<'_>) {
     let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
     let text = format!("rollgate: internal error{place}: this is a defect, please report it; nothing was decided");
-    rollgate::cli::pay();
+    rollgate::cli::refuse_values();
     drop(writeln!(std::io::stderr(), "{text}"));
     std::process::exit(i32::from(Exit::Internal.code()));
 }

@@ -1,6 +1,9 @@
 //! Late values for commands that read nothing else: sources and pins are read, what is missing is waited for, and what was
 //! used is pinned. The cluster is asked only where an object or the pin store is in it.
 
+mod pins;
+mod waiting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,16 +12,19 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
-use super::args::Commit;
+pub(super) use pins::keys;
+pub(super) use waiting::Pending;
+use waiting::Watched;
+
 use super::called::Called;
 use super::{Outside, Stop, run, setup, signals};
 use crate::host::{self, Detected, Signs, Told, parent};
-use crate::late::wait::{self, Pace, Screen};
+use crate::late::wait::{self, Screen};
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
-use crate::pin::{self, Book, BookError, ClusterStore, FileStore, Keys, Pin, cluster as in_cluster};
+use crate::pin::{self, cluster as in_cluster};
 use crate::policy::{self, LateValue, Loaded, PinMode, Policy};
 use crate::report::LateState;
-use crate::world::cluster::{self, Answer, Cluster, Watches};
+use crate::world::cluster::{self, Answer, Cluster};
 use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
 
@@ -279,88 +285,6 @@ impl<'a> Known<'a> {
             context: self.detected.host.context.as_deref(),
         }
     }
-
-    /// The pins as they stand, from wherever the policy keeps them.
-    pub(super) fn pins(&mut self) -> Result<Book, Stop> {
-        self.connect(false)?;
-        self.book()
-    }
-
-    fn book(&self) -> Result<Book, Stop> {
-        let book = match (self.pin_file(), self.pin_object()?) {
-            (Some(file), _) => file.read().map_err(Stop::undecided),
-            (None, Some(store)) => self.runtime.block_on(store.read()).map_err(Stop::undecided),
-            (None, None) => self.pins_among_files(),
-        }?;
-        let keys = keys(book.pins(), &self.env)?;
-        Ok(book.opened(&keys))
-    }
-
-    /// Changes the pins where the policy keeps them; `None` where it names no place, or that place is in a cluster that is not asked.
-    pub(super) fn update<T>(&mut self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
-        self.connect(false)?;
-        self.write(change)
-    }
-
-    fn write<T>(&self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
-        match (self.pin_file(), self.pin_object()?) {
-            (Some(file), _) => file.update(change).map(Some).map_err(Stop::undecided),
-            (None, Some(store)) => self.runtime.block_on(store.update(change)).map(Some).map_err(Stop::undecided),
-            (None, None) => Ok(None),
-        }
-    }
-
-    fn pin_file(&self) -> Option<FileStore> {
-        Some(FileStore::new(self.folder.join(self.policy.pins.file.as_ref()?)))
-    }
-
-    /// The object with the pins, where the policy names one and there is a cluster.
-    fn pin_object(&self) -> Result<Option<ClusterStore>, Stop> {
-        let (Some(_), Some(cluster)) = (self.policy.pins.in_cluster(), &self.cluster) else { return Ok(None) };
-        let namespace = self.detected.host.namespace.as_deref().filter(|_| !self.unnamed);
-        let namespace = namespace.ok_or_else(|| {
-            Stop::usage(anyhow!(
-                "no namespace is known for the pins: neither an option nor the context of the kubeconfig names one, and default is \
-                 nobody's word; give --namespace"
-            ))
-        })?;
-        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace))
-    }
-
-    /// The pins in an object that lies among the files of `--live`.
-    fn pins_among_files(&self) -> Result<Book, Stop> {
-        let (Some((kind, name)), Some(world)) = (self.policy.pins.in_cluster(), &self.files) else {
-            return Ok(Book::default());
-        };
-        let namespace = self.detected.host.namespace.as_deref();
-        let found = world.live.objects().iter().find(|object| {
-            let key = &object.key;
-            let here = key.namespace.is_none() || namespace.is_none() || key.namespace.as_deref() == namespace;
-            key.group.is_empty() && key.kind == in_cluster::word(kind) && key.name == name && here
-        });
-        let Some(object) = found else { return Ok(Book::default()) };
-        let value = object.value().map_err(Stop::usage)?;
-        in_cluster::from_object(&value, kind).map_err(Stop::undecided)
-    }
-
-    /// Records the pins of values that are used.
-    pub(super) fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
-        let sign = |pin: Pin| pin.signed(self.author(), &self.digest).encrypted_to(&self.policy.pins.encrypt_to);
-        let pins: Vec<Pin> = settled
-            .filter_map(|one| one.pin.clone())
-            .map(sign)
-            .collect::<Result<_, _>>()
-            .map_err(|why| Stop::usage(anyhow!(why)))?;
-        let writes = match wish {
-            Commit::Always => true,
-            Commit::Never => false,
-            Commit::Auto => !self.detected.host.writes_nothing,
-        };
-        if writes && !pins.is_empty() {
-            let _: Option<bool> = self.write(|book| book.record(&pins))?;
-        }
-        Ok(())
-    }
 }
 
 /// The policy that was told, else the nearest one above `near` or the working directory; `None` where there is none.
@@ -399,90 +323,6 @@ async fn objects(
     readings.collect()
 }
 
-/// What a wait of a judging command is about.
-pub(super) struct Pending<'a> {
-    /// The policy.
-    pub(super) policy: &'a Policy,
-    /// The folder that its files start from.
-    pub(super) folder: &'a Path,
-    /// The environment.
-    pub(super) env: &'a BTreeMap<String, String>,
-    /// The late values that the stream needs.
-    pub(super) names: &'a BTreeSet<String>,
-    /// What was read.
-    pub(super) world: &'a World,
-    /// The cluster that is asked again.
-    pub(super) cluster: &'a Cluster,
-    /// Longest time for one read.
-    pub(super) deadline: Duration,
-    /// How long is waited for each value; the policy says it where nothing was told.
-    pub(super) told: Option<Duration>,
-}
-
-impl Pending<'_> {
-    /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
-    pub(super) fn wait(&self, outside: &mut Outside<'_>) -> Result<bool, Stop> {
-        let namespace = self.world.host.namespace.as_deref();
-        let missing = |readings: &[SourceReading]| {
-            let (pins, now) = (&self.world.pins, self.world.now);
-            let evidence =
-                Evidence { readings, pins, namespace, now, reach: Reach::Cluster, hidden: &late::NOTHING_HIDDEN };
-            wait::missing(self.policy, self.names, evidence, self.told)
-        };
-        let first = &self.world.readings;
-        if missing(first).iter().map(|one| one.limit).min().is_none_or(|limit| limit.is_zero()) {
-            return Ok(false);
-        }
-        let read = async || {
-            let mut readings = late::local(self.policy, self.names, self.folder, self.env).await;
-            readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
-            readings
-        };
-        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
-        drop(run::runtime()?.block_on(async {
-            let _waiting = signals::waiting(screen.terminal);
-            let mut watch = Watched::of(Some(self.cluster), self.policy, self.names, namespace);
-            wait::until_known(first.clone(), missing, read, &mut screen, &mut watch).await
-        }));
-        Ok(true)
-    }
-}
-
-/// What tells of changes while late values are waited for.
-struct Watched {
-    watches: Option<Watches>,
-    /// Whether something else than objects may bring a value.
-    others: bool,
-}
-
-impl Watched {
-    /// Watches the objects that these late values come from, where there is a cluster.
-    fn of(cluster: Option<&Cluster>, policy: &Policy, names: &BTreeSet<String>, namespace: Option<&str>) -> Self {
-        let reads: Vec<ObjectRead> = late::wanted(policy, names, namespace).iter().map(object_read).collect();
-        let names = policy.with_origins(names);
-        let mut sources =
-            policy.late_values.iter().filter(|value| names.contains(&value.name)).flat_map(|value| &value.from);
-        let others = sources.any(|from| from.object.is_none() && from.env.is_none() && from.template.is_none());
-        Self { watches: cluster.filter(|_| !reads.is_empty()).map(|cluster| cluster.watch(&reads)), others }
-    }
-}
-
-impl wait::Watch for Watched {
-    async fn changed(&mut self) {
-        match &self.watches {
-            Some(watches) => watches.changed().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn pace(&self) -> Pace {
-        match &self.watches {
-            Some(watches) if !self.others && watches.are_open() => Pace::WATCHED,
-            _ => Pace::POLLED,
-        }
-    }
-}
-
 /// The read of one source.
 fn object_read(wanted: &Wanted<'_>) -> ObjectRead {
     let api = crate::object::ApiVersion::parse(&wanted.source.api_version);
@@ -492,13 +332,5 @@ fn object_read(wanted: &Wanted<'_>) -> ObjectRead {
         namespace: wanted.namespace.clone(),
         name: wanted.source.name.clone(),
         used: Use::Late(wanted.value.name.clone(), wanted.place, wanted.source.selector.clone()),
-    }
-}
-
-/// The keys that open encrypted pins, where there is one.
-pub(super) fn keys(pins: &[Pin], env: &BTreeMap<String, String>) -> Result<Keys, Stop> {
-    match pins.iter().any(|pin| pin.encrypted.is_some()) {
-        true => Keys::of(env).map_err(|why| Stop::undecided(anyhow!(why))),
-        false => Ok(Keys::default()),
     }
 }

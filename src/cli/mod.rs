@@ -71,7 +71,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 /// Says on standard output that there are no values, where somebody waits for them: for who ends the program from outside of it.
-pub fn pay() {
+pub fn refuse_values() {
     values::refuse();
 }
 

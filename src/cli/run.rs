@@ -192,7 +192,11 @@ impl Look<'_> {
             return Ok(false);
         }
         let rendered = Stream::load(&self.input.bytes).map_err(|error| self.unreadable(&error))?;
-        let matters = |object: &Object| host::kinds::is_compared(&object.key) || host::inside::is_carrier(object);
+        let matters = |object: &Object| {
+            host::kinds::is_compared(&object.key)
+                || host::inside::is_carrier(object)
+                || host::controllers::is_one(object)
+        };
         Ok(!rendered.objects.objects().iter().any(matters))
     }
 

@@ -104,7 +104,12 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
 
 /// Whether the cluster has objects of Cluster API that what is new could take over: Flux and Argo CD do so without asking.
 fn may_take_over(run: &Run<'_>) -> bool {
-    run.way.is_some() && run.world.live.objects().iter().any(|object| kinds::is_compared(&object.key))
+    run.way.is_some() && has_compared(run)
+}
+
+/// Whether the cluster has objects of Cluster API.
+pub(super) fn has_compared(run: &Run<'_>) -> bool {
+    run.world.live.objects().iter().any(|object| kinds::is_compared(&object.key))
 }
 
 /// Turns it into warnings and doubts.
@@ -203,9 +208,14 @@ fn differs(run: &Run<'_>, object: &Object) -> Result<Differs, LoadError> {
     if let Some(live) = live {
         return Ok(compared(live, true));
     }
-    let proven = matches!(world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
-        || world.coverage.shows(&run.locator.full(&object.key));
-    Ok(if proven { Differs::New } else { Differs::MayBe })
+    Ok(if is_proven_new(run, &object.key) { Differs::New } else { Differs::MayBe })
+}
+
+/// Whether an object that is neither in what was written last nor among what is live was not there before.
+pub(super) fn is_proven_new(run: &Run<'_>, key: &Key) -> bool {
+    run.way.is_none()
+        || matches!(run.world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
+        || run.world.coverage.shows(&run.locator.full(key))
 }
 
 /// Whether a write lets go what waited: the object is no longer suspended or skipped, or is told to write everything anew

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::carried;
 use super::predict::Run;
 use crate::kinds::fields::{label, text};
-use crate::object::{self, LoadError, Object};
+use crate::object::{self, Key, LoadError, Object};
 use crate::world::Unread;
 use crate::world::providers::PROVIDER_LABEL;
 
 /// What of a container decides what a controller does.
-const DECIDES: [&str; 4] = ["image", "command", "args", "env"];
+const DECIDES: [&str; 5] = ["image", "command", "args", "env", "envFrom"];
 
 /// What to do about a doubt.
 const REMEDY: &str =
@@ -20,24 +20,75 @@ const REMEDY: &str =
 /// Adds a doubt for each controller that runs otherwise after the write.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     for object in run.rendered.objects() {
-        let judge = match (object.key.group.as_str(), object.key.kind.as_str()) {
-            ("apps", "Deployment") if object.may_say(PROVIDER_LABEL) => controller,
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => definition,
-            _ => continue,
+        let Some(sort) = Sort::of(&object.key) else { continue };
+        let Some(before) = carried::before(run, object) else {
+            let doubt = is_one(object).then(|| arrives(run, object)).flatten();
+            run.out.controllers.extend(doubt);
+            continue;
         };
-        let Some(before) = carried::before(run, object) else { continue };
-        let doubt = judge(object, before.value()?.as_ref(), object.value()?.as_ref());
+        if sort == Sort::Controller && !object.may_say(PROVIDER_LABEL) && !before.may_say(PROVIDER_LABEL) {
+            continue;
+        }
+        let (before, after) = (before.value()?, object.value()?);
+        let doubt = match sort {
+            Sort::Controller => controller(object, &before, &after),
+            Sort::Definition => definition(object, &before, &after),
+        };
         run.out.controllers.extend(doubt);
     }
     Ok(())
 }
 
+/// Whether an object runs a provider's controller, or defines kinds that are compared.
+pub(crate) fn is_one(object: &Object) -> bool {
+    match Sort::of(&object.key) {
+        Some(Sort::Controller) => object.may_say(PROVIDER_LABEL),
+        Some(Sort::Definition) => object.key.name.split_once('.').is_some_and(|(_, group)| object::is_compared(group)),
+        None => false,
+    }
+}
+
+/// What decides how objects of Cluster API are kept and what is done for them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Controller,
+    Definition,
+}
+
+impl Sort {
+    fn of(key: &Key) -> Option<Self> {
+        match (key.group.as_str(), key.kind.as_str()) {
+            ("apps", "Deployment" | "StatefulSet" | "DaemonSet") => Some(Self::Controller),
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => Some(Self::Definition),
+            _ => None,
+        }
+    }
+}
+
+/// The doubt about what was not there, or not looked at.
+fn arrives(run: &Run<'_>, object: &Object) -> Option<Unread> {
+    let why = match carried::is_proven_new(run, &object.key) {
+        false => "what it was before is not known, and all is judged as the present ones do",
+        // A definition that is new has no objects yet.
+        true if Sort::of(&object.key) == Some(Sort::Definition) || !carried::has_compared(run) => return None,
+        true => "it is new beside objects of Cluster API, and all is judged as the present ones do",
+    };
+    Some(Unread {
+        what: "what another controller or definition does to Machines".to_owned(),
+        why: format!("{}: {why}", object.key),
+        remedy: REMEDY.to_owned(),
+        keys: vec![object.key.clone()],
+    })
+}
+
 /// The doubt, where the definition of a compared kind changes in what decides how its objects are kept.
 fn definition(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
     text(after, "/spec/group").filter(|group| object::is_compared(group))?;
-    let keeps = |side: &Value| -> Vec<[Option<Value>; 4]> {
+    let keeps = |side: &Value| {
         let versions = side.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
-        versions.map(|one| ["name", "served", "storage", "schema"].map(|field| one.get(field).cloned())).collect()
+        let each = |one: &Value| ["name", "served", "storage", "schema"].map(|field| one.get(field).cloned());
+        let strategy = text(side, "/spec/conversion/strategy").map(str::to_owned);
+        (strategy, versions.map(each).collect::<Vec<_>>())
     };
     (keeps(before) != keeps(after)).then(|| Unread {
         what: "what another definition of a kind does to its objects".to_owned(),
@@ -103,6 +154,30 @@ mod tests {
             assert_eq!(why(deployment("v1.9.5", &[], 3)), [""; 0]);
         }
         assert!(predicted(&old, &old_render(&[])).controllers.is_empty(), "nothing ran before it");
+    }
+
+    #[test]
+    fn a_new_controller_beside_clusters_is_a_doubt() {
+        let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": "c", "namespace": "n"}, "spec": {}});
+        let both = [cluster.clone(), deployment("v1.9.5", &[], 1)];
+        let mut set = deployment("v1.9.5", &[], 1);
+        set["kind"] = json!("StatefulSet");
+        for stream in [&both, &[cluster.clone(), set]] {
+            for world in [
+                helm3(std::slice::from_ref(&cluster), std::slice::from_ref(&cluster)),
+                old_render(std::slice::from_ref(&cluster)),
+            ] {
+                assert_eq!(predicted(stream, &world).controllers.len(), 1);
+            }
+            assert!(predicted(stream, &helm3(&[], &[])).controllers.is_empty(), "there is nothing for it to act on");
+        }
+    }
+
+    #[test]
+    fn a_controller_that_loses_its_label_with_the_write_is_one_still() {
+        let mut new = deployment("v2", &[], 1);
+        new["metadata"]["labels"] = json!({"app": "capi"});
+        assert_eq!(predicted(&[new], &old_render(&[deployment("v1", &[], 1)])).controllers.len(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod apply;
 mod argo;
 mod ask;
 mod carried;
-mod controllers;
+pub(crate) mod controllers;
 pub mod detect;
 mod fields;
 mod foreign;

@@ -38,7 +38,7 @@ pub enum Rendered {
 
 /// What a template may see.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Context {
+pub struct Scope {
     /// The late values of the policy, by name.
     late: BTreeMap<String, Slot>,
     /// Plain variables: `namespace`, `release` and `context`, where they are known.
@@ -54,7 +54,7 @@ struct Slot {
     is_number: bool,
 }
 
-impl Context {
+impl Scope {
     /// The late values of a policy, as far as they are known, and the plain variables.
     #[must_use]
     pub fn new(policy: &Policy, mut known: BTreeMap<String, String>, variables: BTreeMap<&str, String>) -> Self {
@@ -88,7 +88,7 @@ pub fn is_template(file: &str, text: &str) -> bool {
 /// # Errors
 /// A template that is wrong, names what is not defined, or does not come to an end; a late value that the policy does not know;
 /// a text that is not YAML in the end.
-pub fn render(file: &str, text: &str, context: &Context) -> Result<Rendered, TemplateError> {
+pub fn render(file: &str, text: &str, context: &Scope) -> Result<Rendered, TemplateError> {
     let fail = |error: minijinja::Error| TemplateError {
         file: file.to_owned(),
         line: error.line().unwrap_or(1),
@@ -121,7 +121,7 @@ pub fn render(file: &str, text: &str, context: &Context) -> Result<Rendered, Tem
 /// A template that is wrong, in words without a value.
 pub(super) fn combine(text: &str, policy: &Policy, values: BTreeMap<String, String>) -> Result<String, String> {
     let fail = |error: minijinja::Error| message(&error);
-    let context = Context::new(policy, values, BTreeMap::new());
+    let context = Scope::new(policy, values, BTreeMap::new());
     let needs = Arc::new(Mutex::new(BTreeSet::new()));
     let mut environment = environment().map_err(fail)?;
     environment.add_function("late", late(&context, needs));
@@ -171,7 +171,7 @@ fn indent(
 
 /// The function `late("name")`.
 fn late(
-    context: &Context,
+    context: &Scope,
     needs: Arc<Mutex<BTreeSet<String>>>,
 ) -> impl Fn(String) -> Result<Value, minijinja::Error> + use<> {
     let value = |slot: &Slot| {
@@ -227,7 +227,7 @@ mod tests {
     fn with(values: &[(&str, &str)], text: &str) -> Result<Rendered, TemplateError> {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let variables = BTreeMap::from([("namespace", "capo".to_owned())]);
-        render("values.yaml.j2", text, &Context::new(&policy(), values, variables))
+        render("values.yaml.j2", text, &Scope::new(&policy(), values, variables))
     }
 
     fn known(text: &str) -> String {

@@ -347,8 +347,8 @@ pub struct Unseen {
     pub release: Doubt,
     /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data.
     pub inside: Doubt,
-    /// Controllers of Cluster API in the stream itself that get another image or other settings, and other definitions of their kinds:
-    /// what these call out of date is not judged.
+    /// Controllers of Cluster API in the stream itself that are new beside its objects or get another image or other settings, and
+    /// other definitions of their kinds: what these call out of date is not judged.
     pub controllers: Doubt,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Base;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
-use crate::host::{Detected, HostKind, ReleaseName, hook, inside, kinds};
+use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
 pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_SET};
 use crate::kinds::gates::Gate;
@@ -323,7 +323,8 @@ const KIN: usize = 8;
 fn kin(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
     let no_record = plan.release.is_none() && !asked.base_given;
-    let wanted = |object: &&Object| nameless || no_record && inside::is_carrier(object);
+    let wanted =
+        |object: &&Object| nameless || no_record && (inside::is_carrier(object) || controllers::is_one(object));
     let limit = if nameless { KIN } else { BY_NAME };
     for object in asked.rendered.objects().iter().filter(wanted).take(limit) {
         let api = ApiVersion::parse(&object.api_version);

@@ -209,6 +209,25 @@ fn memory_that_is_not_there_ends_with_a_code_and_owes_nothing() {
 }
 
 #[test]
+fn plain_values_that_do_not_fit_into_memory_owe_nothing_either() {
+    let program = Program::new();
+    program.file("one.yaml", &format!("a: {}\n", "x".repeat(24 << 20)));
+    program.file("two.yaml", &format!("b: {}\n", "y".repeat(4 << 20)));
+    program.file("small.yaml", "a: b\n");
+    for memory in [MEMORY / 2, MEMORY, MEMORY / 2 * 3, MEMORY * 2] {
+        for files in ["-f one.yaml", "-f two.yaml", "-f two.yaml -f two.yaml -f two.yaml", "-f one.yaml -f small.yaml"]
+        {
+            let ran = shell(&program, &format!("ulimit -v {memory}; \"$P\" values {files}"), b"");
+            let is_whole = ran.code == Some(0) && ran.stdout.len() > 4 << 20;
+            let is_refused = matches!(ran.code, Some(2 | 4)) && rollgate::yaml::read(ran.stdout.as_bytes()).is_err();
+            assert!(is_whole || is_refused, "{files} in {memory}: {:?} {}", ran.code, ran.stderr);
+        }
+    }
+    let small = bounded(&program, "small values", "\"$P\" values -f small.yaml", b"");
+    assert_eq!((small.code, small.stdout.as_str()), (Some(0), "a: b\n"), "{}", small.stderr);
+}
+
+#[test]
 fn a_stream_that_does_not_fit_into_memory_is_refused_with_a_reason() {
     let program = Program::new();
     let one = MACHINE_DEPLOYMENT.replace("name: md", "name: md-NUMBER");

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::{Outside, Stop, bound, render as processes, run};
 use crate::exit::Exit;
-use crate::late::template::{self, Context, Rendered};
+use crate::late::template::{self, Rendered, Scope};
 
 /// The hidden command of that process.
 pub(in crate::cli) const COMMAND: &str = "render-values";
@@ -22,7 +22,7 @@ pub(in crate::cli) const COMMAND: &str = "render-values";
 struct Job<'a> {
     file: Cow<'a, str>,
     text: Cow<'a, str>,
-    context: Cow<'a, Context>,
+    context: Cow<'a, Scope>,
     limit: Duration,
 }
 
@@ -30,7 +30,7 @@ struct Job<'a> {
 ///
 /// # Errors
 /// What is wrong with the template; where the process takes more time or memory than it may, or ends without an answer.
-pub(super) fn render(file: &str, text: &str, context: &Context, limit: Duration) -> Result<Rendered, Stop> {
+pub(super) fn render(file: &str, text: &str, context: &Scope, limit: Duration) -> Result<Rendered, Stop> {
     let job = Job { file: file.into(), text: text.into(), context: Cow::Borrowed(context), limit };
     let job = serde_json::to_vec(&job).map_err(Stop::internal)?;
     let mut command = tokio::process::Command::new(program());

@@ -1,12 +1,15 @@
 //! What `values` reads: files, standard input, and the URL that Helm hands to a getter.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 
 use super::{Stop, ValuesArgs};
+use crate::cli::input::STDIN;
 use crate::late::template;
+use crate::world::whole;
 use crate::yaml;
 
 /// One values file.
@@ -25,18 +28,18 @@ impl Input {
     pub(super) fn read(file: &Path) -> Result<Self, Stop> {
         let (name, bytes) = match file.as_os_str() == "-" {
             true => {
-                let mut bytes = Vec::new();
-                let read = std::io::stdin().lock().read_to_end(&mut bytes);
-                read.context("cannot read standard input").map_err(Stop::usage)?;
-                ("<stdin>".to_owned(), bytes)
+                let stdin = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
+                let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
+                (STDIN.to_owned(), bytes)
             }
             false => {
                 let name = file.display().to_string();
-                let bytes = std::fs::read(file).with_context(|| format!("values {name}")).map_err(Stop::usage)?;
-                (name, bytes)
+                let bytes = File::open(file).and_then(whole).with_context(|| format!("values {name}"));
+                (name, bytes.map_err(Stop::usage)?)
             }
         };
-        let text = String::from_utf8(bytes).map_err(|_| Stop::usage(anyhow!("{name}: the text is not UTF-8")))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| Stop::usage(anyhow!("{name}: the text is not UTF-8")))?;
+        let text = text.to_owned();
         let template = template::is_template(&name, &text);
         if !template {
             yaml::read(text.as_bytes()).map_err(|error| Stop::usage(anyhow!("{name}:{error}")))?;

@@ -19,8 +19,9 @@ use super::called::{self, Called};
 use super::known::{self, Known, KnownArgs};
 use super::{Outside, Stop, run, signals};
 use crate::exit::Exit;
-use crate::late::template::{Context as Seen, Rendered};
+use crate::late::template::{Rendered, Scope};
 use crate::late::{self, Settled};
+use crate::memory;
 use crate::policy::{self, Policy};
 use crate::report::escape;
 use crate::verdict;
@@ -86,6 +87,10 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         return Err(Stop::usage(anyhow!("no values file; give one with -f FILE, or - for standard input")));
     }
     let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
+    let most = memory::largest_input();
+    if inputs.iter().map(|input| memory::weight(input.text.as_bytes())).sum::<u64>() > most {
+        return Err(Stop::undecided(anyhow!("the values files together: {}", memory::too_large(most))));
+    }
     let needs_policy = inputs.iter().any(|input| input.template);
     let (policy, policy_file, folder) = policy(&args, needs_policy)?;
     let mut known = Known::new(&args.known, &policy, &folder)?;
@@ -136,7 +141,7 @@ fn render_all(
     settled: &BTreeMap<String, Settled>,
 ) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
     let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
-    let seen = Seen::new(policy, values, known.variables());
+    let seen = Scope::new(policy, values, known.variables());
     let mut texts = Vec::new();
     let mut needs = BTreeSet::new();
     for input in inputs {

@@ -11,6 +11,7 @@ mod in_use;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
+mod strategy;
 mod values;
 mod variables;
 mod weight;

@@ -18,7 +18,7 @@ use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{label, number, target, text};
-use crate::model::{Act, Action, Effect, Places, Rollout, RuleId};
+use crate::model::{Act, Action, Effect, Hold, Places, Rollout, RuleId};
 use crate::object::{Key, Path};
 
 /// Label of everything that the topology controller made.
@@ -163,7 +163,7 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
     match task.effect {
         Effect::Scale => fewer_of(stage, key, old, new, at),
         Effect::Rollout | Effect::Delete | Effect::Unknown if task.word != "cluster" => {
-            Some(entry_of(stage, key, old, at, task.effect, &task.says))
+            Some(entry_of(stage, key, (old, new), at, task.effect, &task.says))
         }
         _ => None,
     }
@@ -176,6 +176,9 @@ fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
         let places =
             vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
         return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
+    }
+    if let Some(Hold { over, places, .. }) = pause::left_alone(side, key, cluster) {
+        return Some(Stop { over: format!("{key}: {over}"), places, hides: false });
     }
     let class_key = class_of(key, cluster)?;
     let Some(class) = side.get(&class_key) else {

@@ -11,6 +11,7 @@ use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, hold};
+use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
 use crate::judge::verdict::Answer;
@@ -31,7 +32,7 @@ use crate::providers::kind;
 pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Rollout> {
     if kind(key).role != Role::Cluster {
         let all = clusters(stage, &classes_of(stage, key));
-        return all.iter().flat_map(|(key, cluster, fates)| of_fates(stage, key, cluster, fates)).collect();
+        return all.iter().flat_map(|(key, cluster, fates)| of_fates(stage, key, (cluster, cluster), fates)).collect();
     }
     if class_of(key, old).is_none() {
         return Vec::new();
@@ -40,7 +41,7 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     let (old_groups, new_groups) = (Groups::of(old), Groups::of(new));
     let free = |word: &'static str, name: &str, act| hold(stage, key, (old, new), (word, name), act).is_none();
     let mut out = if version(old) == version(new) {
-        of_fates(stage, key, old, &cluster_fates(stage, key, old, new))
+        of_fates(stage, key, (old, new), &cluster_fates(stage, key, old, new))
     } else {
         let every = new_groups.order.iter();
         let deferred = super::pending::all_deferred(new);
@@ -48,8 +49,8 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
             .filter(|(word, name)| !deferred.contains(&(*word, *name)))
             .filter(|(word, name)| free(word, name, Act::Replace))
             .map(|(word, name)| {
-                let at = (*word, *name, old_groups.get(word, name));
-                entry(stage, key, old, at, Effect::Rollout, "spec.topology.version")
+                let at = At { word, name, before: old_groups.get(word, name), after: new_groups.get(word, name) };
+                entry(stage, key, old, &at, Effect::Rollout, "spec.topology.version")
             })
             .collect()
     };
@@ -60,7 +61,8 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         let cause = own_cause(stage, key, old, (before, after), word, name);
         let is_new = || !owners.contains(&owner(stage, key, old, word, name)) && free(word, name, Act::Replace);
         let Some(cause) = cause.filter(|_| is_new()) else { continue };
-        let rollout = entry(stage, key, old, (word, name, Some(before)), Effect::Rollout, &cause);
+        let at = At { word, name, before: Some(before), after: Some(after) };
+        let rollout = entry(stage, key, old, &at, Effect::Rollout, &cause);
         owners.insert(rollout.owner.clone());
         out.push(rollout);
     }
@@ -69,26 +71,21 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         let wanted = wanted(stage, key, new, (before, after), word);
         let wanted = wanted.filter(|wanted| Some(*wanted) != number(before, "/replicas"));
         if let Some(wanted) = wanted.filter(|_| free(word, name, Act::Fewer)) {
-            out.extend(fewer(stage, key, old, (word, name, Some(before)), wanted));
+            let at = At { word, name, before: Some(before), after: Some(after) };
+            out.extend(fewer(stage, key, old, &at, wanted));
         }
     }
     for (word, name) in old_groups.order.iter().filter(|(word, name)| new_groups.get(word, name).is_none()) {
         if machines(stage, key, old, (word, name)) != Some(0) && free(word, name, Act::Delete) {
-            let at = (*word, *name, old_groups.get(word, name));
-            out.push(entry(stage, key, old, at, Effect::Delete, "spec.topology.workers"));
+            let at = At { word, name, before: old_groups.get(word, name), after: None };
+            out.push(entry(stage, key, old, &at, Effect::Delete, "spec.topology.workers"));
         }
     }
     out
 }
 
 /// The entry of a group whose number of Machines falls; `None` where it does not.
-fn fewer(
-    stage: &Stage<'_>,
-    key: &Key,
-    cluster: &Value,
-    at: (&str, &str, Option<&Value>),
-    wanted: u64,
-) -> Option<Rollout> {
+fn fewer(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, wanted: u64) -> Option<Rollout> {
     let all = entry(stage, key, cluster, at, Effect::Delete, "replicas");
     let count = all.machines.filter(|count| wanted < *count)?;
     Some(if wanted == 0 { all } else { impact::fewer(Rollout { replicas: Some(wanted), ..all }, count, wanted) })
@@ -102,9 +99,9 @@ pub(super) fn fewer_of(
     new: &Value,
     (word, name): (&'static str, &str),
 ) -> Option<Rollout> {
-    let (before, after) = (Groups::of(old).get(word, name), Groups::of(new).get(word, name)?);
-    let wanted = wanted(stage, key, new, (before.unwrap_or(&Value::Null), after), word)?;
-    fewer(stage, key, old, (word, name, before), wanted)
+    let at = At::of((old, new), word, name);
+    let wanted = wanted(stage, key, new, (at.before.unwrap_or(&Value::Null), at.after?), word)?;
+    fewer(stage, key, old, &at, wanted)
 }
 
 /// How many Machines a group has after the write. Where the topology stops to say it, the field of the owner goes with it, and the
@@ -169,6 +166,26 @@ pub(super) fn machines(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, nam
     held::count(&live, machine_names(stage, &owner, &key.name).len())
 }
 
+/// The control plane or a group of workers, as its Cluster has it before and after the write.
+struct At<'v> {
+    word: &'v str,
+    name: &'v str,
+    before: Option<&'v Value>,
+    after: Option<&'v Value>,
+}
+
+impl<'v> At<'v> {
+    fn of((old, new): (&'v Value, &'v Value), word: &'v str, name: &'v str) -> Self {
+        let find = |cluster: &'v Value| {
+            if word == "controlPlane" {
+                return cluster.pointer("/spec/topology/controlPlane");
+            }
+            list(cluster, &format!("/spec/topology/workers/{word}s")).find(|group| text(group, "/name") == Some(name))
+        };
+        Self { word, name, before: find(old), after: find(new) }
+    }
+}
+
 /// The groups of a Cluster, the control plane first, and each by its word and name.
 struct Groups<'v> {
     order: Vec<(&'static str, &'v str)>,
@@ -216,15 +233,16 @@ pub(super) fn own_cause(
 }
 
 /// The entries of the parts that replace Machines, one for each group.
-fn of_fates(stage: &Stage<'_>, key: &Key, cluster: &Value, fates: &[Fate]) -> Vec<Rollout> {
-    let groups = Groups::of(cluster);
+fn of_fates(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), fates: &[Fate]) -> Vec<Rollout> {
+    let (before, after) = (Groups::of(old), Groups::of(new));
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
     let rolling = fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout);
     rolling
         .filter(|fate| seen.insert((fate.word, fate.name.as_str())))
         .map(|fate| {
-            let at = (fate.word, fate.name.as_str(), groups.get(fate.word, &fate.name));
-            entry(stage, key, cluster, at, Effect::Rollout, &fate.answer.because)
+            let (word, name) = (fate.word, fate.name.as_str());
+            let at = At { word, name, before: before.get(word, name), after: after.get(word, name) };
+            entry(stage, key, old, &at, Effect::Rollout, &fate.answer.because)
         })
         .collect()
 }
@@ -233,31 +251,24 @@ fn of_fates(stage: &Stage<'_>, key: &Key, cluster: &Value, fates: &[Fate]) -> Ve
 pub(crate) fn entry_of(
     stage: &Stage<'_>,
     key: &Key,
-    cluster: &Value,
+    (old, new): (&Value, &Value),
     (word, name): (&'static str, &str),
     effect: Effect,
     cause: &str,
 ) -> Rollout {
-    let group = Groups::of(cluster).get(word, name);
-    entry(stage, key, cluster, (word, name, group), effect, cause)
+    entry(stage, key, old, &At::of((old, new), word, name), effect, cause)
 }
 
 /// The same with what the topology says of it.
-fn entry(
-    stage: &Stage<'_>,
-    key: &Key,
-    cluster: &Value,
-    (word, name, group): (&str, &str, Option<&Value>),
-    effect: Effect,
-    cause: &str,
-) -> Rollout {
+fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Effect, cause: &str) -> Rollout {
+    let At { word, name, .. } = *at;
     let owner = owner(stage, key, cluster, word, name);
     let live = stage.before(&owner);
     let told =
         live.as_ref().and_then(|owner| number(owner, "/status/replicas").or_else(|| number(owner, "/spec/replicas")));
     let names = if live.is_some() { machine_names(stage, &owner, &key.name) } else { Vec::new() };
     let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
-    let machines = counted.or(told).or_else(|| number(group?, "/replicas"));
+    let machines = counted.or(told).or_else(|| number(at.before.or(at.after)?, "/replicas"));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
     let noun = if machines == Some(1) { "Machine" } else { "Machines" };
@@ -265,8 +276,9 @@ fn entry(
         Effect::Delete => format!("drains and deletes {count} {noun} of {who}; nothing takes their place"),
         _ => format!("replaces {count} {noun} of {who}"),
     };
-    let room =
-        live.as_ref().filter(|_| effect == Effect::Rollout).and_then(|live| room(&owner, live, group, machines?));
+    let room = (effect == Effect::Rollout)
+        .then(|| strategy::room(stage, key, (&owner, live.as_deref()), (word, [at.before, at.after]), machines))
+        .flatten();
     Rollout {
         owner,
         cluster: key.name.clone(),
@@ -280,14 +292,6 @@ fn entry(
         steps: vec![step],
         causes: vec![cause.to_owned()],
     }
-}
-
-/// The room that the strategy of a group gives, above and below its number: what its topology says, else what it had from its class.
-fn room(owner: &Key, live: &Value, group: Option<&Value>, wanted: u64) -> Option<(u64, u64)> {
-    let told = group
-        .and_then(|group| group.pointer("/rollout/strategy"))
-        .map(|strategy| json!({"spec": {"rollout": {"strategy": strategy}}}));
-    Some(kind(owner).mirror?.room(told.as_ref().unwrap_or(live), wanted))
 }
 
 /// The object that owns the Machines of a group, as far as it can be found.

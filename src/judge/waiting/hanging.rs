@@ -1,5 +1,5 @@
-//! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster, and waits
-//! for each hook that an annotation names (`core/reconcilers/machine/machine_controller.go` Reconcile and reconcileDelete of
+//! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster, nor for one
+//! that a label leaves to others, and waits for each hook that an annotation names (`core/reconcilers/machine/machine_controller.go` Reconcile and reconcileDelete of
 //! Cluster API 1.14).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,8 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     for found in after.iter().filter(|found| !went_on(found)) {
         owners.entry(found.owner.clone().unwrap_or_else(|| key_of(cluster, found))).or_default().push(found);
     }
-    let gone: BTreeSet<&str> = before.iter().flat_map(hooks).collect();
-    owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found, &gone)).collect()
+    let known: BTreeSet<&str> = before.iter().flat_map(hooks).collect();
+    owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found, &known)).collect()
 }
 
 /// The hooks that a Machine waits for when it is deleted.
@@ -47,7 +47,10 @@ fn hooks(found: &Found) -> BTreeSet<&str> {
 fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let is_paused = side.cluster(cluster).is_some_and(|cluster| pause::is_paused_cluster(&cluster));
     let mut found = machines::of_cluster(side, cluster);
-    found.retain(|found| !is_paused && found.is_deleting() && !pause::is_annotated(&found.value));
+    let is_left = |found: &Found| {
+        pause::is_annotated(&found.value) || pause::left_alone(side, &key_of(cluster, found), &found.value).is_some()
+    };
+    found.retain(|found| !is_paused && found.is_deleting() && !is_left(found));
     found
 }
 
@@ -61,6 +64,7 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found], hooks: &BTreeSet<&str>)
     let names = machines::names(found);
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
     let mut places = vec![(cluster.clone(), Some(Path::root().key("spec").key("paused")))];
+    places.extend(found.iter().map(|found| (key_of(cluster, found), Some(pause::filter_path()))));
     for name in hooks.iter().copied().chain([pause::ANNOTATION]) {
         let handed = |key: &str| Path::root().key("spec").key(key).key("metadata").key("annotations").key(name);
         places.extend(["template", "machineTemplate"].map(|key| (owner.clone(), Some(handed(key)))));
@@ -70,10 +74,7 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&Found], hooks: &BTreeSet<&str>)
         effect: Effect::Rollout,
         waits: None,
         rule: RuleId::of("waiting/deletion"),
-        because: format!(
-            "the deletion of {count} {noun} that a pause or a hook held back goes on ({})",
-            names.join(", ")
-        ),
+        because: format!("the deletion of {count} {noun} that something held back goes on ({})", names.join(", ")),
         places,
         rollouts: vec![Rollout {
             steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],

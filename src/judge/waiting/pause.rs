@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::side::Side;
 use crate::kinds::contract::{PAUSED, WATCH_FILTER};
 use crate::kinds::fields::{annotation, label};
-use crate::model::{Hold, Why};
+use crate::model::{Action, Hold, Pair, Why};
 use crate::object::{Key, Path};
 
 /// The annotation that pauses one object, whatever its value.
@@ -51,14 +51,26 @@ pub(in crate::judge) fn of_object(side: Side<'_>, key: &Key, object: &Value, clu
 
 /// What the controllers that look at an object now may have left alone: this write hands it to others (`--watch-filter`, Cluster API
 /// `util/predicates/generic_predicates.go`, ResourceHasFilterLabel).
-fn left_alone(side: Side<'_>, key: &Key, object: &Value) -> Option<Hold> {
+pub(in crate::judge) fn left_alone(side: Side<'_>, key: &Key, object: &Value) -> Option<Hold> {
     let after = if side.is_after() { None } else { Side::after(side.stage).get(key) }?;
     (label(object, WATCH_FILTER) != label(&after, WATCH_FILTER)).then(|| Hold {
         why: Why::Paused,
-        places: vec![(key.clone(), Some(Path::root().key("metadata").key("labels").key(WATCH_FILTER)))],
+        places: vec![(key.clone(), Some(filter_path()))],
         says: "other controllers look at it".to_owned(),
         over: "other controllers look at it now (label cluster.x-k8s.io/watch-filter)".to_owned(),
     })
+}
+
+/// Whether a write hands its object from some controllers to others.
+pub(in crate::judge) fn is_handed_on(pair: &Pair) -> bool {
+    let filter = |side: &Option<Value>| side.as_ref().and_then(|value| label(value, WATCH_FILTER).map(str::to_owned));
+    pair.action == Action::Update && filter(&pair.live) != filter(&pair.predicted)
+}
+
+/// The place of the label that says which controllers look at an object.
+#[must_use]
+pub(in crate::judge) fn filter_path() -> Path {
+    Path::root().key("metadata").key("labels").key(WATCH_FILTER)
 }
 
 /// The place of an annotation.

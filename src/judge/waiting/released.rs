@@ -27,7 +27,7 @@ pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
     for pair in stage.pairs.iter().filter(|pair| pair.action == Action::Update) {
         let is_annotated =
             |side: &Option<Value>| side.as_ref().is_some_and(|object| annotations(&pair.key, object).next().is_some());
-        if is_annotated(&pair.live) && !is_annotated(&pair.predicted) {
+        if (is_annotated(&pair.live) && !is_annotated(&pair.predicted)) || pause::is_handed_on(pair) {
             keys.insert(pair.key.clone());
         }
         if kind(&pair.key).role == Role::Cluster {
@@ -133,7 +133,8 @@ fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
     .map(|(_, path)| (key.clone(), Some(path)))
     .collect();
     let (says, over) = ("it is paused".to_owned(), "it is no longer paused".to_owned());
-    if places.is_empty() { Vec::new() } else { vec![Hold { why: Why::Paused, places, says, over }] }
+    let paused = (!places.is_empty()).then_some(Hold { why: Why::Paused, places, says, over });
+    paused.into_iter().chain(pause::left_alone(side, key, object)).collect()
 }
 
 /// What waits for an object without a mirror, where that can be more than nothing.

@@ -85,13 +85,13 @@ fn is_config_template(key: &Key) -> bool {
     kind(key).role == Role::Template && key.group == BOOTSTRAP
 }
 
-/// Whether a pair changes a pause of its object.
+/// Whether a pair changes a pause of its object, or which controllers look at it.
 fn changes_pause(pair: &Pair) -> bool {
     // The annotation of a Cluster pauses less than its spec, so one does not stand for the other.
     let pauses = |value: &Option<Value>| {
         value.as_ref().map(|value| (pause::is_paused_cluster(value), pause::is_annotated(value))).unwrap_or_default()
     };
-    pauses(&pair.live) != pauses(&pair.predicted)
+    pauses(&pair.live) != pauses(&pair.predicted) || pause::is_handed_on(pair)
 }
 
 /// The clusters whose Machines may be judged otherwise: by a health check, a pause, or what a template gives to them.
@@ -120,6 +120,7 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
             role if role.owns_machines() && pair.action == Action::Update => {
                 let places = [
                     "/metadata/annotations",
+                    "/metadata/labels",
                     "/spec/paused",
                     "/spec/template/metadata",
                     "/spec/machineTemplate/metadata",

@@ -1,14 +1,14 @@
-//! Whether there is anything here that a new release of somebody else could take over: Flux and Argo CD write over what they find.
-//! What it brings is not in the stream, so that there are clusters at all is what can be known.
+//! Whether there is anything here that something new could take over: releases of Flux and Argo CD write over what they find, and a
+//! controller acts on it. What they do is not in the stream, so that there are clusters at all is what can be known.
 
+use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, wanted};
 use super::{Online, Outcome, Progress};
-use crate::host::{inside, kinds};
+use crate::host::{controllers, inside, kinds};
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::object::Object;
 use crate::policy::Doubt;
-use crate::world::cluster::call::Caller;
 use crate::world::plan::{GroupKind, ReadPlan};
 
 /// Lists the clusters of all namespaces where the stream brings something new that carries others, and nothing else shows whether there
@@ -20,19 +20,29 @@ pub(super) async fn over(
     outcome: &mut Outcome,
     progress: &mut Progress<'_>,
 ) {
-    let is_asked = online.policy.unseen.inside == Doubt::Undecided;
+    let unseen = &online.policy.unseen;
+    let home = outcome.world.host.namespace.as_deref();
+    let is_asked = |object: &Object| match controllers::is_one(object) {
+        true => unseen.controllers == Doubt::Undecided,
+        false => {
+            unseen.inside == Doubt::Undecided
+                && inside::is_carrier(object)
+                && object.value().is_ok_and(|value| inside::remote_of(&object.key, &value, home).is_none())
+        }
+    };
     let is_known = outcome.world.live.objects().iter().any(|object| kinds::is_compared(&object.key));
-    if !is_asked || is_known || !online.rendered.objects().iter().any(|object| is_new(object, outcome)) {
+    let mut stream = online.rendered.objects().iter();
+    if is_known || !stream.any(|object| is_asked(object) && is_new(object, outcome)) {
         return;
     }
     let mut more = ReadPlan::default();
-    more.list(GroupKind::new(CORE, CLUSTER), "what a new release could take over").everywhere = true;
+    more.list(GroupKind::new(CORE, CLUSTER), "what something new could take over").everywhere = true;
     catalogue.more(caller, &wanted(&more)).await;
     lists(caller, online, catalogue, &more.kinds, outcome, progress).await;
     outcome.plan.kinds.extend(more.kinds);
 }
 
-/// Whether an object carries others into this cluster, and was not written by the last release and is not there.
+/// Whether an object was not written by the last release and is not there.
 fn is_new(object: &Object, outcome: &Outcome) -> bool {
     let home = outcome.world.host.namespace.as_deref();
     let namespace = |of: &Object| of.key.namespace.clone().or_else(|| home.map(str::to_owned));
@@ -41,8 +51,5 @@ fn is_new(object: &Object, outcome: &Outcome) -> bool {
         (&one.group, &one.kind, &one.name) == (&two.group, &two.kind, &two.name)
             && namespace(object) == namespace(other)
     };
-    let is_there = outcome.world.base.objects.objects().iter().chain(outcome.world.live.objects()).any(is_it);
-    !is_there
-        && inside::is_carrier(object)
-        && object.value().is_ok_and(|value| inside::remote_of(&object.key, &value, home).is_none())
+    !outcome.world.base.objects.objects().iter().chain(outcome.world.live.objects()).any(is_it)
 }

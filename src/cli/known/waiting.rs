@@ -1,0 +1,103 @@
+//! The wait of a judging command for late values that are not there yet: what is watched, and how often is looked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use super::{object_read, objects};
+use crate::cli::{Outside, Stop, run, signals};
+use crate::late::wait::{self, Pace, Screen};
+use crate::late::{self, Evidence, Reach};
+use crate::policy::Policy;
+use crate::world::cluster::{Cluster, Watches};
+use crate::world::plan::ObjectRead;
+use crate::world::{SourceReading, World};
+
+/// What a wait of a judging command is about.
+pub(in crate::cli) struct Pending<'a> {
+    /// The policy.
+    pub(in crate::cli) policy: &'a Policy,
+    /// The folder that its files start from.
+    pub(in crate::cli) folder: &'a Path,
+    /// The environment.
+    pub(in crate::cli) env: &'a BTreeMap<String, String>,
+    /// The late values that the stream needs.
+    pub(in crate::cli) names: &'a BTreeSet<String>,
+    /// What was read.
+    pub(in crate::cli) world: &'a World,
+    /// The cluster that is asked again.
+    pub(in crate::cli) cluster: &'a Cluster,
+    /// Longest time for one read.
+    pub(in crate::cli) deadline: Duration,
+    /// How long is waited for each value; the policy says it where nothing was told.
+    pub(in crate::cli) told: Option<Duration>,
+}
+
+impl Pending<'_> {
+    /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
+    pub(in crate::cli) fn wait(&self, outside: &mut Outside<'_>) -> Result<bool, Stop> {
+        let namespace = self.world.host.namespace.as_deref();
+        let missing = |readings: &[SourceReading]| {
+            let (pins, now) = (&self.world.pins, self.world.now);
+            let evidence =
+                Evidence { readings, pins, namespace, now, reach: Reach::Cluster, hidden: &late::NOTHING_HIDDEN };
+            wait::missing(self.policy, self.names, evidence, self.told)
+        };
+        let first = &self.world.readings;
+        if missing(first).iter().map(|one| one.limit).min().is_none_or(|limit| limit.is_zero()) {
+            return Ok(false);
+        }
+        let read = async || {
+            let mut readings = late::local(self.policy, self.names, self.folder, self.env).await;
+            readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
+            readings
+        };
+        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
+        drop(run::runtime()?.block_on(async {
+            let _waiting = signals::waiting(screen.terminal);
+            let mut watch = Watched::of(Some(self.cluster), self.policy, self.names, namespace);
+            wait::until_known(first.clone(), missing, read, &mut screen, &mut watch).await
+        }));
+        Ok(true)
+    }
+}
+
+/// What tells of changes while late values are waited for.
+pub(super) struct Watched {
+    watches: Option<Watches>,
+    /// Whether something else than objects may bring a value.
+    others: bool,
+}
+
+impl Watched {
+    /// Watches the objects that these late values come from, where there is a cluster.
+    pub(in crate::cli) fn of(
+        cluster: Option<&Cluster>,
+        policy: &Policy,
+        names: &BTreeSet<String>,
+        namespace: Option<&str>,
+    ) -> Self {
+        let reads: Vec<ObjectRead> = late::wanted(policy, names, namespace).iter().map(object_read).collect();
+        let names = policy.with_origins(names);
+        let mut sources =
+            policy.late_values.iter().filter(|value| names.contains(&value.name)).flat_map(|value| &value.from);
+        let others = sources.any(|from| from.object.is_none() && from.env.is_none() && from.template.is_none());
+        Self { watches: cluster.filter(|_| !reads.is_empty()).map(|cluster| cluster.watch(&reads)), others }
+    }
+}
+
+impl wait::Watch for Watched {
+    async fn changed(&mut self) {
+        match &self.watches {
+            Some(watches) => watches.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        match &self.watches {
+            Some(watches) if !self.others && watches.are_open() => Pace::WATCHED,
+            _ => Pace::POLLED,
+        }
+    }
+}
