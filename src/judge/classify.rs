@@ -152,8 +152,12 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
 fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
     let (sides, mut admission) = admission::admit(pair, &stage.versions, &|gate| stage.gate(gate))?;
-    if matches!(kind(&pair.key).role, Role::Cluster | Role::Class) && pair.action == Action::Update {
-        admission.refusals.extend(topology::refusals(stage, &pair.key, &sides.old, &sides.new));
+    if matches!(kind(&pair.key).role, Role::Cluster | Role::Class) {
+        admission.refusals.extend(match pair.action {
+            Action::Update => topology::refusals(stage, &pair.key, &sides.old, &sides.new),
+            Action::Create => topology::refusals_of_new(stage, &pair.key, &sides.new),
+            _ => Vec::new(),
+        });
     }
     Some((sides, admission))
 }

@@ -22,6 +22,12 @@ use crate::object::{Key, Path};
 use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
 use crate::providers::kind;
 
+/// Where a Cluster says its version, and a class those that it allows.
+const VERSION: &str = "/spec/topology/version";
+const VERSIONS: &str = "/spec/kubernetesVersions";
+/// What refuses the version of a Cluster.
+const OF_VERSION: RuleId = RuleId::of("cluster/version-refused");
+
 /// What the webhooks refuse about an update of a Cluster or a class because of other objects and of its own versions.
 #[must_use]
 pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Refusal> {
@@ -41,7 +47,66 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         }
         version(stage, key, old, new, &mut out);
     }
+    if !is_cluster && list(old, VERSIONS).ne(list(new, VERSIONS)) {
+        versions_of_class(stage, key, new, &mut out);
+    }
     out
+}
+
+/// What the webhooks refuse about a new Cluster or class because of other objects. A Cluster whose class is not there yet, or was
+/// not looked at by its controller, is let through with a warning.
+#[must_use]
+pub(crate) fn refusals_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<Refusal> {
+    let mut out = Vec::new();
+    if kind(key).role == Role::Class {
+        versions_of_class(stage, key, new, &mut out);
+    } else if class_of(key, new).is_some() {
+        let version = text(new, VERSION).unwrap_or_default();
+        if parse(version).is_none() {
+            refuse(&mut out, OF_VERSION, VERSION, format!("{version:?} is not a semantic version"));
+        }
+        if let Some(class) = class_when_written(stage, key, new) {
+            for lists in ["machineDeployments", "machinePools"] {
+                workers_without(&class, new, lists, &mut out);
+            }
+            variables::refusals(new, &class, &mut out);
+            unlisted(stage, &class, version, &mut out);
+        }
+    }
+    out
+}
+
+/// Versions of a class are ordered and leave out no minor, and the version of each of its clusters is among them
+/// (`validateKubernetesVersions`, `validateKubernetesVersionsOfClusters`).
+fn versions_of_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusal>) {
+    let mut refuse = |message: String| refuse(out, RuleId::of("class/rejected"), VERSIONS, message);
+    let told: Vec<&str> = list(new, VERSIONS).filter_map(Value::as_str).collect();
+    if told.is_empty() || !stage.versions.has(&UPGRADE_PLANS) {
+        return;
+    }
+    let mut last: Option<Version> = None;
+    for text in &told {
+        let Some(version) = parse(text) else {
+            refuse(format!("{text:?} is not a semantic version"));
+            continue;
+        };
+        if let Some(last) = last {
+            if version <= last {
+                refuse(format!("{text} does not come after v{last}"));
+            }
+            if version.minor != last.minor && version.minor != last.minor + 1 {
+                refuse(format!("between v{last} and {text} a minor version is missing"));
+            }
+        }
+        last = Some(version);
+    }
+    for cluster in stage.clusters_of_class(key) {
+        let value = stage.after(&cluster);
+        let used = value.as_ref().and_then(|cluster| text(cluster, VERSION));
+        if let Some(used) = used.filter(|used| !told.contains(used)) {
+            refuse(format!("the version {used} of the cluster {} is not among them", cluster.name));
+        }
+    }
 }
 
 /// The clusters that keep a class from being deleted: those that have it and stay, and those that are only now deleted.
@@ -83,11 +148,17 @@ fn has(class: &Value, lists: &str, name: &str) -> bool {
 
 /// A group of workers of a class that is not there.
 fn workers_of_no_class(stage: &Stage<'_>, key: &Key, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
-    let Some(class) = class_of(key, new).and_then(|class| stage.written_after(&class)) else { return };
+    if let Some(class) = class_of(key, new).and_then(|class| stage.written_after(&class)) {
+        workers_without(&class, new, lists, out);
+    }
+}
+
+/// The same where the class is known.
+fn workers_without(class: &Value, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
     let in_cluster = format!("/spec/topology/workers/{lists}");
     for group in list(new, &in_cluster) {
         let own = text(group, "/class").unwrap_or_default();
-        if !has(&class, lists, own) {
+        if !has(class, lists, own) {
             let message = format!("the class of the cluster has no workers of the class {own}");
             refuse(out, RuleId::of("class/rejected"), &in_cluster, message);
         }
@@ -142,19 +213,15 @@ fn missing_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusa
 /// Versions of a topology go up, one minor at a time, to one that the class allows, and not while another change of version
 /// is under way.
 fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec<Refusal>) {
-    const AT: &str = "/spec/topology/version";
-    const RULE: RuleId = RuleId::of("cluster/version-refused");
+    const AT: &str = VERSION;
+    const RULE: RuleId = OF_VERSION;
     let (Some(before), Some(after)) = (text(old, AT), text(new, AT)) else { return };
     if before == after {
         return;
     }
     let versions = &stage.versions;
     let class = class_of(key, new).and_then(|class| stage.written_after(&class)).unwrap_or_default();
-    let mut allowed = list(&class, "/spec/kubernetesVersions").filter_map(Value::as_str).peekable();
-    let has_list = versions.has(&UPGRADE_PLANS) && allowed.peek().is_some();
-    if has_list && !allowed.any(|version| version == after) {
-        refuse(out, RULE, AT, format!("the class of the cluster does not list the version {after}"));
-    }
+    let has_list = unlisted(stage, &class, after, out);
     let (Some(from), Some(to)) = (parse(before), parse(after)) else {
         refuse(out, RULE, AT, format!("{after:?} is not a semantic version"));
         return;
@@ -188,6 +255,16 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
     {
         refuse(out, RULE, AT, format!("{who} has not arrived at {before} yet"));
     }
+}
+
+/// Refuses a version that its class does not list; says whether the class has such a list.
+fn unlisted(stage: &Stage<'_>, class: &Value, version: &str, out: &mut Vec<Refusal>) -> bool {
+    let mut allowed = list(class, VERSIONS).filter_map(Value::as_str).peekable();
+    let has_list = stage.versions.has(&UPGRADE_PLANS) && allowed.peek().is_some();
+    if has_list && !allowed.any(|allowed| allowed == version) {
+        refuse(out, OF_VERSION, VERSION, format!("the class of the cluster does not list the version {version}"));
+    }
+    has_list
 }
 
 /// What of a cluster still has another version than its topology had before the write, as far as it was read.

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::host::Said;
 use crate::judge::stage::Stage;
-pub(crate) use crate::judge::topology::admission::{refusals, users_of_deleted};
+pub(crate) use crate::judge::topology::admission::{refusals, refusals_of_new, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;

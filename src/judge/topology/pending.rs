@@ -26,6 +26,8 @@ const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
 const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
 const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+/// How the annotations of a Cluster start that block an upgrade before its control plane gets the version.
+const BEFORE_UPGRADE: &str = "before-upgrade.hook.cluster.cluster.x-k8s.io";
 
 /// Something that is not yet as the topology wants it.
 #[derive(Debug, Clone, PartialEq)]
@@ -214,10 +216,15 @@ fn arrived(missing: Key) -> Stop {
 /// Everything in a Cluster that is not as the topology wants it.
 fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
     let mut out = of_control_plane(side, key, cluster);
+    let blocks = out.iter().any(|task| task.what == What::Version).then(|| blocked(cluster)).flatten();
     for (lists, word, kind) in
         [("machineDeployments", "machineDeployment", MACHINE_DEPLOYMENT), ("machinePools", "machinePool", MACHINE_POOL)]
     {
         out.extend(of_workers(side, key, cluster, (lists, word, kind)));
+    }
+    // Workers wait for their control plane.
+    for task in out.iter_mut().filter(|task| task.what == What::Version && task.held.is_none()) {
+        task.held.clone_from(&blocks);
     }
     let Some(class_key) = class_of(key, cluster) else { return out };
     let drifts = drifts(side, key, cluster, &class_key);
@@ -226,6 +233,14 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
         ..Task::new((drift.word, &drift.name), What::Content(drift.slot), drift.effect, drift.says)
     }));
     out
+}
+
+/// Why a Cluster does not start an upgrade: an annotation that stands for a hook before it (`exp/topology/desiredstate/lifecycle_hooks.go`,
+/// callBeforeClusterUpgradeHook of Cluster API 1.14).
+fn blocked(cluster: &Value) -> Option<(String, Path)> {
+    let annotations = cluster.pointer("/metadata/annotations").and_then(Value::as_object)?;
+    let name = annotations.keys().find(|name| name.starts_with(BEFORE_UPGRADE))?;
+    Some((format!("nothing blocks the upgrade any more ({name})"), annotation_path(name)))
 }
 
 /// What the control plane of a Cluster has still to come to, beside its content.

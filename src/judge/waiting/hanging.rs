@@ -1,6 +1,6 @@
 //! Machines that are deleted and hang: the controller of Machines does nothing for a paused one, nor in a paused Cluster, nor for one
-//! that a label leaves to others, and waits for each hook that an annotation names (`core/reconcilers/machine/machine_controller.go` Reconcile and reconcileDelete of
-//! Cluster API 1.14).
+//! that a label leaves to others, and waits for the drain, for volumes and for each hook that an annotation names
+//! (`core/reconcilers/machine/machine_controller.go` Reconcile, reconcileDelete, isNodeDrainAllowed of Cluster API 1.14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,25 +22,32 @@ use crate::object::{Key, Path};
 const HOOKS: [&str; 2] =
     ["pre-drain.delete.hook.machine.cluster.x-k8s.io", "pre-terminate.delete.hook.machine.cluster.x-k8s.io"];
 
+/// The annotations by which a deleted Machine does not wait for its drain, or for its volumes.
+const WAITS_NOT: [&str; 2] =
+    ["machine.cluster.x-k8s.io/exclude-node-draining", "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach"];
+
 /// Machines of a cluster that were deleted already, and whose deletion goes on with this write.
 pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     let [before, after] = Side::both(stage).map(|side| going(side, cluster));
     let mut owners: BTreeMap<Key, Vec<&Found>> = BTreeMap::new();
     // Hooks that stay are those of controllers, which take them away by themselves.
-    let went_on =
-        |found: &Found| before.iter().any(|was| was.name == found.name && hooks(was).is_subset(&hooks(found)));
+    let is_same = |was: &Found, is: &Found| {
+        named(was, &HOOKS).is_subset(&named(is, &HOOKS)) && named(is, &WAITS_NOT).is_subset(&named(was, &WAITS_NOT))
+    };
+    let went_on = |found: &Found| before.iter().any(|was| was.name == found.name && is_same(was, found));
     for found in after.iter().filter(|found| !went_on(found)) {
         owners.entry(found.owner.clone().unwrap_or_else(|| key_of(cluster, found))).or_default().push(found);
     }
-    let known: BTreeSet<&str> = before.iter().flat_map(hooks).collect();
+    let hooks = before.iter().flat_map(|found| named(found, &HOOKS));
+    let known: BTreeSet<&str> = hooks.chain(after.iter().flat_map(|found| named(found, &WAITS_NOT))).collect();
     owners.into_iter().map(|(owner, found)| of_owner(cluster, owner, &found, &known)).collect()
 }
 
-/// The hooks that a Machine waits for when it is deleted.
-fn hooks(found: &Found) -> BTreeSet<&str> {
+/// The annotations of a Machine that start with one of these names.
+fn named<'f>(found: &'f Found, starts: &[&str]) -> BTreeSet<&'f str> {
     let annotations = found.value.pointer("/metadata/annotations").and_then(Value::as_object);
     let names = annotations.into_iter().flatten().map(|(name, _)| name.as_str());
-    names.filter(|name| HOOKS.iter().any(|hook| name.starts_with(hook))).collect()
+    names.filter(|name| starts.iter().any(|start| name.starts_with(start))).collect()
 }
 
 /// The Machines whose deletion nothing holds back.
