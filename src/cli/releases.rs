@@ -264,6 +264,7 @@ fn source(listed: &ListedRelease, args: &PlanArgs, folder: &Path) -> Source {
         chart: if is_file { text(chart) } else { chart.clone() },
         is_remote: !is_file,
         values: values.collect(),
+        builds_dependencies: args.source.dependency_build,
         args: listed.set.iter().flat_map(|value| ["--set".to_owned(), value.clone()]).collect(),
         release: listed.name.clone(),
         namespace: listed.namespace.clone(),

@@ -206,6 +206,10 @@ impl Trees {
             }
             Some((_, old)) if !may_be_new => {
                 is_there(&self.old_folder, base)?;
+                let is_new = |path: &&Path| !tree.there(path).exists() && self.head_folder.join(path).exists();
+                if let Some(path) = old.paths().into_iter().find(is_new) {
+                    bail!("{} is not in {base}; where it is new, say --new-chart", path.display());
+                }
                 Some(old.render(tree, false).with_context(|| format!("in {base}"))?.bytes)
             }
             _ => None,

@@ -1,20 +1,24 @@
 //! `rollgate schema`: prints the JSON Schemas that also lie in `schemas/`, which a test makes anew from the types.
 
+use std::io;
+
+use flate2::read::DeflateDecoder;
 use serde_json::Value;
 
 use super::args::{SchemaArgs, SchemaOf};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 
-/// The schema of several reports, which holds that of one.
-const REPORTS: &str = include_str!("../../schemas/report-list.json");
+/// The schema of several reports, which holds that of one, as `build.rs` packs it.
+const REPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/report-list"));
+const WORLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/world"));
 
 pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     match args.what {
         SchemaOf::Report => write!(outside.out, "{}", report().map_err(Stop::internal)?),
         SchemaOf::Policy => outside.out.write_all(crate::policy::SCHEMA.as_bytes()),
-        SchemaOf::ReportList => outside.out.write_all(REPORTS.as_bytes()),
-        SchemaOf::World => outside.out.write_all(include_bytes!("../../schemas/world.json")),
+        SchemaOf::ReportList => io::copy(&mut DeflateDecoder::new(REPORTS), outside.out).map(drop),
+        SchemaOf::World => io::copy(&mut DeflateDecoder::new(WORLD), outside.out).map(drop),
     }
     .map_err(Stop::internal)?;
     Ok(Exit::Allow)
@@ -22,7 +26,7 @@ pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, 
 
 /// The schema of one report: its part of the other, with the parts that it refers to.
 fn report() -> serde_json::Result<String> {
-    let mut list: serde_json::Map<String, Value> = serde_json::from_str(REPORTS)?;
+    let mut list: serde_json::Map<String, Value> = serde_json::from_reader(DeflateDecoder::new(REPORTS))?;
     let mut parts = list.remove("$defs").unwrap_or_default();
     let mut report = parts.as_object_mut().and_then(|parts| parts.shift_remove("Report")).unwrap_or_default();
     if let Some(report) = report.as_object_mut() {

@@ -1,21 +1,28 @@
 //! What a plan is asked about: rendered streams, folders of them, kustomizations and charts, each rendered by its own tool in the
 //! tree that it stands in. A render that fails or gives nothing is an error that carries what the tool said.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
+use serde_json::Value;
 use tokio::process::Command;
 
 use super::args::CommonArgs;
 use super::input::{self, Input};
 use super::render::{self, Ended};
 use super::run;
+use crate::kinds::fields::text;
 use crate::object::Files;
 use crate::world::files;
+use crate::yaml::{self, Span};
 
+/// What is said where there is no Helm.
+const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
 /// Most lines of a tool that are handed on.
 const MOST_LINES: usize = 20;
 /// Longest of them, in characters.
@@ -40,6 +47,9 @@ pub struct SourceArgs {
     /// One more argument for `helm template`, such as --helm-arg=--api-versions=example.org/v1.
     #[arg(long, value_name = "ARG", requires = "chart", allow_hyphen_values = true)]
     pub helm_arg: Vec<String>,
+    /// Fetch what a chart depends on before it is rendered, by `helm dependency build` in the tree that it is rendered in.
+    #[arg(long, conflicts_with = "paths")]
+    pub dependency_build: bool,
     /// The chart is installed for the first time: its templates see .Release.IsInstall. Otherwise they see .Release.IsUpgrade,
     /// unless it is compared with nothing.
     #[arg(long, requires = "chart")]
@@ -71,6 +81,8 @@ pub(super) struct Chart {
     /// Whether a repository or a registry has it, and no tree.
     pub(super) is_remote: bool,
     pub(super) values: Vec<String>,
+    /// Whether what it depends on is fetched first.
+    pub(super) builds_dependencies: bool,
     /// Further arguments, as Helm takes them.
     pub(super) args: Vec<String>,
     pub(super) release: String,
@@ -117,7 +129,12 @@ impl Tree<'static> {
 impl Tree<'_> {
     /// Refuses what a link or `..` leads to outside of the worktree: whoever wrote it could read this machine with our rights.
     fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
-        let Some(root) = self.root.filter(|root| there.starts_with(root)) else { return Ok(()) };
+        if self.root.is_some_and(|root| there.starts_with(root)) { self.holds(there, path) } else { Ok(()) }
+    }
+
+    /// Refuses what is not in the worktree, wherever it was said to be.
+    fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
         // What is not there is the reader's to complain about.
         let (Ok(there), Ok(root)) = (std::fs::canonicalize(there), std::fs::canonicalize(root)) else { return Ok(()) };
         if !there.starts_with(root) {
@@ -127,7 +144,7 @@ impl Tree<'_> {
     }
 
     /// Where a path stands in this tree.
-    fn there(self, path: &Path) -> PathBuf {
+    pub(super) fn there(self, path: &Path) -> PathBuf {
         if path.is_absolute() { (self.place)(path) } else { self.folder.join(path) }
     }
 }
@@ -144,6 +161,7 @@ impl SourceArgs {
             chart: chart.clone(),
             is_remote: chart.contains("://"),
             values: self.values.clone(),
+            builds_dependencies: self.dependency_build,
             args: set.chain(self.helm_arg.iter().cloned()).collect(),
             release: common.release.clone().unwrap_or_default(),
             namespace: common.namespace.clone(),
@@ -178,6 +196,15 @@ impl Source {
         }
     }
 
+    /// The files and folders that it is made of, as far as they are named.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Paths { paths, .. } => paths.iter().map(PathBuf::as_path).collect(),
+            Self::Chart(chart) => chart.files().collect(),
+            Self::Command(_) => Vec::new(),
+        }
+    }
+
     /// How an error calls it.
     pub(super) fn name(&self) -> String {
         match self {
@@ -203,10 +230,13 @@ impl Chart {
             tree.keeps(&tree.there(file), file)?;
         }
         let mut command = Command::new(&self.helm);
-        let chart = match Path::new(&self.chart) {
+        let chart: OsString = match Path::new(&self.chart) {
             path if path.is_absolute() => (tree.place)(path).into_os_string(),
             _ => self.chart.clone().into(),
         };
+        if self.builds_dependencies && !self.is_remote {
+            self.build_dependencies(&chart, tree)?;
+        }
         command.args(["template", &self.release]).arg(chart);
         if let Some(namespace) = &self.namespace {
             command.args(["--namespace", namespace]);
@@ -224,8 +254,38 @@ impl Chart {
         }
         command.args(&self.args);
         let what = format!("{} template {} {}", self.helm.display(), self.release, self.chart);
-        let bytes = printed(command, tree, &what, "install Helm, or give --helm PROGRAM")?;
+        let bytes = printed(command, tree, &what, NO_HELM).map_err(|error| {
+            // helm `pkg/action/dependency.go`, CheckDependencies.
+            let lacks = error.to_string().contains("missing in charts/ directory");
+            if lacks { anyhow!("{error}; --dependency-build fetches them first") } else { error }
+        })?;
         Ok(Input::unnamed(self.chart.clone(), bytes))
+    }
+
+    /// Has Helm fetch what the chart depends on. A chart beside it must lie in the same tree.
+    fn build_dependencies(&self, chart: &OsStr, tree: Tree<'_>) -> anyhow::Result<()> {
+        // Of several releases of one chart the first one builds, and the others wait.
+        static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let folder = tree.there(Path::new(&self.chart));
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        if built.contains(&folder) {
+            return Ok(());
+        }
+        let about = read(&folder.join("Chart.yaml"), &Path::new(&self.chart).join("Chart.yaml"))?;
+        let about = yaml::read_json(&about, Span { start: 0, end: about.len() })?;
+        let dependencies = about.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+        for beside in dependencies.filter_map(|one| text(one, "/repository")?.strip_prefix("file://")) {
+            tree.holds(&folder.join(beside), Path::new(beside))?;
+        }
+        let mut command = Command::new(&self.helm);
+        command.args(["dependency", "build"]).arg(chart);
+        let what = format!("{} dependency build {}", self.helm.display(), self.chart);
+        let Ended { status, stderr, .. } = ran(command, tree.folder, &what, NO_HELM)?;
+        if !status.success() {
+            bail!("{what} failed ({status}): {}", said(&stderr));
+        }
+        let _is_new: bool = built.insert(folder);
+        Ok(())
     }
 }
 

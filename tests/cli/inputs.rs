@@ -225,7 +225,11 @@ fn both_revisions_are_rendered_from_their_own_tree() {
     }
     // What is partly new is compared as far as it was there.
     let ran = home.run(&["plan", "--base-ref", "main", "old.yaml", "new.yaml"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("in main: cannot read new.yaml"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("new.yaml is not in main; where it is new, say --new-chart"),
+        "{}",
+        ran.stderr
+    );
     let ran = home.run(&["plan", "--base-ref", "main", "--new-chart", "old.yaml", "new.yaml"]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("v1.31.0 -> v1.34.0"), "{}", ran.stdout);

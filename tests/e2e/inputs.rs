@@ -100,6 +100,53 @@ fn a_chart_of_both_helms_is_judged_at_both_revisions() {
 }
 
 #[test]
+fn what_a_chart_depends_on_is_fetched_in_each_worktree() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    let about = |beside: &str| {
+        format!(
+            "apiVersion: v2\nname: umbrella\nversion: 1.0.0\ndependencies:\n- {{name: kubeadm-cluster, version: '>=0-0', repository: 'file://{beside}'}}\n"
+        )
+    };
+    place.file("umbrella/Chart.yaml", &about("../chart"));
+    place.file("values.yaml", "kubeadm-cluster: {vip: 10.0.3.7}\n");
+    place.git(&["init", "--quiet"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "--quiet", "-m", "one"]);
+    place.file("values.yaml", "kubeadm-cluster: {vip: 10.0.3.8}\n");
+    place.file("new/Chart.yaml", "apiVersion: v2\nname: new\nversion: 1.0.0\n");
+    place.git(&["add", "."]);
+    place.git(&["commit", "--quiet", "-m", "two"]);
+    let outside = tempfile::tempdir().expect("a folder");
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let plan = |chart: &str, more: &[&str]| {
+            let chart =
+                ["--base-ref", "HEAD~1", "--chart", chart, "-f", "values.yaml", "--release", "demo", "--helm", &helm];
+            place.plan(&[&chart[..], more].concat())
+        };
+        let lacks = plan("umbrella", &[]);
+        assert_eq!((lacks.code, lacks.stdout.as_str()), (Some(2), ""), "{lacks:#?}");
+        assert!(lacks.stderr.contains("--dependency-build fetches them first"), "{lacks:#?}");
+        let held = plan("umbrella", &["--dependency-build"]);
+        assert_eq!(held.code, Some(3), "{held:#?}");
+        assert!(held.stdout.contains("10.0.3.7 -> 10.0.3.8"), "{held:#?}");
+        assert!(!place.path().join("umbrella/charts").exists(), "the tree of the user stays as it is");
+        let new = plan("new", &[]);
+        assert_eq!(new.code, Some(2), "{new:#?}");
+        assert!(new.stderr.contains("new is not in HEAD~1; where it is new, say --new-chart"), "{new:#?}");
+    }
+    place.file("umbrella/Chart.yaml", &about(&outside.path().display().to_string()));
+    place.git(&["commit", "--quiet", "-am", "three"]);
+    let helm = place.program("helm3");
+    let chart =
+        ["--base-ref", "HEAD", "--chart", "umbrella", "--release", "demo", "--helm", &helm, "--dependency-build"];
+    let leaves = place.plan(&chart);
+    assert_eq!(leaves.code, Some(2), "{leaves:#?}");
+    assert!(leaves.stderr.contains("leads out of the repository"), "{leaves:#?}");
+}
+
+#[test]
 fn what_a_helm_says_of_a_chart_that_it_cannot_render_is_handed_on() {
     let Some(place) = Place::new() else { return };
     place.chart();

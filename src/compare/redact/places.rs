@@ -230,6 +230,10 @@ enum Stage {
     Spec,
     Template,
     TemplateSpec,
+    /// The variables that a class defines, each with its schema.
+    Variables,
+    Variable,
+    Schema,
     Below,
 }
 
@@ -254,6 +258,11 @@ impl Level {
             (Stage::Root, "spec") => (Stage::Spec, false),
             (Stage::Spec, "template") => (Stage::Template, false),
             (Stage::Template, "spec") => (Stage::TemplateSpec, false),
+            (Stage::Spec, "variables") if !self.of_bootstrap => (Stage::Variables, false),
+            (Stage::Variables, "schema") => (Stage::Variable, false),
+            (Stage::Variable, "openAPIV3Schema") => (Stage::Schema, false),
+            // What a class says to people of a variable, and not what anybody chose.
+            (Stage::Schema, "description") => return Self { guard: Guard::Open, stage: Stage::Below, ..self },
             (Stage::Spec | Stage::TemplateSpec, key) => (Stage::Below, self.of_bootstrap && !OF_OWNER.contains(&key)),
             _ => (Stage::Below, false),
         };

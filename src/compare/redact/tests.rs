@@ -51,6 +51,21 @@ fn what_only_names_a_secret_is_shown() {
 }
 
 #[test]
+fn what_a_class_says_of_a_variable_is_shown_and_what_it_chooses_is_not() {
+    let words = "Default: SCS-2V-4, replace it by a larger one";
+    let schema = |own: Value| json!({"spec": {"variables": [{"name": "flavor", "schema": {"openAPIV3Schema": own}}]}});
+    let object = schema(json!({"type": "string", "description": words}));
+    assert_eq!(shown("ClusterClass", &object), object.to_string());
+    for hidden in [json!({"default": "h7Gk2pQz9LxWv4Ts"}), json!({"description": "password: canary-h7Gk2pQz9LxWv4Ts"})]
+    {
+        let text = shown("ClusterClass", &schema(hidden));
+        assert!(!text.contains("h7Gk2pQz9LxWv4Ts"), "{text}");
+    }
+    let property = json!({"properties": {"description": {"default": "h7Gk2pQz9LxWv4Ts"}}});
+    assert!(!shown("ClusterClass", &schema(property)).contains("h7Gk2pQz9LxWv4Ts"));
+}
+
+#[test]
 fn a_changed_secret_shows_as_two_marks() {
     let mut redactor = Redactor::new(&MarkKey::fresh());
     let key = Key::new("v1", "Secret", None, "s");

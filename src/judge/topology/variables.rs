@@ -25,12 +25,13 @@ pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
             refuse(out, RULE, at, format!("the class requires the variable {}, which is not set", definition.name));
         }
     }
-    each(cluster, at, &definitions, out);
-    each(cluster, &format!("/spec/topology/controlPlane{OVERRIDES}"), &definitions, out);
+    let known = (&definitions[..], are_discovered(class));
+    each(cluster, at, known, out);
+    each(cluster, &format!("/spec/topology/controlPlane{OVERRIDES}"), known, out);
     for lists in ["machineDeployments", "machinePools"] {
         let pointer = format!("/spec/topology/workers/{lists}");
         for place in 0..list(cluster, &pointer).count() {
-            each(cluster, &format!("{pointer}/{place}{OVERRIDES}"), &definitions, out);
+            each(cluster, &format!("{pointer}/{place}{OVERRIDES}"), known, out);
         }
     }
 }
@@ -100,11 +101,20 @@ fn definitions(class: &Value) -> Vec<Definition<'_>> {
     out
 }
 
-/// Looks at each variable of a list.
-fn each(cluster: &Value, at: &str, definitions: &[Definition<'_>], out: &mut Vec<Refusal>) {
+/// Whether an extension defines variables too, and the class as it was read does not say which: only its controller writes that.
+fn are_discovered(class: &Value) -> bool {
+    let discovers = |patch: &Value| text(patch, "/external/discoverVariablesExtension").is_some();
+    list(class, "/status/variables").next().is_none() && list(class, "/spec/patches").any(discovers)
+}
+
+/// Looks at each variable of a list. `may_be_others` says that more of them may be defined than are known.
+fn each(cluster: &Value, at: &str, (definitions, may_be_others): (&[Definition<'_>], bool), out: &mut Vec<Refusal>) {
     for variable in list(cluster, at) {
         let Some(name) = text(variable, "/name") else { continue };
         let Some(definition) = definitions.iter().find(|definition| definition.name == name) else {
+            if may_be_others {
+                continue;
+            }
             refuse(out, RULE, at, format!("the class of the cluster defines no variable {name}"));
             continue;
         };

@@ -1,0 +1,20 @@
+//! Packs the JSON Schemas that are only ever printed, so that they take little of the program.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+fn main() -> io::Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?);
+    for name in ["report-list", "world"] {
+        let schema = format!("schemas/{name}.json");
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(&fs::read(&schema)?)?;
+        fs::write(out.join(name), packed.finish()?)?;
+        writeln!(io::stdout(), "cargo::rerun-if-changed={schema}")?;
+    }
+    Ok(())
+}
