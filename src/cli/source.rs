@@ -271,7 +271,9 @@ impl Chart {
         if built.contains(&folder) {
             return Ok(());
         }
-        let about = read(&folder.join("Chart.yaml"), &Path::new(&self.chart).join("Chart.yaml"))?;
+        let (about, shown) = (folder.join("Chart.yaml"), Path::new(&self.chart).join("Chart.yaml"));
+        tree.keeps(&about, &shown)?;
+        let about = read(&about, &shown)?;
         let about = yaml::read_json(&about, Span { start: 0, end: about.len() })?;
         let dependencies = about.get("dependencies").and_then(Value::as_array).into_iter().flatten();
         for beside in dependencies.filter_map(|one| text(one, "/repository")?.strip_prefix("file://")) {

@@ -471,25 +471,22 @@ fn every_command_of_the_page_runs() {
     let text = std::fs::read_to_string(super::root().join("docs/approvals.md")).expect("a page");
     let block: String = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let program = program();
+    let policy = text.split("```yaml\n").find(|block| block.starts_with("apiVersion: ")).expect("a whole policy");
+    program.file("rollgate.yaml", policy.split("```").next().unwrap_or_default());
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_rollgate")).parent().expect("a folder");
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
     std::os::unix::fs::symlink(super::root().join("examples"), program.home().join("examples")).expect("a link");
-    let (mut ran_any, mut id) = (false, String::new());
+    let mut count = 0;
     for line in block.lines() {
         let (words, comment) = line.split_once(" # exit ").expect("`# exit N` behind the command");
-        let words = &words.replace(" ID ", &format!(" {id} "));
         let mut shell = Command::new("sh");
         shell.env_clear().env("PATH", &path).env("HOME", program.home()).env("ROLLGATE_KEY", KEY);
         shell.current_dir(program.home()).args(["-c", words]);
         let done = ran(shell, b"");
         assert_eq!(done.code, comment.parse().ok(), "{words}\n{}{}", done.stdout, done.stderr);
-        ran_any = true;
-        if words.contains("--list") {
-            let line = done.stdout.lines().nth(1).expect("an approval");
-            id = line.split_whitespace().next().expect("its id").to_owned();
-        }
+        count += 1;
     }
-    assert!(ran_any);
+    assert_eq!(count, 5, "the page lost a command");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod flux;
 mod helm;
 mod inputs;
 mod matrix;
+mod names;
 mod observe;
 mod pins;
 #[cfg(feature = "forecasts")]

@@ -44,6 +44,7 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         missing_class(stage, key, new, &mut out);
         if let Some(class) = class_when_written(stage, key, new) {
             variables::refusals(new, &class, &mut out);
+            health_checks(new, &class, &mut out);
         }
         version(stage, key, old, new, &mut out);
     }
@@ -70,6 +71,7 @@ pub(crate) fn refusals_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<
                 workers_without(&class, new, lists, &mut out);
             }
             variables::refusals(new, &class, &mut out);
+            health_checks(new, &class, &mut out);
             unlisted(stage, &class, version, &mut out);
         }
     }
@@ -179,6 +181,40 @@ fn workers_in_use(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, lists:
                 let message = format!("the class of workers {gone} goes while the cluster {} uses it", cluster.name);
                 refuse(out, RuleId::of("class/rejected"), &in_class, message);
             }
+        }
+    }
+}
+
+/// A health check that is turned on must be described by the topology or its class, and one of a control plane needs Machines that the
+/// class makes (`validateMachineHealthChecks`).
+fn health_checks(new: &Value, class: &Value, out: &mut Vec<Refusal>) {
+    const RULE: RuleId = RuleId::of("class/rejected");
+    const OF_PLANE: &str = "/spec/topology/controlPlane/healthCheck";
+    const OF_WORKERS: &str = "/spec/topology/workers/machineDeployments";
+    let of = |holder: &Value| holder.pointer("/healthCheck").cloned().unwrap_or_default();
+    let is_described = |check: &Value| {
+        let mut parts = ["checks", "remediation"].into_iter().filter_map(|part| check.get(part)?.as_object());
+        parts.any(|part| !part.is_empty())
+    };
+    let lacks = |own: &Value, of_class: &Value| {
+        own.get("enabled") == Some(&Value::Bool(true)) && !is_described(own) && !is_described(of_class)
+    };
+    let plane = |side: &Value, at: &str| side.pointer(at).map(of).unwrap_or_default();
+    let own = plane(new, "/spec/topology/controlPlane");
+    let makes_machines = class.pointer("/spec/controlPlane/machineInfrastructure").is_some_and(Value::is_object);
+    if is_described(&own) && !makes_machines {
+        refuse(out, RULE, OF_PLANE, "the class has no machineInfrastructure for its control plane".to_owned());
+    }
+    let nobody = || "the health check is enabled, and neither the topology nor the class describes it".to_owned();
+    if lacks(&own, &plane(class, "/spec/controlPlane")) {
+        refuse(out, RULE, OF_PLANE, nobody());
+    }
+
+    for group in list(new, OF_WORKERS) {
+        let class =
+            list(class, "/spec/workers/machineDeployments").find(|item| text(item, "/class") == text(group, "/class"));
+        if class.is_some_and(|class| lacks(&of(group), &of(class))) {
+            refuse(out, RULE, OF_WORKERS, nobody());
         }
     }
 }

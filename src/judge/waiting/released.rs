@@ -21,6 +21,9 @@ use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Object, Path, is_deleting};
 use crate::providers::kind;
 
+/// The annotation of a Cluster whose hooks before its deletion are done.
+const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
+
 /// What pauses that end with this write let go.
 pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
@@ -31,10 +34,10 @@ pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
             keys.insert(pair.key.clone());
         }
         if kind(&pair.key).role == Role::Cluster {
+            keys.insert(pair.key.clone());
             let [before, after] = Side::both(stage).map(|side| side.cluster(&pair.key));
             let is_paused = |side: Option<Arc<Value>>| side.is_some_and(|cluster| pause::is_paused_cluster(&cluster));
             if is_paused(before) && !is_paused(after) {
-                keys.insert(pair.key.clone());
                 keys.extend(members(stage, &pair.key));
             }
         }
@@ -134,7 +137,21 @@ fn holds(side: Side<'_>, key: &Key, object: &Value) -> Vec<Hold> {
     .collect();
     let (says, over) = ("it is paused".to_owned(), "it is no longer paused".to_owned());
     let paused = (!places.is_empty()).then_some(Hold { why: Why::Paused, places, says, over });
-    paused.into_iter().chain(pause::left_alone(side, key, object)).collect()
+    paused.into_iter().chain(pause::left_alone(side, key, object)).chain(waits_for_hooks(side, key, object)).collect()
+}
+
+/// Whether a Cluster that is being deleted waits for hooks, and the write says that they are done
+/// (`core/reconcilers/cluster/cluster_controller.go`, reconcileDelete).
+fn waits_for_hooks(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Hold> {
+    let after = if side.is_after() { None } else { Side::after(side.stage).get(key) }?;
+    let is_ready = |cluster: &Value| annotation(cluster, OK_TO_DELETE).is_some();
+    let may_wait = is_deleting(cluster) && cluster.pointer("/spec/topology").is_some();
+    (may_wait && !is_ready(cluster) && is_ready(&after)).then(|| Hold {
+        why: Why::Paused,
+        places: vec![(key.clone(), Some(annotation_path(OK_TO_DELETE)))],
+        says: "hooks come before its deletion".to_owned(),
+        over: format!("the hooks before its deletion are said to be done ({OK_TO_DELETE})"),
+    })
 }
 
 /// What waits for an object without a mirror, where that can be more than nothing.
