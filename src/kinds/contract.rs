@@ -38,6 +38,8 @@ pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 pub const CLUSTER: &str = "Cluster";
 /// The name of the Machine kind.
 pub const MACHINE: &str = "Machine";
+/// The name of the kind that says which Pods the drain of a Machine waits for.
+pub const MACHINE_DRAIN_RULE: &str = "MachineDrainRule";
 /// The name of the MachineSet kind.
 pub const MACHINE_SET: &str = "MachineSet";
 /// The name of the MachineDeployment kind.

@@ -97,6 +97,10 @@ fn changes_pause(pair: &Pair) -> bool {
 /// The clusters whose Machines may be judged otherwise: by a health check, a pause, or what a template gives to them.
 pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
     let mut out = BTreeSet::new();
+    for rule in stage.pairs_of_kind(contract::MACHINE_DRAIN_RULE) {
+        let here = Side::before(stage).all(CORE, contract::CLUSTER, rule.key.namespace.as_deref());
+        out.extend(here.into_iter().map(|(key, _)| key));
+    }
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
         let key = &pair.key;
         match kind(key).role {
@@ -116,14 +120,22 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
                 let classes = stage.referrers(key).into_iter().filter(|reference| reference.from.kind == CLUSTER_CLASS);
                 classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
             }
-            Role::Machine if differs(pair, "/metadata") => out.extend(cluster_of(stage, pair)),
+            Role::Machine if differs(pair, "/metadata") || differs(pair, "/spec") => {
+                out.extend(cluster_of(stage, pair));
+            }
             role if role.owns_machines() && pair.action == Action::Update => {
                 let places = [
                     "/metadata/annotations",
                     "/metadata/labels",
                     "/spec/paused",
                     "/spec/template/metadata",
+                    "/spec/template/spec/deletion",
+                    "/spec/template/spec/nodeDrainTimeout",
+                    "/spec/template/spec/nodeVolumeDetachTimeout",
                     "/spec/machineTemplate/metadata",
+                    "/spec/machineTemplate/spec/deletion",
+                    "/spec/machineTemplate/nodeDrainTimeout",
+                    "/spec/machineTemplate/nodeVolumeDetachTimeout",
                     "/spec/remediation",
                     "/spec/strategy",
                     "/spec/replicas",

@@ -14,8 +14,8 @@ use self::machine_deployment::Workers;
 use self::webhook::Core;
 use super::Provider;
 use crate::kinds::contract::{
-    ADDONS, CLUSTER, CLUSTER_CLASS, CORE, IPAM, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL,
-    MACHINE_SET, RUNTIME,
+    ADDONS, CLUSTER, CLUSTER_CLASS, CORE, IPAM, MACHINE, MACHINE_DEPLOYMENT, MACHINE_DRAIN_RULE, MACHINE_HEALTH_CHECK,
+    MACHINE_POOL, MACHINE_SET, RUNTIME,
 };
 use crate::kinds::gates::Gate;
 use crate::kinds::superset::Superset;
@@ -109,7 +109,7 @@ static KINDS: &[Kind] = &[
     },
     Kind { superset: Some(&MACHINE_FORM), ..known(CORE, MACHINE, Role::Machine) },
     Kind { superset: Some(&HEALTH_CHECK_FORM), ..known(CORE, MACHINE_HEALTH_CHECK, Role::HealthCheck) },
-    Kind { by_reference: true, ..known(CORE, "MachineDrainRule", Role::Other) },
+    Kind { by_reference: true, ..known(CORE, MACHINE_DRAIN_RULE, Role::Other) },
     Kind {
         refers: true,
         by_reference: true,
