@@ -2,6 +2,7 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 mod first_install;
+mod set_back;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use crate::gate::{self, Judged};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
-use crate::late;
+use crate::late::{self, Stays};
 use crate::model::{Classified, Decision, Effect};
 use crate::object::{self, Files, Inventory, Key, LoadError, Object, Path, Places, Stream, View};
 use crate::parallel;
@@ -26,6 +27,8 @@ use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
 use crate::world::World;
+
+pub use self::set_back::point_at;
 
 /// What is said where the API server's answer is what the verdict comes from.
 const SERVER_IS_WORSE: &str =
@@ -48,6 +51,8 @@ pub struct Question {
     pub key: MarkKey,
     /// Whether that key outlives the run, so that another run can make the same marks.
     pub key_lasts: bool,
+    /// Whether the stream that comes out is what the host writes, so that fields of it can be set back.
+    pub goes_out: bool,
 }
 
 impl std::fmt::Debug for Question {
@@ -67,6 +72,8 @@ pub struct Judgement {
     pub pins: Vec<Pin>,
     /// Approvals that it is allowed by, with their places as the policy names them.
     pub approvals: Vec<(String, Approval)>,
+    /// What was said of the whole stream, where fields of it were set back so that the rest may go out.
+    pub whole: Option<Box<Report>>,
 }
 
 impl std::fmt::Debug for Judgement {
@@ -109,14 +116,20 @@ pub enum Fault {
 /// # Errors
 /// When the stream cannot be read, or a rule of the user.
 pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
+    let (whole, rolling) = judge_all(question, world)?;
+    set_back::weigh(question, world, whole, rolling)
+}
+
+/// Judges the stream as it is, and says what in it replaces or destroys Machines, where that is asked for.
+fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays>), Fault> {
     let rules = rules(&question.policy).map_err(Fault::Rules)?;
     let Filled { stream, rendered, mut resolution } = filled(question, world)?;
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let (mut report, approvals) = case.judge(prediction);
+    let Weighed { mut report, approvals, rolling } = case.judge(prediction);
     report::escape::report(&mut report);
-    Ok(Judgement { report, stream, pins: resolution.pins, approvals })
+    Ok((Judgement { report, stream, pins: resolution.pins, approvals, whole: None }, rolling))
 }
 
 /// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
@@ -184,6 +197,15 @@ pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
     Rules::with_user(&values).map(Cow::Owned)
 }
 
+/// What one prediction comes to.
+struct Weighed {
+    report: Report,
+    /// Approvals that it is allowed by.
+    approvals: Vec<(String, Approval)>,
+    /// What in it replaces or destroys Machines; empty where nothing may be set back.
+    rolling: Vec<Stays>,
+}
+
 /// Everything that a prediction is judged with.
 struct Case<'a> {
     question: &'a Question,
@@ -196,13 +218,14 @@ struct Case<'a> {
 impl Case<'_> {
     /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
     /// one counts.
-    fn judge(&self, mut prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
+    fn judge(&self, mut prediction: Prediction) -> Weighed {
         let others = std::mem::take(&mut prediction.others);
-        let (mut worst, mut approvals) = self.judge_one(prediction);
+        let Weighed { report: mut worst, mut approvals, mut rolling } = self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let (mut second, more) = self.judge_one(other);
+            let Weighed { report: mut second, approvals: more, rolling: others } = self.judge_one(other);
+            set_back::add(&mut rolling, others);
             // Whatever is judged must be allowed, each by what was approved of it.
             approvals.extend(more.into_iter().filter(|one| !approvals.contains(one)).collect::<Vec<_>>());
             if let Some(more) = second.server_dry_run.take() {
@@ -221,7 +244,7 @@ impl Case<'_> {
             worst.approvals.extend(counts);
         }
         worst.server_dry_run = answers;
-        (worst, approvals)
+        Weighed { report: worst, approvals, rolling }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -249,7 +272,7 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
+    fn judge_one(&self, prediction: Prediction) -> Weighed {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
@@ -257,6 +280,7 @@ impl Case<'_> {
         let scene = Scene { world, view: &view, rendered: &rendered.objects };
         let mut classified: Classified = judge::classify(&mut pairs, &scene, rules);
         locate(&mut pairs, &rendered.objects, &question.files);
+        let live = set_back::live(question, &pairs);
         // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
         let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
@@ -280,6 +304,7 @@ impl Case<'_> {
             doubts: &doubts,
             policy: &question.policy,
         };
+        let rolling = live.map(|live| set_back::stays(gate::rolling(&judged), live)).unwrap_or_default();
         let mut held = gate::ask(&judged);
         let clusters = approval::clusters(&judged);
         let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
@@ -316,7 +341,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        (report, used)
+        Weighed { report, approvals: used, rolling }
     }
 
     /// What affects Machines, as a hash.

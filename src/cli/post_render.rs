@@ -25,7 +25,8 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     let input = Input::of_stdin()?;
     refuse_empty(&input)?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: true };
-    let seen = look.read(outside)?;
+    let mut seen = look.read(outside)?;
+    seen.question.goes_out = true;
     let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     drop(bound);
@@ -44,6 +45,12 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     called.complete(&mut judgement.report);
     report::escape::report(&mut judgement.report);
     approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
+    if let Some(whole) = &mut judgement.whole {
+        called.complete(whole);
+        report::escape::report(whole);
+        approve::offer(whole, &setup.policy, &called, &setup.env);
+        pipeline::point_at(&mut judgement.report, whole);
+    }
     let page = setup::page(colour, outside.err_is_terminal, args.common.summary, outside);
     say(&setup, &judgement.report, &seen, page, outside)?;
     let exit = verdict::exit(judgement.report.decision);

@@ -184,7 +184,7 @@ fn machines(judged: &Judged<'_>, fits: &[(&Pair, &Change)]) -> Option<u64> {
 }
 
 /// The template of a new name that a changed reference leads to, where it took the place of the one that was referred to.
-fn template<'j>(judged: &Judged<'j>, owner: &Pair, change: &Change) -> Option<&'j Pair> {
+pub(super) fn template<'j>(judged: &Judged<'j>, owner: &Pair, change: &Change) -> Option<&'j Pair> {
     let reference = change.path.to_string().ends_with("Ref.name").then(|| {
         let mut above = change.path.clone();
         above.pop();

@@ -10,6 +10,7 @@ mod health;
 mod hosts;
 mod progress;
 mod release;
+mod rolling;
 mod scale_in;
 mod unavailable;
 mod version;
@@ -22,6 +23,8 @@ use crate::model::Reason;
 use crate::object::View;
 use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
+
+pub use rolling::{Rolling, rolling};
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]

@@ -24,9 +24,9 @@ pub struct Kept {
 }
 
 /// One document that is an object.
-struct Document<'s> {
-    tree: Tree<'s>,
-    key: Key,
+pub(super) struct Document<'s> {
+    pub(super) tree: Tree<'s>,
+    pub(super) key: Key,
 }
 
 /// The path that stands for the name of a template.
@@ -65,7 +65,7 @@ fn finding(key: &Key, message: String) -> Finding {
 }
 
 /// The documents of a stream that are objects; what cannot be read is said elsewhere.
-fn documents(stream: &[u8]) -> Vec<Document<'_>> {
+pub(super) fn documents(stream: &[u8]) -> Vec<Document<'_>> {
     let sections = yaml::split(stream).unwrap_or_default();
     let filled = sections.iter().filter(|section| !section.is_blank(stream));
     let read = filled.filter_map(|section| {
@@ -77,7 +77,7 @@ fn documents(stream: &[u8]) -> Vec<Document<'_>> {
 }
 
 /// What was there of an object before this render.
-fn before(world: &World, key: &Key) -> Option<Value> {
+pub(super) fn before(world: &World, key: &Key) -> Option<Value> {
     let live = held::object(&world.live, key);
     let base = held::object(&world.base.objects, key);
     let merges = world.release.as_ref().is_none_or(|release| release.method == WriteMethod::MergePatch);
@@ -138,16 +138,19 @@ fn matching<'v>(mut old: &'v Value, mut new: &Value, steps: &[Segment]) -> Optio
             Segment::Key(key) => (old, new) = (old.get(key.as_str())?, new.get(key.as_str())?),
             Segment::Index(place) => {
                 let item = new.get(*place)?;
-                let named = ["path", "name", "key", "type"].into_iter().find(|name| item.get(name).is_some());
-                old = match named {
-                    Some(name) => old.as_array()?.iter().find(|other| other.get(name) == item.get(name))?,
-                    None => old.get(*place)?,
-                };
-                new = item;
+                (old, new) = (item_of(old, item, *place)?, item);
             }
         }
     }
     Some(old)
+}
+
+/// The item of an old list that an item of the new one stands for: the one of its name, else the one in its place.
+pub(super) fn item_of<'v>(old: &'v Value, item: &Value, place: usize) -> Option<&'v Value> {
+    match ["path", "name", "key", "type"].into_iter().find(|name| item.get(name).is_some()) {
+        Some(name) => old.as_array()?.iter().find(|other| other.get(name) == item.get(name)),
+        None => old.get(place),
+    }
 }
 
 /// New names of templates to the old ones that they are set back to, by kind.

@@ -1,6 +1,7 @@
 //! Late values: what a policy names, where it comes from, whether it may be used, and where it goes in the stream.
 //! Everything but reading files and waiting is pure. A value of a Secret never reaches a message, a report or a `Debug` text.
 
+mod back;
 mod checksums;
 mod context;
 mod document;
@@ -22,6 +23,7 @@ pub mod token;
 mod vet;
 pub mod wait;
 
+pub use back::{NoWayBack, Stays, set_back};
 pub use fields::{Kept, keep};
 pub use local::local;
 pub use resolve::{Resolution, Symbolic, Trial, is_unresolved, resolve, tried};

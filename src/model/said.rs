@@ -132,6 +132,9 @@ impl Reason {
     }
 }
 
+/// The gate and the finding that say what goes out as it was instead of replacing Machines.
+pub const SET_BACK: &str = "set-back";
+
 /// Something that deserves a line of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(test, derive(JsonSchema))]

@@ -52,6 +52,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     until: 2027-01-31T00:00:00Z
 ",
     ),
+    ("setBack", "setBack: rolling\n"),
     ("unseen", "unseen: {release: allow, inside: warn, controllers: warn}\n"),
     (
         "releases",

@@ -6,6 +6,7 @@ mod profile;
 mod releases;
 #[cfg(test)]
 mod rule;
+mod set_back;
 mod sources;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, R
 pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
+pub use self::set_back::SetBack;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
 use super::Resolve;
 
@@ -49,6 +51,9 @@ pub struct Policy {
     /// Wanted changes: they pass the gate of their effect with what must move with them, and nothing else in the same render does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
+    /// What a post-renderer does with a stream that is held because fields of it replace or destroy Machines.
+    #[serde(default, skip_serializing_if = "SetBack::is_never")]
+    pub set_back: SetBack,
     /// What is said of what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
@@ -98,6 +103,7 @@ impl Default for Policy {
             gates: Gates::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
+            set_back: SetBack::default(),
             unseen: Unseen::default(),
             releases: Vec::new(),
             rules: Vec::new(),

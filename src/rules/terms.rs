@@ -221,6 +221,11 @@ pub const TERMS: &[Term] = &[
         "rollgate approve --list shows what became of it; docs/approvals.md says what it is bound to.",
     ),
     gate(
+        "set-back",
+        "Fields that would have replaced or destroyed Machines were set back to what they were, and the rest goes out (setBack: rolling).",
+        "Approve the whole change, or write it when its Machines may roll; until then each install sets these fields back.",
+    ),
+    gate(
         "release",
         "The newest revision of the release is pending: somebody else is writing it, or was interrupted.",
         "Wait, or bring the release into order first (helm history, helm rollback).",
@@ -310,6 +315,11 @@ pub const TERMS: &[Term] = &[
         "pinned-field",
         "A field that the policy pins was set back, or could not be.",
         "Change its entry under pins.fields if the new value is wanted.",
+    ),
+    finding(
+        "set-back",
+        "A field that would have replaced or destroyed Machines goes out as it was (setBack: rolling).",
+        "Approve the whole change, or write it when its Machines may roll.",
     ),
     finding(
         "recreated",

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::yaml::arena::{NodeId, Shape};
-use crate::yaml::error::Result;
+use crate::yaml::error::{Error, Result};
 use crate::yaml::map::SourceMap;
 use crate::yaml::quote::{double_quoted, escape_into, fits_plain, fits_single, is_odd, write_value};
 use crate::yaml::read::read_at;
@@ -148,13 +148,27 @@ impl Tree<'_> {
     }
 
     fn prove(&self, patches: &[Patch], meant: &HashMap<NodeId, Value>) -> Result<()> {
+        let wanted = self.value_with(meant)?;
+        if self.says_after(patches)? == wanted {
+            return Ok(());
+        }
+        Err(self.unwritten(patches, "the document would not read as meant"))
+    }
+
+    /// What the document says once patches of it are written.
+    ///
+    /// # Errors
+    /// A document that cannot be read then.
+    pub fn says_after(&self, patches: &[Patch]) -> Result<Value> {
         let local: Vec<Patch> = patches.iter().map(|patch| patch.since(self.base)).collect();
         let patched = apply(self.source.as_bytes(), &local);
-        let wanted = self.value_with(meant)?;
+        let tree = read_at(&patched, self.base, self.line);
+        tree.map_err(|error| self.unwritten(patches, &format!("then {error}")))?.to_json()
+    }
+
+    fn unwritten(&self, patches: &[Patch], why: &str) -> Error {
         let at = patches.iter().map(|patch| patch.span.start).min().unwrap_or(self.base);
-        let failed = |why: String| self.error(at, format!("a value cannot be written here: {why}"));
-        let tree = read_at(&patched, self.base, self.line).map_err(|error| failed(format!("then {error}")))?;
-        if tree.to_json()? == wanted { Ok(()) } else { Err(failed("the document would not read as meant".to_owned())) }
+        self.error(at, format!("a value cannot be written here: {why}"))
     }
 
     /// Whether the innermost collection around a node is written in brackets; asked for thousands of nodes of one tree.
@@ -207,6 +221,10 @@ impl Tree<'_> {
                 ""
             };
             text.push_str(tail);
+        }
+        // The items of a block may stand as far left as its key; what is in brackets must not.
+        if matches!(self.raw(node).shape, Shape::Seq { flow: false }) {
+            text.insert(0, ' ');
         }
         if span.is_empty() {
             let start = self.raw(node).start as usize;

@@ -29,6 +29,7 @@ mod predict_objects;
 mod predict_others;
 mod readme;
 mod rollback;
+mod set_back;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod story;

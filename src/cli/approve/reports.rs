@@ -11,7 +11,7 @@ use crate::cli::Stop;
 use crate::cli::called::Called;
 use crate::gate::approval as gate;
 use crate::host::say;
-use crate::model::Decision;
+use crate::model::{Decision, SET_BACK};
 use crate::policy::Policy;
 use crate::report::{Report, ReportList};
 
@@ -36,7 +36,9 @@ pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> R
         for report in reports {
             let is_it =
                 report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()));
-            if is_last || is_it {
+            // Of a stream that went out in part, the whole is what a person approves; its report is beside this one.
+            let in_part = report.reasons.iter().any(|reason| reason.gate == SET_BACK);
+            if is_last && !in_part || is_it {
                 return Ok(report);
             }
             other.get_or_insert(report.digest);

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use super::fold::{self, Folded, Place};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
 use crate::impact::counted;
-use crate::model::{Decision, Effect};
+use crate::model::{Decision, Effect, SET_BACK};
 pub use page::{Page, Paint, WIDTH};
 
 /// Writes the whole report in the usual width.
@@ -108,7 +108,9 @@ pub fn summary(report: &Report) -> String {
             parts.push(format!("{at_least}{} would be {verb}", plural(machines, "Machine")));
         }
     }
-    if parts.is_empty() { objects_of(report) } else { parts.join(", ") }
+    let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
+    let happens = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    if back == 0 { happens } else { format!("{happens}; {} set back", plural(back, "field")) }
 }
 
 /// What happens where no Machine goes, in one line that counts objects.
