@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Judged;
+use super::{Judged, clusters};
 use crate::compare::{Action, Change, Pair};
 use crate::impact::Rollout;
 use crate::kinds::contract;
@@ -129,18 +129,10 @@ fn may_pass(change: &Change) -> bool {
         && change.waits.is_none()
 }
 
-/// The labels of the cluster that an object belongs to, as they are live: a change cannot give itself the label that it needs.
+/// The labels of the cluster that an object belongs to.
 fn labels(judged: &Judged<'_>, pair: &Pair) -> Option<Value> {
-    // A control plane need not say whose it is: its Cluster refers to it.
-    let rolls = judged.classified.rollouts.iter().find(|rollout| rollout.owner == pair.key);
-    let name = rolls.map(|rollout| rollout.cluster.clone()).filter(|name| !name.is_empty());
-    let name = name.or_else(|| report::cluster(pair))?;
-    let namespace = pair.key.namespace.as_deref();
-    let cluster = judged.view.get(&contract::cluster(namespace, &name)).object()?.value().ok()?;
-    let mut labels = cluster.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({}));
-    labels["metadata.name"] = json!(name);
-    labels["metadata.namespace"] = json!(namespace);
-    Some(json!({"metadata": {"labels": labels}}))
+    let (namespace, name) = clusters::cluster_of(judged, pair)?;
+    clusters::labels(judged, namespace.as_deref(), &name)
 }
 
 /// Why a change is not the one that is expected.

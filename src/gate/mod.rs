@@ -3,6 +3,7 @@
 
 pub mod approval;
 mod budget;
+mod clusters;
 mod doubt;
 mod effects;
 mod expect;
@@ -61,7 +62,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 11] = [
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = GATES.iter().flat_map(|gate| gate(judged)).collect();
+    let mut reasons = clusters::each(judged, |part| GATES.iter().flat_map(|gate| gate(part)).collect());
     if judged.policy.profile == Profile::Observe {
         reasons.iter_mut().for_each(observed);
     }

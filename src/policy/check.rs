@@ -28,6 +28,12 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(resolve(&root.key("resolve"), &policy.resolve));
     found.push(pins(&root.key("pins"), &policy.pins));
     found.push(gates(&root.key("gates"), &policy.gates));
+    for (place, entry) in policy.per_cluster.iter().enumerate() {
+        let at = root.key("perCluster").index(place);
+        let selector = Selector::parse(&entry.clusters).map(|_| ());
+        found.push(selector.or_else(|error| fault(&at.key("clusters"), error)));
+        found.push(gates(&at.key("gates"), &entry.gates));
+    }
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Policy, Profile, check, expected};
+use super::{ClusterGates, Policy, Profile, check, expected};
 use crate::object::{Path, Segment};
 use crate::yaml;
 
@@ -63,7 +63,11 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
     // What is wrong is put aside, and the rest is looked at without it.
     loop {
         let faults = match attempt(&value) {
-            Ok(policy) if wrong.faults.is_empty() => return Ok(policy),
+            Ok(policy) if policy.per_cluster.is_empty() && wrong.faults.is_empty() => return Ok(policy),
+            Ok(_) if wrong.faults.is_empty() => {
+                ClusterGates::inherit(&mut value);
+                return attempt(&value).map_err(|faults| PolicyErrors(faults.into_iter().map(at).collect()));
+            }
             Ok(_) => break,
             Err(faults) => faults,
         };
@@ -307,6 +311,26 @@ rules: []
         }
         assert_eq!(gates("gates: {latent: allow}\n").latent, crate::policy::Answer::Allow);
         assert_eq!(gates("gates: {latent: allow}\n").infrastructure, crate::policy::Answer::Hold);
+    }
+
+    #[test]
+    fn gates_of_some_clusters_are_those_of_all_where_they_say_nothing() {
+        let read = |lines: &str| {
+            let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{lines}");
+            parse("rollgate.yaml", text.as_bytes())
+        };
+        let entry = "perCluster:\n  - clusters: env=lab\n    gates: {rollout: warn, maxUnavailable: null, health: {etcd: warn}}\n";
+        let policy = read(&format!("gates: {{latent: hold, maxMachines: 3, health: {{machines: warn}}}}\n{entry}"));
+        let gates = policy.expect("a policy").per_cluster.remove(0).gates;
+        let (hold, warn) = (crate::policy::Answer::Hold, crate::policy::Answer::Warn);
+        assert_eq!((gates.latent, gates.rollout, gates.max_machines), (hold, Some(warn), Some(3)));
+        assert_eq!((gates.max_unavailable, gates.health.etcd, gates.health.machines), (None, warn, warn));
+        let strict = read(&format!("profile: strict\n{entry}")).expect("a policy").per_cluster.remove(0).gates;
+        assert_eq!((strict.latent, strict.health.machines), (hold, hold));
+        let wrong =
+            read("gates: {rollout: true}\nperCluster:\n  - {clusters: '', gates: {x: 1}}\n").expect_err("wrong");
+        let lines: Vec<usize> = wrong.0.iter().map(|error| error.line).collect();
+        assert_eq!(lines, [3, 5, 5], "{wrong}");
     }
 
     #[test]

@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   health: {machines: warn}
 ",
     ),
+    ("perCluster", "perCluster:\n  - clusters: env in (lab, test)\n    gates: {rollout: warn, maxUnavailable: null}\n"),
     (
         "approvals",
         "approvals:\n  from: [configmap/rollgate-approvals, {file: rollgate.approvals.yaml}]\n  by: [anna, berta]\n  longest: 72h\n",

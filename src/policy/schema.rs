@@ -2,6 +2,7 @@
 
 mod approvals;
 mod gates;
+mod per_cluster;
 mod profile;
 mod releases;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
 pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
+pub use self::per_cluster::ClusterGates;
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
 pub use self::set_back::SetBack;
@@ -45,6 +47,9 @@ pub struct Policy {
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
+    /// Gates of some clusters; the first entry that a cluster fits counts, and `gates` for all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_cluster: Vec<ClusterGates>,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -101,6 +106,7 @@ impl Default for Policy {
             pins: Pins::default(),
             profile: Profile::default(),
             gates: Gates::default(),
+            per_cluster: Vec::new(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             set_back: SetBack::default(),
@@ -111,6 +117,13 @@ impl Default for Policy {
             redact: Vec::new(),
             show: Vec::new(),
         }
+    }
+}
+
+impl Policy {
+    /// Every set of gates that may count.
+    pub fn all_gates(&self) -> impl Iterator<Item = &Gates> {
+        std::iter::once(&self.gates).chain(self.per_cluster.iter().map(|entry| &entry.gates))
     }
 }
 

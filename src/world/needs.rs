@@ -179,7 +179,6 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
 
 /// The health checks, where there are Machines that they may have replaced, and the hosts that a gate looks at.
 fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadPlan) {
-    let gates = &policy.gates.health;
     let machines = plan.kinds.contains_key(&GroupKind::new(CORE, MACHINE));
     if machines {
         let read = plan.list(GroupKind::new(CORE, MACHINE_HEALTH_CHECK), "which Machines they have replaced");
@@ -188,7 +187,7 @@ fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadP
         }
     }
     let hosts = plan.kinds.keys().find_map(|kind| kind_of(&kind.group, &kind.kind).hosts);
-    if let Some((group, name)) = hosts.filter(|_| gates.hosts != Answer::Allow) {
+    if let Some((group, name)) = hosts.filter(|_| policy.all_gates().any(|gates| gates.health.hosts != Answer::Allow)) {
         plan.list(GroupKind::new(group, name), "gate health.hosts");
     }
 }
