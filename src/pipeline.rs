@@ -311,7 +311,12 @@ impl Case<'_> {
         let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
         let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
-        reasons.extend(approval::written(&question.policy, &rendered.objects, world.host.namespace.as_deref()));
+        reasons.extend(approval::written(
+            &question.policy,
+            &question.policy_report.source,
+            &rendered.objects,
+            world.host.namespace.as_deref(),
+        ));
         reasons.extend(held);
         gate::rank(&mut reasons);
         if prediction.compared == 0 && pairs.is_empty() {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use self::places::Places;
 pub(super) use self::reports::offer;
 use self::reports::report_of;
+use super::policy_object::Whence;
 use super::{Outside, Stop, setup};
 use crate::approval::{self, Approval, Found, ReleaseId, Revoked};
 use crate::exit::Exit;
@@ -86,7 +87,8 @@ pub enum ListFormat {
 
 pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let env = setup::environment();
-    let (policy, _, folder) = setup::policy(args.policy.as_deref(), setup::Untold::Look)?;
+    let whence = Whence::of(args.kube_context.as_ref(), args.namespace.as_ref(), &args.deadline);
+    let (policy, _, folder) = setup::policy(args.policy.as_deref(), setup::Untold::Look, whence)?;
     if policy.approvals.is_nowhere() {
         return Err(Stop::usage(anyhow!(
             "the policy names no place where approvals count; write approvals: {{from: [configmap/rollgate-approvals]}}"

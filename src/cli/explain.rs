@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 
 use super::args::{Colour, ExplainArgs};
+use super::policy_object::Whence;
 use super::{Outside, Stop, packs, setup};
 use crate::approval;
 use crate::exit::Exit;
@@ -19,7 +20,7 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
     if what == "last" {
         return last(colour, outside);
     }
-    let (mut policy, mut report, _) = setup::policy(args.policy.as_deref(), setup::Untold::Look)?;
+    let (mut policy, mut report, _) = setup::policy(args.policy.as_deref(), setup::Untold::Look, Whence::default())?;
     packs::add(&args.pack, &mut policy, &mut report)?;
     let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
     let text = rules::explain(&rules, what).ok_or_else(|| {

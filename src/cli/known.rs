@@ -17,6 +17,7 @@ pub(super) use waiting::Pending;
 use waiting::Watched;
 
 use super::called::Called;
+use super::policy_object::{self, Whence};
 use super::{Outside, Stop, run, setup, signals};
 use crate::host::{self, Detected, Signs, Told, parent};
 use crate::late::wait::{self, Screen};
@@ -32,7 +33,7 @@ use crate::world::{LiveKind, SourceReading, World, files};
 #[derive(Debug, Clone, Args)]
 pub struct KnownArgs {
     /// The policy; rollgate.yaml is looked for upward where none is told.
-    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE")]
+    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|configmap/[NAMESPACE/]NAME")]
     pub policy: Option<String>,
     /// Where objects are read: `cluster`, a snapshot, a manifest file or folder, or `none`.
     #[arg(long, value_name = "cluster|PATH|none", default_value = "cluster")]
@@ -52,6 +53,13 @@ pub struct KnownArgs {
     /// Longest time for one read of the cluster.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
+}
+
+impl KnownArgs {
+    /// Where a policy of the cluster is read.
+    fn whence(&self) -> Whence<'_> {
+        Whence::of(self.kube_context.as_ref(), self.namespace.as_ref(), &self.deadline)
+    }
 }
 
 /// What the source of a late value says now.
@@ -291,6 +299,7 @@ impl<'a> Known<'a> {
 pub(super) fn policy(args: &KnownArgs, near: Option<&Path>) -> Result<Option<Loaded>, Stop> {
     let file = match args.policy.as_deref() {
         Some("none") => None,
+        Some(told) if policy_object::is_object(told) => return policy_object::load(told, args.whence()).map(Some),
         Some(file) => Some(PathBuf::from(file)),
         None => policy::find(near.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
             .map_err(Stop::usage)?,
@@ -299,7 +308,7 @@ pub(super) fn policy(args: &KnownArgs, near: Option<&Path>) -> Result<Option<Loa
 }
 
 /// A length of time that an option names.
-fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
+pub(super) fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
     policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
 }
 

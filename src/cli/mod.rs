@@ -18,6 +18,7 @@ mod packs;
 mod pin;
 mod plan;
 mod policy;
+mod policy_object;
 mod post_render;
 mod releases;
 mod render;

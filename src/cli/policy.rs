@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::policy_object::Whence;
 use super::setup::{self, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
@@ -67,7 +68,7 @@ pub(super) fn run(args: PolicyArgs, outside: &mut Outside<'_>) -> Result<Exit, S
 
 /// The policy in force: its rules are looked through too.
 fn load(told: &Told) -> Result<(policy::Policy, crate::report::PolicyReport), Stop> {
-    let (policy, report, _) = setup::policy(told.policy.as_deref(), Untold::Look)?;
+    let (policy, report, _) = setup::policy(told.policy.as_deref(), Untold::Look, Whence::default())?;
     Ok((policy, report))
 }
 

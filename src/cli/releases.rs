@@ -127,7 +127,7 @@ impl Job {
 
 /// The releases of the policy in force, compared with what is live.
 fn here(args: &PlanArgs) -> Result<Vec<Job>, Stop> {
-    let (policy, _, folder) = setup::policy(args.common.policy.as_deref(), Untold::Look)?;
+    let (policy, _, folder) = setup::policy(args.common.policy.as_deref(), Untold::Look, args.common.whence())?;
     // A policy that was found upward is named by its whole path; a report names files from here where it can.
     let here = std::env::current_dir().unwrap_or_default();
     let folder = folder.strip_prefix(&here).map(Path::to_owned).unwrap_or(folder);
@@ -140,7 +140,9 @@ fn here(args: &PlanArgs) -> Result<Vec<Job>, Stop> {
 fn between(args: &PlanArgs, base: &str) -> Result<(Vec<Job>, Vec<String>), Stop> {
     let trees = Trees::open(&args.revisions, base)?;
     let told = args.common.policy.as_deref();
-    let list = |file: String| setup::policy(Some(&file), Untold::Look).map(|(policy, _, folder)| (policy, folder));
+    let list = |file: String| {
+        setup::policy(Some(&file), Untold::Look, args.common.whence()).map(|(policy, _, folder)| (policy, folder))
+    };
     let named = |stop: Stop| stop.respelt(|text| trees.named(text));
     let (new, new_folder) = list(trees.policy_of_change(told)?).map_err(named)?;
     let before = trees.policy_before(told)?;

@@ -12,6 +12,7 @@ use clap::Args;
 use tempfile::TempDir;
 
 use super::input::{self, Input};
+use super::policy_object;
 use super::source::{Source, Tree};
 use super::{Stop, render, run};
 use crate::policy;
@@ -123,6 +124,7 @@ impl Trees {
         let within = |file: &Path| file.starts_with(root);
         let found = match told {
             Some("none") => None,
+            Some(told) if policy_object::is_object(told) => return Ok(told.to_owned()),
             Some(file) => Some(self.in_tree(Path::new(file), folder, root)),
             None => match policy::find(folder) {
                 Ok(file) => file.filter(|file| within(file)),

@@ -12,6 +12,7 @@ use super::args::{Colour, CommonArgs};
 use super::called::Called;
 use super::input::Input;
 use super::output::Output;
+use super::policy_object::{self, Whence};
 use super::{Outside, Stop, packs};
 use crate::approval;
 use crate::compare::redact::MarkKey;
@@ -81,10 +82,17 @@ pub(super) struct Setup {
     pub(super) key_is_told: bool,
 }
 
+impl CommonArgs {
+    /// Where a policy of the cluster is read.
+    pub(super) fn whence(&self) -> Whence<'_> {
+        Whence::of(self.kube_context.as_ref(), self.namespace.as_ref(), &self.deadline)
+    }
+}
+
 impl Setup {
     /// Reads the options and the policy.
     pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
-        let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold)?;
+        let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold, args.whence())?;
         let policy_file = Some(policy_report.source.clone()).filter(|_| !policy_report.is_built_in());
         packs::add(&args.pack, &mut policy, &mut policy_report)?;
         let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
@@ -179,7 +187,11 @@ fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
 }
 
 /// The policy in force, how the report calls it, and the folder that its files start from.
-pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
+pub(super) fn policy(
+    told: Option<&str>,
+    untold: Untold,
+    whence: Whence<'_>,
+) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
     let here = PathBuf::from(".");
     let built_in = || {
         let report = PolicyReport { source: PolicyReport::BUILT_IN.to_owned(), digest: policy::digest(b"") };
@@ -187,6 +199,7 @@ pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, Poli
     };
     let file = match (told, untold) {
         (Some("none"), _) => return Ok(built_in()),
+        (Some(told), _) if policy_object::is_object(told) => return Ok(parts(policy_object::load(told, whence)?)),
         (Some(file), _) => PathBuf::from(file),
         (None, Untold::Look) => match policy::find(&here).map_err(Stop::usage)? {
             Some(file) => file,
@@ -199,9 +212,13 @@ pub(super) fn policy(told: Option<&str>, untold: Untold) -> Result<(Policy, Poli
         }
     };
     let loaded = Loaded::from_file(&file).map_err(Stop::usage)?;
-    let report = PolicyReport { source: file.display().to_string(), digest: loaded.digest.clone() };
-    let folder = loaded.folder().to_owned();
-    Ok((loaded.policy, report, folder))
+    Ok(parts(loaded))
+}
+
+/// A policy, how the report calls it, and the folder that its files start from.
+fn parts(loaded: Loaded) -> (Policy, PolicyReport, PathBuf) {
+    let report = PolicyReport { source: loaded.file.display().to_string(), digest: loaded.digest };
+    (loaded.policy, report, loaded.folder)
 }
 
 fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {

@@ -18,7 +18,7 @@ use crate::policy::{self, ApprovalPlace, Policy, Profile};
 use crate::report::{self, ApprovalReport, Standing, plural};
 
 /// Gates that no approval lifts: what they say is not about what the change does.
-const NEVER: [&str; 7] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval"];
+const NEVER: [&str; 8] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval", "policy"];
 
 /// Gates whose sentence is about the change alone, which the digest names.
 const OF_THE_CHANGE: [&str; 8] =
@@ -57,22 +57,30 @@ pub fn can_lift(gate: &str) -> bool {
     !NEVER.contains(&gate)
 }
 
-/// A hold where the stream itself writes an object in which approvals are kept: whoever writes a chart would approve it.
+/// A hold where the stream itself writes an object in which approvals are kept, or the policy of this run (`source`): whoever writes a
+/// chart would approve it.
 #[must_use]
-pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
+pub fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
     let names: Vec<&str> = policy.approvals.from.iter().filter_map(ApprovalPlace::config_map).collect();
-    let is_kept = |key: &Key| {
-        let here = key.namespace.is_none() || home.is_none() || key.namespace.as_deref() == home;
-        here && key.group.is_empty() && key.kind == contract::CONFIG_MAP && names.contains(&key.name.as_str())
+    let is_here =
+        |key: &Key, home: Option<&str>| key.namespace.is_none() || home.is_none() || key.namespace.as_deref() == home;
+    let own = source.strip_prefix("configmap/").and_then(|rest| rest.split_once('/'));
+    let decision = if policy.profile == Profile::Observe { Decision::Warn } else { Decision::Hold };
+    let objects = rendered.objects().iter().map(|object| &object.key);
+    let maps = objects.filter(|key| key.group.is_empty() && key.kind == contract::CONFIG_MAP);
+    let reason = |key: &Key| {
+        let (gate, message, next) = if names.contains(&key.name.as_str()) && is_here(key, home) {
+            let message = format!("{key}: the policy says that approvals are kept there, and the stream writes it");
+            ("approval", message, "take it out of the chart; rollgate approve writes it")
+        } else if own.is_some_and(|(namespace, name)| key.name == name && is_here(key, Some(namespace))) {
+            let message = format!("{key}: the policy of this run is kept there, and the stream writes it");
+            ("policy", message, "take it out of the chart, and keep it where those who render cannot write")
+        } else {
+            return None;
+        };
+        Some(Reason::new(gate, decision, message).with_next(next.to_owned()).of(key))
     };
-    let keys = rendered.objects().iter().map(|object| &object.key).filter(|key| is_kept(key));
-    keys.map(|key| {
-        let message = format!("{key}: the policy says that approvals are kept there, and the stream writes it");
-        let next = "take it out of the chart; rollgate approve writes it".to_owned();
-        let decision = if policy.profile == Profile::Observe { Decision::Warn } else { Decision::Hold };
-        Reason::new("approval", decision, message).with_next(next).of(key)
-    })
-    .collect()
+    maps.filter_map(reason).collect()
 }
 
 /// Turns holds that were approved into warnings. Where nothing is held, nothing is said of approvals, and none is used.

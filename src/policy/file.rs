@@ -17,6 +17,8 @@ pub struct Loaded {
     pub policy: Policy,
     /// The file, as it was given.
     pub file: PathBuf,
+    /// The folder that relative files in the policy start from.
+    pub folder: PathBuf,
     /// Hash of its bytes, as `sha256:...`.
     pub digest: String,
 }
@@ -51,16 +53,8 @@ impl Loaded {
     pub fn from_file(file: &Path) -> Result<Self, LoadError> {
         let bytes = std::fs::read(file).map_err(|why| LoadError::Unreadable { file: file.to_path_buf(), why })?;
         let policy = parse(&file.display().to_string(), &bytes)?;
-        Ok(Self { policy, file: file.to_path_buf(), digest: digest(&bytes) })
-    }
-
-    /// The folder that relative files in the policy start from.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        match self.file.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        }
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self { policy, file: file.to_path_buf(), folder: folder.to_owned(), digest: digest(&bytes) })
     }
 }
 

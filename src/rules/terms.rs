@@ -221,6 +221,11 @@ pub const TERMS: &[Term] = &[
         "rollgate approve --list shows what became of it; docs/approvals.md says what it is bound to.",
     ),
     gate(
+        "policy",
+        "The stream writes the ConfigMap that the policy of this run is read from, so that it would decide about itself.",
+        "Take it out of the chart, and keep the policy in a namespace that those who render cannot write.",
+    ),
+    gate(
         "set-back",
         "Fields that would have replaced or destroyed Machines were set back to what they were, and the rest goes out (setBack: rolling).",
         "Approve the whole change, or write it when its Machines may roll; until then each install sets these fields back.",

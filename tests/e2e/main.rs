@@ -17,6 +17,7 @@ mod matrix;
 mod names;
 mod observe;
 mod pins;
+mod policy;
 #[cfg(feature = "forecasts")]
 mod predict;
 #[cfg(feature = "forecasts")]

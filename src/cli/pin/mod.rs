@@ -28,7 +28,7 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
         | PinCommand::Verify { known, .. } => known,
     };
     let loaded = loaded(options)?;
-    let folder = loaded.folder().to_owned();
+    let folder = loaded.folder.clone();
     let policy = &loaded.policy;
     let mut known = Known::new(options, policy, &folder)?.under(&loaded.digest);
     let as_json = |output: Option<PinOutput>| output == Some(PinOutput::Json);

@@ -178,7 +178,7 @@ fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, Option<String>, Pa
     let near = if args.getter { args.files.first().and_then(|file| file.parent()) } else { None };
     match known::policy(&args.known, near)? {
         Some(loaded) => {
-            let folder = loaded.folder().to_owned();
+            let folder = loaded.folder.clone();
             Ok((loaded.policy, Some(loaded.file.display().to_string()), folder))
         }
         None if needed => Err(Stop::usage(anyhow!(
