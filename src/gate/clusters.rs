@@ -21,6 +21,9 @@ type Cluster = (Option<String>, String);
 /// Which gates: those of an entry of `perCluster`, or `gates`.
 type Place = Option<usize>;
 
+/// What is asked under one set of gates.
+type Part = (Vec<Pair>, Classified);
+
 /// Asks for the reasons of each set of gates, about what belongs under it.
 pub(super) fn each(judged: &Judged<'_>, ask: impl Fn(&Judged<'_>) -> Vec<Reason>) -> Vec<Reason> {
     if judged.policy.per_cluster.is_empty() {
@@ -52,7 +55,7 @@ fn gates(policy: &Policy, place: Place) -> &Gates {
 }
 
 /// What is asked under each set of gates. `gates` itself is always asked: what could not be read belongs to nobody.
-fn split(judged: &Judged<'_>) -> BTreeMap<Place, (Vec<Pair>, Classified)> {
+fn split(judged: &Judged<'_>) -> BTreeMap<Place, Part> {
     let selectors: Vec<Selector> =
         judged.policy.per_cluster.iter().filter_map(|entry| Selector::parse(&entry.clusters).ok()).collect();
     let mut known: HashMap<Cluster, Place> = HashMap::new();
@@ -62,10 +65,10 @@ fn split(judged: &Judged<'_>) -> BTreeMap<Place, (Vec<Pair>, Classified)> {
             selectors.iter().position(|selector| selector.fits(&labels))
         })
     };
-    let mut parts: BTreeMap<Place, (Vec<Pair>, Classified)> = BTreeMap::new();
+    let mut parts: BTreeMap<Place, Part> = BTreeMap::new();
     let rest = Classified { rollouts: Vec::new(), ..judged.classified.clone() };
     parts.insert(None, (Vec::new(), rest.clone()));
-    let mut part = |place: Place, add: &mut dyn FnMut(&mut (Vec<Pair>, Classified))| {
+    let mut part = |place: Place, add: &mut dyn FnMut(&mut Part)| {
         add(parts.entry(place).or_insert_with(|| (Vec::new(), Classified { rollouts: Vec::new(), ..rest.clone() })));
     };
     for rollout in &judged.classified.rollouts {
