@@ -36,9 +36,32 @@ pub struct Malformed {
     pub at: String,
     /// Why it is none.
     pub why: String,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Flaw::is_form")]
+    pub flaw: Flaw,
     /// Its key and text, to be written back as they are.
     #[serde(skip)]
-    raw: Option<(String, String)>,
+    pub(super) raw: Option<(String, String)>,
+}
+
+/// What is wrong with something that stands among approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    /// It is not written as an approval is.
+    #[default]
+    Form,
+    /// Whoever gave it is a judge in their own case.
+    OwnChange,
+    /// Nothing proves who gave it.
+    Unproven,
+}
+
+impl Flaw {
+    const fn is_form(&self) -> bool {
+        matches!(self, Self::Form)
+    }
 }
 
 /// Why approvals could not be read or changed.
@@ -84,6 +107,13 @@ pub enum LedgerError {
         /// The file.
         file: String,
     },
+}
+
+impl Malformed {
+    /// Something that is not written as an approval is.
+    pub(super) const fn of(at: String, why: String) -> Self {
+        Self { at, why, flaw: Flaw::Form, raw: None }
+    }
 }
 
 impl Ledger {
@@ -171,6 +201,7 @@ impl Ledger {
         self.malformed.extend(twins.iter().map(|id| Malformed {
             at: format!("{place}, approval {id}"),
             why: why.to_owned(),
+            flaw: Flaw::Form,
             raw: None,
         }));
         self.approvals.retain(|one| !twins.contains(&one.id));
@@ -184,7 +215,7 @@ fn json(approval: &Approval) -> String {
 }
 
 /// Reads one approval.
-fn approval(value: Value) -> Result<Approval, String> {
+pub(super) fn approval(value: Value) -> Result<Approval, String> {
     let read: Approval = serde_path_to_error::deserialize(value).map_err(|error| {
         let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         if path == "." { why } else { format!("{path}: {why}") }
@@ -207,7 +238,7 @@ impl Kept for Ledger {
         for (line, value) in text::items(file, bytes)? {
             match approval(value) {
                 Ok(approval) => ledger.approvals.push(approval),
-                Err(why) => ledger.malformed.push(Malformed { at: format!("{file}:{line}"), why, raw: None }),
+                Err(why) => ledger.malformed.push(Malformed::of(format!("{file}:{line}"), why)),
             }
         }
         Ok(ledger.without_twins(file))
@@ -235,7 +266,7 @@ impl Kept for Ledger {
                 read => {
                     let why = read.map_or_else(|why| why, |other| format!("it is the approval {}", other.id));
                     let raw = Some((key.clone(), text.clone()));
-                    ledger.malformed.push(Malformed { at: format!("{place}, key {key}"), why, raw });
+                    ledger.malformed.push(Malformed { raw, ..Malformed::of(format!("{place}, key {key}"), why) });
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Approvals: a person's yes to exactly one change, with what it was given for, until when, and what became of it. They lie in a
-//! ConfigMap or in a file, and whoever writes there decides; this room reads and writes them, and judges nothing.
+//! ConfigMap, in a file or in a trailer of a commit, and whoever writes there decides; this room reads and writes them, and judges nothing.
 
 mod ledger;
 mod text;
+pub mod trailer;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use ledger::to_the_second;
-pub use ledger::{Ledger, LedgerError, Malformed};
+pub use ledger::{Flaw, Ledger, LedgerError, Malformed};
 
 /// A file with approvals.
 pub type File = crate::store::FileStore<Ledger>;

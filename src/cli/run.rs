@@ -12,8 +12,8 @@ use super::input::Input;
 use super::known::{Pending, keys};
 use super::plan::fault_stop;
 use super::setup::Setup;
-use super::{Outside, Stop, bound};
-use crate::approval::{Found, Ledger};
+use super::{Outside, Stop, bound, trailers};
+use crate::approval::{Found, Ledger, trailer};
 use crate::compare::redact::MarkKey;
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
@@ -169,7 +169,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What files approve. They are read now, also where the World was recorded: like the policy they lie beside, they are part of
+    /// What files and commits approve. They are read now, also where the World was recorded: like the policy they lie beside, they are part of
     /// what is asked.
     fn approved(&self, world: &mut World) {
         world.approvals.retain(|found| !found.is_file);
@@ -177,6 +177,10 @@ impl Look<'_> {
             if let Some(file) = self.setup.approval_file(place) {
                 let ledger = file.read().map_err(|error| error.to_string());
                 world.approvals.push(Found::of(&place.to_string(), &place.to_string(), true, ledger));
+            }
+            if let (Some(rules), Some(range)) = (place.trailer(), &self.setup.commits) {
+                let commits = trailers::read(rules, range, &self.setup.policy_folder);
+                world.approvals.push(trailer::found(rules, &place.to_string(), commits));
             }
         }
     }

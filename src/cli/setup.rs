@@ -12,6 +12,7 @@ use super::args::{Colour, CommonArgs};
 use super::called::Called;
 use super::input::Input;
 use super::output::Output;
+use super::revisions::Range;
 use super::{Outside, Stop, packs};
 use crate::approval;
 use crate::compare::redact::MarkKey;
@@ -69,6 +70,8 @@ pub(super) struct Setup {
     pub(super) policy_folder: PathBuf,
     /// The folder of the policy in the change that is judged, where two revisions are compared.
     pub(super) change_folder: Option<PathBuf>,
+    /// The commits that are judged, where two revisions are compared.
+    pub(super) commits: Option<Range>,
     pub(super) providers: BTreeMap<String, Provider>,
     pub(super) feature_gates: BTreeMap<String, bool>,
     pub(super) now: Timestamp,
@@ -103,6 +106,7 @@ impl Setup {
             policy_file,
             policy_folder,
             change_folder: None,
+            commits: None,
             providers: providers(&args.provider).map_err(Stop::usage)?,
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),

@@ -133,6 +133,10 @@ pub enum Standing {
     NotBy,
     /// It is good for longer than the policy allows.
     TooLong,
+    /// Whoever gave it wrote a part of the change.
+    OwnChange,
+    /// Nothing proves who gave it: a commit without a good signature.
+    Unproven,
     /// What stands there is no approval.
     Malformed,
     /// The place could not be read: nothing is approved there.

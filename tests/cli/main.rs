@@ -28,6 +28,7 @@ mod rules;
 mod schemas;
 mod server;
 mod snapshots;
+mod trailers;
 mod usage;
 mod values;
 mod why;
