@@ -13,7 +13,7 @@ use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::approval::{self, Approved, Asked};
-use crate::gate::{self, Judged};
+use crate::gate::{self, Judged, glass};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
@@ -48,6 +48,8 @@ pub struct Question {
     pub key: MarkKey,
     /// Whether that key outlives the run, so that another run can make the same marks.
     pub key_lasts: bool,
+    /// What somebody wishes who wants a held install to go through without an approval.
+    pub break_glass: Option<glass::Wish>,
 }
 
 impl std::fmt::Debug for Question {
@@ -67,6 +69,8 @@ pub struct Judgement {
     pub pins: Vec<Pin>,
     /// Approvals that it is allowed by, with their places as the policy names them.
     pub approvals: Vec<(String, Approval)>,
+    /// What must be written down of a broken glass before it goes out, with its place as the policy names it.
+    pub glass: Option<(String, Approval)>,
 }
 
 impl std::fmt::Debug for Judgement {
@@ -114,9 +118,9 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let (mut report, approvals) = case.judge(prediction);
+    let Answer { mut report, approvals, glass } = case.judge(prediction);
     report::escape::report(&mut report);
-    Ok(Judgement { report, stream, pins: resolution.pins, approvals })
+    Ok(Judgement { report, stream, pins: resolution.pins, approvals, glass })
 }
 
 /// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
@@ -184,6 +188,15 @@ pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
     Rules::with_user(&values).map(Cow::Owned)
 }
 
+/// What is said of a prediction, and what it comes from.
+struct Answer {
+    report: Report,
+    /// Approvals that it is allowed by.
+    approvals: Vec<(String, Approval)>,
+    /// The entry about a broken glass that it is allowed by.
+    glass: Option<(String, Approval)>,
+}
+
 /// Everything that a prediction is judged with.
 struct Case<'a> {
     question: &'a Question,
@@ -196,13 +209,14 @@ struct Case<'a> {
 impl Case<'_> {
     /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
     /// one counts.
-    fn judge(&self, mut prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
+    fn judge(&self, mut prediction: Prediction) -> Answer {
         let others = std::mem::take(&mut prediction.others);
-        let (mut worst, mut approvals) = self.judge_one(prediction);
+        let Answer { report: mut worst, mut approvals, mut glass } = self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let (mut second, more) = self.judge_one(other);
+            let Answer { report: mut second, approvals: more, glass: also } = self.judge_one(other);
+            glass = glass.or(also);
             // Whatever is judged must be allowed, each by what was approved of it.
             approvals.extend(more.into_iter().filter(|one| !approvals.contains(one)).collect::<Vec<_>>());
             if let Some(more) = second.server_dry_run.take() {
@@ -219,9 +233,11 @@ impl Case<'_> {
             let known: Vec<Option<String>> = worst.approvals.iter().map(|one| one.id.clone()).collect();
             let counts = second.approvals.into_iter().filter(|one| !one.lifts.is_empty() && !known.contains(&one.id));
             worst.approvals.extend(counts);
+            glass::join(&mut worst, second.break_glass);
         }
         worst.server_dry_run = answers;
-        (worst, approvals)
+        glass::tell(&mut worst);
+        Answer { report: worst, approvals, glass }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -249,7 +265,7 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, prediction: Prediction) -> (Report, Vec<(String, Approval)>) {
+    fn judge_one(&self, prediction: Prediction) -> Answer {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
@@ -288,6 +304,10 @@ impl Case<'_> {
         let mut reasons = resolution.reasons.clone();
         reasons.extend(approval::written(&question.policy, &rendered.objects, world.host.namespace.as_deref()));
         reasons.extend(held);
+        let (break_glass, glass) = match &question.break_glass {
+            Some(wish) => glass::lift(&judged, &mut reasons, &asked, wish),
+            None => (None, None),
+        };
         gate::rank(&mut reasons);
         if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
@@ -300,6 +320,7 @@ impl Case<'_> {
             digest,
             clusters,
             approvals,
+            break_glass,
             classified,
             findings,
             warnings,
@@ -316,7 +337,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        (report, used)
+        Answer { report, approvals: used, glass }
     }
 
     /// What affects Machines, as a hash.

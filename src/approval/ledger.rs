@@ -2,6 +2,7 @@
 //! and lets nothing through.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 #[cfg(test)]
@@ -93,6 +94,14 @@ pub enum LedgerError {
         /// What ended it.
         why: String,
     },
+    /// The glass was broken with these words before, too long ago.
+    #[error("the glass was broken for this release with the same reason at {first} already ({id}); say a new one")]
+    SameReason {
+        /// When first.
+        first: Timestamp,
+        /// The entry that says so.
+        id: String,
+    },
     /// There is no room.
     #[error("{count} approvals are still good, and there is no room for one more; revoke what is not needed")]
     Full {
@@ -117,6 +126,12 @@ impl Malformed {
 }
 
 impl Ledger {
+    /// What a place held when it was read.
+    #[must_use]
+    pub fn of(approvals: Vec<Approval>) -> Self {
+        Self { approvals, malformed: Vec::new() }
+    }
+
     /// The approvals, and what is none.
     #[must_use]
     pub fn into_parts(self) -> (Vec<Approval>, Vec<Malformed>) {
@@ -153,6 +168,30 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// Writes down that somebody broke through a hold. One reason is good for one release and a time, from its first use on.
+    ///
+    /// # Errors
+    /// When the reason is an old one, or there is no room.
+    pub fn broke(&mut self, entry: &Approval, longest: Duration, makes_room: bool) -> Result<(), LedgerError> {
+        if let Some(why) = self.spent(entry, longest) {
+            return Err(why);
+        }
+        // The same run twice in one second is written down once.
+        match self.approvals.iter().any(|one| one.id == entry.id) {
+            true => Ok(()),
+            false => self.give(entry.clone(), makes_room),
+        }
+    }
+
+    /// Why the reason of an entry is no new one.
+    #[must_use]
+    pub fn spent(&self, entry: &Approval, longest: Duration) -> Option<LedgerError> {
+        let same = |one: &&Approval| one.break_glass && one.reason == entry.reason && one.release == entry.release;
+        let first = self.approvals.iter().filter(same).min_by_key(|one| one.time)?;
+        let age = Duration::try_from(entry.time.duration_since(first.time)).unwrap_or_default();
+        (age > longest).then(|| LedgerError::SameReason { first: first.time, id: first.id.clone() })
     }
 
     /// Takes one back.

@@ -61,6 +61,9 @@ pub struct Approval {
     /// Whether one install uses it up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
+    /// Whether nobody approved it: somebody broke through a hold, and this says so. It lets nothing through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub break_glass: bool,
     /// The installs that it let through, the newest ten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<Use>,
@@ -165,6 +168,9 @@ impl Approval {
     #[must_use]
     pub fn ended(&self, now: Timestamp) -> Option<String> {
         let by = |by: &Option<String>| by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+        if self.break_glass {
+            return Some(format!("nobody approved it: the glass was broken at {}{}", self.time, by(&self.by)));
+        }
         if let Some(Revoked { time, by: who, reason }) = &self.revoked {
             return Some(format!("it was revoked at {time}{}: {reason}", by(who)));
         }

@@ -222,7 +222,8 @@ fn read(text: &str) -> Result<Approval, String> {
         return Err("the trailer is no approval: it is not written as {\"id\": ...}".to_owned());
     };
     // What a commit cannot do: note a use, be taken back, or say who made it.
-    if let Some(odd) = fields.keys().find(|key| ["by", "once", "uses", "revoked"].contains(&key.as_str())) {
+    if let Some(odd) = fields.keys().find(|key| ["by", "once", "uses", "revoked", "breakGlass"].contains(&key.as_str()))
+    {
         return Err(format!("{odd}: an approval in a commit cannot say that"));
     }
     if has_odd(&value) {

@@ -239,6 +239,7 @@ fn approval_of(
         time: now,
         expires,
         once: args.once,
+        break_glass: false,
         uses: Vec::new(),
         revoked: None,
     };

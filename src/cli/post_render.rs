@@ -7,8 +7,9 @@ use super::input::Input;
 use super::run::{self, Look, Seen};
 use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound, fault, plan};
-use crate::approval::{self, Approval, LedgerError, Use};
+use crate::approval::{self, Ledger, LedgerError, Use};
 use crate::exit::Exit;
+use crate::gate::glass;
 use crate::host::say;
 use crate::model::{Decision, Reason};
 use crate::object::Stream;
@@ -25,7 +26,8 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     let input = Input::of_stdin()?;
     refuse_empty(&input)?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: true };
-    let seen = look.read(outside)?;
+    let mut seen = look.read(outside)?;
+    seen.question.break_glass = wish(args, &setup, writes(args.commit, &seen))?;
     let bound = bound::deadline("judging", setup.deadline);
     let mut judgement = pipeline::judge(&seen.question, &seen.world).map_err(plan::fault_stop)?;
     drop(bound);
@@ -38,7 +40,15 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
             return Err(stop);
         }
         judgement.report.decision = Decision::Undecided;
+        glass::shut(&mut judgement.report, "something else cannot be written down");
         judgement.report.reasons.insert(0, Reason::new("pin", Decision::Undecided, format!("{:#}", stop.error)));
+    }
+    if verdict::exit(judgement.report.decision) == Exit::Allow
+        && let Some(reason) = break_glass(args, &setup, &seen, &judgement)?
+    {
+        judgement.report.decision = Decision::Hold;
+        glass::shut(&mut judgement.report, &reason.message);
+        judgement.report.reasons.insert(0, reason);
     }
     let called = setup.called(&args.common, &seen.world.host);
     called.complete(&mut judgement.report);
@@ -51,6 +61,7 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
         // The last thing: whoever comes second finds it used up, and whatever failed before has not used it.
         if let Some(reason) = use_up(args, &setup, &seen, &judgement, outside)? {
             judgement.report.decision = Decision::Hold;
+            glass::shut(&mut judgement.report, &reason.message);
             judgement.report.reasons.insert(0, reason);
             report::escape::report(&mut judgement.report);
             say(&setup, &judgement.report, &seen, page, outside)?;
@@ -93,7 +104,9 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: 
     for output in setup.outputs() {
         output.write(std::slice::from_ref(report), page, &setup.env, outside.err).map_err(Stop::internal)?;
     }
-    if verdict::exit(report.decision) != Exit::Allow {
+    // Helm shows nothing of a post-renderer that succeeds, and a broken glass is to be seen.
+    let is_loud = report.break_glass.as_ref().is_some_and(|glass| glass.opened);
+    if verdict::exit(report.decision) != Exit::Allow || is_loud {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };
         // Wherever it went, standard error and the report file have it too.
         let _: say::Spoken = say::past_host(&String::from_utf8_lossy(&text), seen.world.host.kind, &places);
@@ -131,6 +144,44 @@ fn commit(wish: Commit, setup: &Setup, seen: &Seen, judgement: &Judgement) -> Re
     Ok(())
 }
 
+/// What somebody wishes who wants a held install to go through.
+fn wish(args: &PostRenderArgs, setup: &Setup, writes: bool) -> Result<Option<glass::Wish>, Stop> {
+    let Some(reason) = args.break_glass.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) else {
+        return Ok(None);
+    };
+    if reason.chars().any(char::is_control) {
+        return Err(Stop::usage(anyhow!(
+            "--break-glass: the reason holds characters that cannot be shown; say it in one line"
+        )));
+    }
+    Ok(Some(glass::Wish { reason: reason.to_owned(), by: pin::author(&setup.env), writes }))
+}
+
+/// Writes down that a hold was broken through, before anything says so: what is written down and then held after all does less harm
+/// than what nobody wrote down. The reason of the hold where that cannot be done.
+fn break_glass(
+    args: &PostRenderArgs,
+    setup: &Setup,
+    seen: &Seen,
+    judgement: &Judgement,
+) -> Result<Option<Reason>, Stop> {
+    let Some((place, entry)) = &judgement.glass else { return Ok(None) };
+    let longest = glass::longest(&setup.policy.approvals.break_glass);
+    let noted = match (writes(args.commit, seen), seen.world.host.writes_nothing) {
+        (true, _) => keep(setup, seen, place, |ledger, makes_room| ledger.broke(entry, longest, makes_room))?,
+        // Nothing is written, so nothing was let through.
+        (false, true) => return Ok(None),
+        (false, false) => Noted::Failed("--commit never would not write it down".to_owned()),
+    };
+    let why = match noted {
+        Noted::Done => return Ok(None),
+        Noted::Gone(why) | Noted::Failed(why) => why,
+    };
+    let next = setup.called(&args.common, &seen.world.host).approvals();
+    let text = format!("the glass stays whole, as it cannot be written down: {why}");
+    Ok(Some(Reason::new(glass::GATE, Decision::Hold, text).with_next(next)))
+}
+
 /// Whether what the run found out is recorded.
 const fn writes(wish: Commit, seen: &Seen) -> bool {
     match wish {
@@ -143,7 +194,7 @@ const fn writes(wish: Commit, seen: &Seen) -> bool {
 /// Notes on each approval that it let this install through; the reason of the hold where one of them is no longer good, or is for
 /// one install and that cannot be noted.
 fn use_up(
-    PostRenderArgs { common: args, commit: wish }: &PostRenderArgs,
+    PostRenderArgs { common: args, commit: wish, .. }: &PostRenderArgs,
     setup: &Setup,
     seen: &Seen,
     judgement: &Judgement,
@@ -153,7 +204,7 @@ fn use_up(
     let writes = writes(*wish, seen);
     for (place, approval) in &judgement.approvals {
         let noted = match (writes, approval.once && !seen.world.host.writes_nothing) {
-            (true, _) => note(setup, seen, place, approval, &used)?,
+            (true, _) => keep(setup, seen, place, |ledger, _| ledger.take(approval, &used))?,
             (false, true) => Noted::Failed("--commit never would not use it up".to_owned()),
             (false, false) => continue,
         };
@@ -186,16 +237,19 @@ enum Noted {
     Failed(String),
 }
 
-/// Notes the use of one approval in its place.
-fn note(setup: &Setup, seen: &Seen, place: &str, approval: &Approval, used: &Use) -> Result<Noted, Stop> {
+/// Changes the approvals of a place of the policy; told is whether what ended there makes room.
+fn keep(
+    setup: &Setup,
+    seen: &Seen,
+    place: &str,
+    change: impl Fn(&mut Ledger, bool) -> Result<(), LedgerError>,
+) -> Result<Noted, Stop> {
     let from = setup.policy.approvals.from.iter().find(|from| from.to_string() == place);
     let Some(from) = from else { return Ok(Noted::Failed(format!("the policy names no {place}"))) };
     if let Some(file) = setup.approval_file(from) {
-        return Ok(match file.update(|ledger| ledger.take(approval, used)) {
+        return Ok(match file.update(|ledger| change(ledger, false)) {
             Ok(()) => Noted::Done,
-            Err(FileError::Kept(why @ (LedgerError::NotThere { .. } | LedgerError::Ended { .. }))) => {
-                Noted::Gone(why.to_string())
-            }
+            Err(FileError::Kept(why)) if is_gone(&why) => Noted::Gone(why.to_string()),
             Err(other) => Noted::Failed(other.to_string()),
         });
     }
@@ -204,14 +258,17 @@ fn note(setup: &Setup, seen: &Seen, place: &str, approval: &Approval, used: &Use
     };
     let namespace = seen.world.host.namespace.as_deref().unwrap_or_else(|| cluster.namespace());
     let object = approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name);
-    let taken = object.update(|ledger| ledger.take(approval, used));
+    let taken = object.update(|ledger| change(ledger, true));
     let bounded = run::runtime()?.block_on(async { tokio::time::timeout(setup.deadline, taken).await });
     Ok(match bounded {
         Ok(Ok(())) => Noted::Done,
-        Ok(Err(ClusterError::Kept(why @ (LedgerError::NotThere { .. } | LedgerError::Ended { .. })))) => {
-            Noted::Gone(why.to_string())
-        }
+        Ok(Err(ClusterError::Kept(why))) if is_gone(&why) => Noted::Gone(why.to_string()),
         Ok(Err(other)) => Noted::Failed(other.to_string()),
         Err(_) => Noted::Failed("the cluster did not answer in time".to_owned()),
     })
+}
+
+/// Whether an approval is no longer what it was.
+const fn is_gone(why: &LedgerError) -> bool {
+    matches!(why, LedgerError::NotThere { .. } | LedgerError::Ended { .. })
 }

@@ -170,7 +170,7 @@ impl Setup {
     pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
-        Question { stream, files, policy, policy_report, reach, key, key_lasts: self.key_is_told }
+        Question { stream, files, policy, policy_report, reach, key, key_lasts: self.key_is_told, break_glass: None }
     }
 }
 

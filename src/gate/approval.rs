@@ -18,7 +18,7 @@ use crate::policy::{self, ApprovalPlace, Policy, Profile};
 use crate::report::{self, ApprovalReport, Standing, plural};
 
 /// Gates that no approval lifts: what they say is not about what the change does.
-const NEVER: [&str; 7] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval"];
+const NEVER: [&str; 8] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval", "break-glass"];
 
 /// Gates whose sentence is about the change alone, which the digest names.
 const OF_THE_CHANGE: [&str; 8] =

@@ -6,6 +6,7 @@ mod budget;
 mod doubt;
 mod effects;
 mod expect;
+pub mod glass;
 mod health;
 mod hosts;
 mod progress;

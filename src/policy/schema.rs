@@ -12,7 +12,7 @@ mod sources;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, Expectation, Revision};
+pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
 pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;

@@ -221,6 +221,13 @@ pub const TERMS: &[Term] = &[
         "rollgate approve --list shows what became of it; docs/approvals.md says what it is bound to.",
     ),
     gate(
+        "break-glass",
+        "Whoever ran the install let it through although it was held and nobody approved it (--break-glass), or could not, as that cannot be written down. \
+         It reads the wish, approvals.breakGlass of the policy, and the entries where approvals are kept. Default: the policy forbids it. Not asked \
+         where nothing is held, and by no plan.",
+        "Read the reasons below it: they are what was let through. rollgate approve --list shows who did it and when; approvals.breakGlass forbids or allows it.",
+    ),
+    gate(
         "release",
         "The newest revision of the release is pending: somebody else is writing it, or was interrupted.",
         "Wait, or bring the release into order first (helm history, helm rollback).",

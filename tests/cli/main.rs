@@ -10,6 +10,7 @@ mod display;
 mod emptied;
 mod fleet;
 mod formats;
+mod glass;
 mod helm_setup;
 mod inputs;
 mod late_cluster;

@@ -277,10 +277,7 @@ fn hostile_and_broken_trailers_are_named_with_their_commit() {
     for (message, says) in [
         (printed.replace("CHG1\",", "CHG1\u{1b}[2J\","), "characters that cannot be shown"),
         (printed.replace("\"machines\":2", "\"machines\":2,\"machines\":9"), "again"),
-        (
-            printed.replace("{\"id\"", "{\"by\":\"berta\",\"id\""),
-            "by: an approval in a commit cannot say that",
-        ),
+        (printed.replace("{\"id\"", "{\"by\":\"berta\",\"id\""), "by: an approval in a commit cannot say that"),
         (printed.replace("CHG1\",", &format!("{}\",", "x".repeat(70_000))), "65536 are the most"),
         (format!("{printed}{}", printed.lines().last().unwrap_or_default()), "stands in the change more than once"),
         (format!("{printed}\nmore words\n"), "stands outside of the last paragraph"),

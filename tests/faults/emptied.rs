@@ -46,6 +46,7 @@ fn decision(world: &World) -> Decision {
         reach: Reach::Cluster,
         key: MarkKey::fresh(),
         key_lasts: true,
+        break_glass: None,
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

@@ -148,6 +148,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         reach: Reach::Cluster,
         key: key(),
         key_lasts: true,
+        break_glass: None,
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), Fault> {
 
 /// Places that can be read, each once, and none that keeps pins too.
 pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
-    let Approvals { from, by, longest } = &policy.approvals;
+    let Approvals { from, by, longest, break_glass } = &policy.approvals;
     for (number, place) in from.iter().enumerate() {
         let at = at.key("from").index(number);
         let pins = match place {
@@ -72,6 +72,16 @@ pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
     }
     if let Some(number) = by.iter().position(|name| name.trim().is_empty()) {
         return fault(&at.key("by").index(number), "the name is empty");
+    }
+    let glass = at.key("breakGlass");
+    if break_glass.allow && !from.iter().any(ApprovalPlace::keeps) {
+        return fault(&glass.key("allow"), "it has to be written down; name a ConfigMap or a file in approvals.from");
+    }
+    if let Some(number) = break_glass.by.iter().position(|name| name.trim().is_empty()) {
+        return fault(&glass.key("by").index(number), "the name is empty");
+    }
+    if let Some(Err(error)) = break_glass.longest.as_deref().map(duration) {
+        return fault(&glass.key("longest"), error.to_string());
     }
     match longest.as_deref().map(duration) {
         Some(Err(error)) => fault(&at.key("longest"), error.to_string()),

@@ -46,6 +46,33 @@ pub struct Approvals {
     /// The longest time that one may be good for, such as `72h`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<String>,
+    /// Whether whoever runs an install may let a held one through without an approval of it.
+    #[serde(skip_serializing_if = "BreakGlass::is_forbidden")]
+    pub break_glass: BreakGlass,
+}
+
+/// Letting a held install through without an approval of it (`--break-glass`): loud, and written down where approvals are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct BreakGlass {
+    /// Whether it may be done. Where nothing is said, nobody may.
+    pub allow: bool,
+    /// Who may; everybody who runs an install where nothing is said. The names are those that the program is told, and prove nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// How long one reason opens the gate for one release, from its first use on; `1h` where nothing is said. So a variable that
+    /// somebody forgot does not leave it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<String>,
+}
+
+impl BreakGlass {
+    /// Whether nobody may.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        !self.allow
+    }
 }
 
 impl Approvals {
@@ -125,6 +152,12 @@ impl ApprovalPlace {
             Self::Object(text) => text.strip_prefix("configmap/"),
             Self::File(_) | Self::Trailer(_) => None,
         }
+    }
+
+    /// Whether a run can write something down there.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.trailer().is_none()
     }
 
     /// The trailer, where it is one.

@@ -108,7 +108,11 @@ pub fn summary(report: &Report) -> String {
             parts.push(format!("{at_least}{} would be {verb}", plural(machines, "Machine")));
         }
     }
-    if parts.is_empty() { objects_of(report) } else { parts.join(", ") }
+    let what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    match report.break_glass.as_ref().filter(|glass| glass.opened) {
+        Some(glass) => format!("{}: {what}", glass.shout()),
+        None => what,
+    }
 }
 
 /// What happens where no Machine goes, in one line that counts objects.
