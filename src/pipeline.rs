@@ -13,6 +13,7 @@ use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::approval::{self, Approved, Asked};
+use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Judged, glass};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
@@ -69,6 +70,8 @@ pub struct Judgement {
     pub pins: Vec<Pin>,
     /// Approvals that it is allowed by, with their places as the policy names them.
     pub approvals: Vec<(String, Approval)>,
+    /// What must be noted of the Machines that go, before it goes out.
+    pub spending: Option<Spending>,
     /// What must be written down of a broken glass before it goes out, with its place as the policy names it.
     pub glass: Option<(String, Approval)>,
 }
@@ -118,9 +121,9 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let Answer { mut report, approvals, glass } = case.judge(prediction);
+    let Answer { mut report, approvals, glass, spending } = case.judge(prediction);
     report::escape::report(&mut report);
-    Ok(Judgement { report, stream, pins: resolution.pins, approvals, glass })
+    Ok(Judgement { report, stream, pins: resolution.pins, approvals, glass, spending })
 }
 
 /// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
@@ -195,6 +198,8 @@ struct Answer {
     approvals: Vec<(String, Approval)>,
     /// The entry about a broken glass that it is allowed by.
     glass: Option<(String, Approval)>,
+    /// The Machines that go by it.
+    spending: Option<Spending>,
 }
 
 /// Everything that a prediction is judged with.
@@ -211,18 +216,21 @@ impl Case<'_> {
     /// one counts.
     fn judge(&self, mut prediction: Prediction) -> Answer {
         let others = std::mem::take(&mut prediction.others);
-        let Answer { report: mut worst, mut approvals, mut glass } = self.judge_one(prediction);
+        let Answer { report: mut worst, mut approvals, mut glass, mut spending } = self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let Answer { report: mut second, approvals: more, glass: also } = self.judge_one(other);
+            let Answer { report: mut second, approvals: more, glass: also, spending: spent } = self.judge_one(other);
             glass = glass.or(also);
+            let is_worse = severity(&second) > severity(&worst);
+            // What goes by the worst of them is noted.
+            spending = if is_worse { spent.or(spending) } else { spending.or(spent) };
             // Whatever is judged must be allowed, each by what was approved of it.
             approvals.extend(more.into_iter().filter(|one| !approvals.contains(one)).collect::<Vec<_>>());
             if let Some(more) = second.server_dry_run.take() {
                 answers.get_or_insert_default().extend(more);
             }
-            if severity(&second) > severity(&worst) {
+            if is_worse {
                 second.warnings.append(&mut worst.warnings);
                 if by_server {
                     second.warnings.push(SERVER_IS_WORSE.to_owned());
@@ -237,7 +245,7 @@ impl Case<'_> {
         }
         worst.server_dry_run = answers;
         glass::tell(&mut worst);
-        Answer { report: worst, approvals, glass }
+        Answer { report: worst, approvals, glass, spending }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -295,6 +303,7 @@ impl Case<'_> {
             view: &view,
             doubts: &doubts,
             policy: &question.policy,
+            digest: &digest.hash,
         };
         let mut held = gate::ask(&judged);
         let clusters = approval::clusters(&judged);
@@ -303,7 +312,9 @@ impl Case<'_> {
         let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
         reasons.extend(approval::written(&question.policy, &rendered.objects, world.host.namespace.as_deref()));
+        reasons.extend(budget::written(&question.policy, &rendered.objects, world.host.namespace.as_deref()));
         reasons.extend(held);
+        let spending = budget::spending(&judged);
         let (break_glass, glass) = match &question.break_glass {
             Some(wish) => glass::lift(&judged, &mut reasons, &asked, wish),
             None => (None, None),
@@ -337,7 +348,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        Answer { report, approvals: used, glass }
+        Answer { report, approvals: used, glass, spending }
     }
 
     /// What affects Machines, as a hash.

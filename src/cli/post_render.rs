@@ -9,13 +9,14 @@ use super::setup::{self, Setup, Untold};
 use super::{Outside, Stop, approve, bound, fault, plan};
 use crate::approval::{self, Ledger, LedgerError, Use};
 use crate::exit::Exit;
-use crate::gate::glass;
+use crate::gate::{budget, glass};
+use crate::history::{self, History, HistoryError, Spent};
 use crate::host::say;
 use crate::model::{Decision, Reason};
 use crate::object::Stream;
 use crate::pin::{self, Pin};
 use crate::pipeline::{self, Judgement};
-use crate::policy::StoreKind;
+use crate::policy::{HistoryPlace, StoreKind};
 use crate::report::{self, Report, human};
 use crate::store::{ClusterError, FileError};
 use crate::verdict;
@@ -59,7 +60,12 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
         // The last thing: whoever comes second finds it used up, and whatever failed before has not used it.
-        if let Some(reason) = use_up(args, &setup, &seen, &judgement, outside)? {
+        let held = match spend(args, &setup, &seen, &judgement, outside)? {
+            Some(reason) => Some(reason),
+            // Who comes second with one approval repeats the same change of the same release, which counts once.
+            None => use_up(args, &setup, &seen, &judgement, outside)?,
+        };
+        if let Some(reason) = held {
             judgement.report.decision = Decision::Hold;
             glass::shut(&mut judgement.report, &reason.message);
             judgement.report.reasons.insert(0, reason);
@@ -263,6 +269,65 @@ fn keep(
     Ok(match bounded {
         Ok(Ok(())) => Noted::Done,
         Ok(Err(ClusterError::Kept(why))) if is_gone(&why) => Noted::Gone(why.to_string()),
+        Ok(Err(other)) => Noted::Failed(other.to_string()),
+        Err(_) => Noted::Failed("the cluster did not answer in time".to_owned()),
+    })
+}
+
+/// Notes the Machines that go; the reason of the hold where that cannot be done, or another install has taken what was left.
+fn spend(
+    args: &PostRenderArgs,
+    setup: &Setup,
+    seen: &Seen,
+    judgement: &Judgement,
+    outside: &mut Outside<'_>,
+) -> Result<Option<Reason>, Stop> {
+    let Some(spending) = &judgement.spending else { return Ok(None) };
+    let limits = budget::limits(&setup.policy);
+    let by = pin::author(&setup.env);
+    let entry = Spent { by, ..spending.entry.clone() };
+    let change = |history: &mut History| history.spend(&entry, limits, spending.judged.as_deref());
+    let noted = match (writes(args.commit, seen), seen.world.host.writes_nothing) {
+        (true, _) => in_history(setup, seen, change)?,
+        (false, true) => return Ok(None),
+        (false, false) => Noted::Failed("--commit never would not note what goes out".to_owned()),
+    };
+    let why = match noted {
+        Noted::Done => return Ok(None),
+        Noted::Gone(why) => why,
+        Noted::Failed(why) if spending.judged.is_some() => format!("what goes out cannot be noted: {why}"),
+        Noted::Failed(why) => {
+            drop(writeln!(outside.err, "rollgate: what goes out is not noted: {why}"));
+            return Ok(None);
+        }
+    };
+    Ok(Some(Reason::new("budget.history", Decision::Hold, why)))
+}
+
+/// Changes the history where the policy keeps it.
+fn in_history(
+    setup: &Setup,
+    seen: &Seen,
+    change: impl Fn(&mut History) -> Result<(), HistoryError>,
+) -> Result<Noted, Stop> {
+    if let Some(file) = setup.history_file() {
+        return Ok(match file.update(change) {
+            Ok(()) => Noted::Done,
+            Err(FileError::Kept(why @ HistoryError::Gone(_))) => Noted::Gone(why.to_string()),
+            Err(other) => Noted::Failed(other.to_string()),
+        });
+    }
+    let place = setup.policy.gates.budget.history.as_ref().and_then(HistoryPlace::config_map);
+    let (Some(cluster), Some((told, name))) = (&seen.cluster, place) else {
+        return Ok(Noted::Failed("it cannot be written without the cluster".to_owned()));
+    };
+    let namespace = told.or(seen.world.host.namespace.as_deref()).unwrap_or_else(|| cluster.namespace());
+    let object = history::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name);
+    let changed = object.update(change);
+    let bounded = run::runtime()?.block_on(async { tokio::time::timeout(setup.deadline, changed).await });
+    Ok(match bounded {
+        Ok(Ok(())) => Noted::Done,
+        Ok(Err(ClusterError::Kept(why @ HistoryError::Gone(_)))) => Noted::Gone(why.to_string()),
         Ok(Err(other)) => Noted::Failed(other.to_string()),
         Err(_) => Noted::Failed("the cluster did not answer in time".to_owned()),
     })

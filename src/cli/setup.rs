@@ -16,11 +16,12 @@ use super::revisions::Range;
 use super::{Outside, Stop, packs};
 use crate::approval;
 use crate::compare::redact::MarkKey;
+use crate::history;
 use crate::host::Host;
 use crate::late::Reach;
 use crate::pin::FileStore;
 use crate::pipeline::Question;
-use crate::policy::{self, ApprovalPlace, Loaded, Policy, Revision};
+use crate::policy::{self, ApprovalPlace, HistoryPlace, Loaded, Policy, Revision};
 use crate::providers::gates;
 use crate::report::{PolicyReport, human};
 use crate::rules;
@@ -154,6 +155,12 @@ impl Setup {
             Revision::Base => &self.policy_folder,
         };
         Some(approval::File::new(folder.join(&file.file)))
+    }
+
+    /// The file with the history, where the policy names one.
+    pub(super) fn history_file(&self) -> Option<history::File> {
+        let Some(HistoryPlace::File(file)) = &self.policy.gates.budget.history else { return None };
+        Some(history::File::new(self.policy_folder.join(&file.file)))
     }
 
     /// How this run was called. Pins of a file are compared with the same objects again; those of a cluster are in the cluster.

@@ -100,7 +100,9 @@ fn refusal(judged: &Judged<'_>, reasons: &[Reason], entry: &Approval) -> Result<
     if !rules.break_glass.allow {
         return Err("the policy does not allow it (approvals.breakGlass)".to_owned());
     }
-    let by = entry.by.as_deref().unwrap_or("nobody");
+    let Some(by) = entry.by.as_deref() else {
+        return Err("nobody is known to do it, and who did it is written down; set USER".to_owned());
+    };
     let name = by.split(" (").next().unwrap_or(by);
     let wanted = &rules.break_glass.by;
     if !wanted.is_empty() && !wanted.iter().any(|one| one == by || one == name) {

@@ -2,7 +2,7 @@
 //! every gate looks at every change, not only at the worst.
 
 pub mod approval;
-mod budget;
+pub mod budget;
 mod doubt;
 mod effects;
 mod expect;
@@ -39,6 +39,8 @@ pub struct Judged<'a> {
     pub doubts: &'a [Unread],
     /// The policy in force.
     pub policy: &'a Policy,
+    /// Hash of what affects Machines.
+    pub digest: &'a str,
 }
 
 /// The gates, in the order in which they are asked.

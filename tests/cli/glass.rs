@@ -135,6 +135,10 @@ fn who_may_not_and_what_cannot_be_written_down_leave_it_whole() {
     // A ConfigMap is out of reach without the cluster.
     program.file("rollgate.yaml", &allowed("").replace("{file: approvals.yaml}", "configmap/a"));
     whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "configmap/a was not read");
+    program.file("rollgate.yaml", &allowed(""));
+    let mut nobody = installing(&program, "12:00", &[]);
+    nobody.args(["--break-glass", REASON, "-o", "json=report.json", "-o", "human"]).env_remove("USER");
+    whole(&program, &ran_of(&program, nobody), 3, "nobody is known to do it");
     let odd = install(&program, "new.yaml", "12:00", &["--break-glass", "a\nb"]);
     assert!(odd.code == Some(2) && odd.stderr.contains("say it in one line"), "{}", odd.stderr);
 }

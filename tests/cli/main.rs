@@ -1,6 +1,7 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
 mod approvals;
+mod budget;
 mod canary;
 mod carried;
 mod comment;

@@ -369,3 +369,38 @@ fn a_policy_and_options_that_cannot_be_meant_are_refused() {
     let revoked = ran(command(&program, "anna", &["approve", "--revoke", "a1", "--reason", "x"]), b"");
     assert!(revoked.code == Some(2) && revoked.stderr.contains("take that out of the branch"), "{}", revoked.stderr);
 }
+
+#[test]
+fn the_commands_of_the_page_approve_a_branch_as_they_stand() {
+    let page = std::fs::read_to_string(super::root().join("docs/approvals.md")).expect("a page");
+    let blocks = super::readme::blocks(&page);
+    let block = blocks.iter().find(|block| block.info == "sh git").expect("the commands");
+    let policy =
+        blocks.iter().find(|block| block.text.contains("allowedSigners: .rollgate/signers")).expect("a policy");
+    let program = Program::new();
+    program.file("clusters.yaml", MACHINE_DEPLOYMENT);
+    program.file("rollgate.yaml", &format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{}", policy.text));
+    std::fs::create_dir(program.home().join(".rollgate")).expect("a folder");
+    program.file(".rollgate/signers", &key(&program, "anna"));
+    git(&program, "root", &["init", "--quiet", "--initial-branch", "main"]);
+    git(&program, "root", &["add", "clusters.yaml", "rollgate.yaml", ".rollgate"]);
+    git(&program, "root", &["commit", "--quiet", "--message", "base"]);
+    git(&program, "root", &["checkout", "--quiet", "-b", "change"]);
+    program.file("clusters.yaml", &MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"));
+    git(&program, "mia", &["commit", "--quiet", "--all", "--message", "change"]);
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_rollgate")).parent().expect("a folder").to_owned();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    for (line, code) in super::readme::commands(block) {
+        let like = command(&program, "anna", &[]);
+        let mut shell = Command::new("bash");
+        shell.env_clear().envs(like.get_envs().filter_map(|(name, text)| Some((name, text?)))).env("PATH", &path);
+        let done = ran(
+            {
+                shell.args(["-o", "pipefail", "-c", &line]).current_dir(program.home());
+                shell
+            },
+            b"",
+        );
+        assert_eq!(done.code, Some(code), "{line}: {}{}", done.stdout, done.stderr);
+    }
+}
