@@ -112,10 +112,15 @@ fn say(setup: &Setup, report: &Report, seen: &Seen, page: human::Page, outside: 
     }
     // Helm shows nothing of a post-renderer that succeeds, and a broken glass is to be seen.
     let is_loud = report.break_glass.as_ref().is_some_and(|glass| glass.opened);
-    if verdict::exit(report.decision) != Exit::Allow || is_loud {
+    let is_allowed = verdict::exit(report.decision) == Exit::Allow;
+    if !is_allowed || is_loud {
         let places = say::Places { helm_pid: seen.detected.helm_pid, ..say::Places::default() };
         // Wherever it went, standard error and the report file have it too.
-        let _: say::Spoken = say::past_host(&String::from_utf8_lossy(&text), seen.world.host.kind, &places);
+        let text = String::from_utf8_lossy(&text);
+        let _: say::Spoken = match is_allowed {
+            true => say::past_success(&text, &places),
+            false => say::past_host(&text, seen.world.host.kind, &places),
+        };
     }
     Ok(())
 }
