@@ -187,8 +187,9 @@ fn may_approve(rules: &ApprovalTrailer, commit: &Commit, all: &[Commit]) -> Resu
     }
     // What changes nothing is no part of the change, as other approvals are none.
     let own = all.iter().filter(|other| !other.is_empty && other.hash != commit.hash);
-    let own = own.filter(|other| other.people().any(|person| person.is(who) || person.is(&commit.author)));
-    match own.last() {
+    let mut own = own.filter(|other| other.people().any(|person| person.is(who) || person.is(&commit.author)));
+    // Git tells the newest first; the oldest is named.
+    match own.next_back() {
         Some(other) => Err((
             Flaw::OwnChange,
             format!(
