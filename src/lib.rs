@@ -10,6 +10,7 @@ pub mod compare;
 pub mod exit;
 pub mod gate;
 pub mod gotemplate;
+pub mod history;
 pub mod host;
 pub mod impact;
 pub mod judge;

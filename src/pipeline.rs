@@ -14,7 +14,8 @@ use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
 use crate::gate::approval::{self, Approved, Asked};
-use crate::gate::{self, Judged};
+use crate::gate::budget::{self, Spending};
+use crate::gate::{self, Judged, glass};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
@@ -53,6 +54,8 @@ pub struct Question {
     pub key_lasts: bool,
     /// Whether the stream that comes out is what the host writes, so that fields of it can be set back.
     pub goes_out: bool,
+    /// What somebody wishes who wants a held install to go through without an approval.
+    pub break_glass: Option<glass::Wish>,
 }
 
 impl std::fmt::Debug for Question {
@@ -74,6 +77,10 @@ pub struct Judgement {
     pub approvals: Vec<(String, Approval)>,
     /// What was said of the whole stream, where fields of it were set back so that the rest may go out.
     pub whole: Option<Box<Report>>,
+    /// What must be noted of the Machines that go, before it goes out.
+    pub spending: Option<Spending>,
+    /// What must be written down of a broken glass before it goes out, with its place as the policy names it.
+    pub glass: Option<(String, Approval)>,
 }
 
 impl std::fmt::Debug for Judgement {
@@ -127,9 +134,10 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let Weighed { mut report, approvals, rolling } = case.judge(prediction);
+    let Answer { mut report, approvals, glass, spending, rolling } = case.judge(prediction);
     report::escape::report(&mut report);
-    Ok((Judgement { report, stream, pins: resolution.pins, approvals, whole: None }, rolling))
+    let judgement = Judgement { report, stream, pins: resolution.pins, approvals, glass, spending, whole: None };
+    Ok((judgement, rolling))
 }
 
 /// What the host is about to send to the API server of the World, late values filled in, so that it can be asked about it.
@@ -197,11 +205,15 @@ pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
     Rules::with_user(&values).map(Cow::Owned)
 }
 
-/// What one prediction comes to.
-struct Weighed {
+/// What is said of a prediction, and what it comes from.
+struct Answer {
     report: Report,
     /// Approvals that it is allowed by.
     approvals: Vec<(String, Approval)>,
+    /// The entry about a broken glass that it is allowed by.
+    glass: Option<(String, Approval)>,
+    /// The Machines that go by it.
+    spending: Option<Spending>,
     /// What in it replaces or destroys Machines; empty where nothing may be set back.
     rolling: Vec<Stays>,
 }
@@ -218,20 +230,26 @@ struct Case<'a> {
 impl Case<'_> {
     /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
     /// one counts.
-    fn judge(&self, mut prediction: Prediction) -> Weighed {
+    fn judge(&self, mut prediction: Prediction) -> Answer {
         let others = std::mem::take(&mut prediction.others);
-        let Weighed { report: mut worst, mut approvals, mut rolling } = self.judge_one(prediction);
+        let Answer { report: mut worst, mut approvals, mut glass, mut spending, mut rolling } =
+            self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let Weighed { report: mut second, approvals: more, rolling: others } = self.judge_one(other);
-            set_back::add(&mut rolling, others);
+            let other = self.judge_one(other);
+            let Answer { report: mut second, approvals: more, glass: also, spending: spent, rolling: rolls } = other;
+            set_back::add(&mut rolling, rolls);
+            glass = glass.or(also);
+            let is_worse = severity(&second) > severity(&worst);
+            // What goes by the worst of them is noted.
+            spending = if is_worse { spent.or(spending) } else { spending.or(spent) };
             // Whatever is judged must be allowed, each by what was approved of it.
             approvals.extend(more.into_iter().filter(|one| !approvals.contains(one)).collect::<Vec<_>>());
             if let Some(more) = second.server_dry_run.take() {
                 answers.get_or_insert_default().extend(more);
             }
-            if severity(&second) > severity(&worst) {
+            if is_worse {
                 second.warnings.append(&mut worst.warnings);
                 if by_server {
                     second.warnings.push(SERVER_IS_WORSE.to_owned());
@@ -242,9 +260,11 @@ impl Case<'_> {
             let known: Vec<Option<String>> = worst.approvals.iter().map(|one| one.id.clone()).collect();
             let counts = second.approvals.into_iter().filter(|one| !one.lifts.is_empty() && !known.contains(&one.id));
             worst.approvals.extend(counts);
+            glass::join(&mut worst, second.break_glass);
         }
         worst.server_dry_run = answers;
-        Weighed { report: worst, approvals, rolling }
+        glass::tell(&mut worst);
+        Answer { report: worst, approvals, glass, spending, rolling }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -272,7 +292,7 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, prediction: Prediction) -> Weighed {
+    fn judge_one(&self, prediction: Prediction) -> Answer {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
@@ -303,6 +323,7 @@ impl Case<'_> {
             view: &view,
             doubts: &doubts,
             policy: &question.policy,
+            digest: &digest.hash,
         };
         let rolling = live.map(|live| set_back::stays(gate::rolling(&judged), live)).unwrap_or_default();
         let mut held = gate::ask(&judged);
@@ -311,13 +332,16 @@ impl Case<'_> {
         let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
         let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
-        reasons.extend(approval::written(
-            &question.policy,
-            &question.policy_report.source,
-            &rendered.objects,
-            world.host.namespace.as_deref(),
-        ));
+        let home = world.host.namespace.as_deref();
+        let source = &question.policy_report.source;
+        reasons.extend(approval::written(&question.policy, source, &rendered.objects, home));
+        reasons.extend(budget::written(&question.policy, &rendered.objects, home));
         reasons.extend(held);
+        let spending = budget::spending(&judged);
+        let (break_glass, glass) = match &question.break_glass {
+            Some(wish) => glass::lift(&judged, &mut reasons, &asked, wish),
+            None => (None, None),
+        };
         gate::rank(&mut reasons);
         if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
@@ -330,6 +354,7 @@ impl Case<'_> {
             digest,
             clusters,
             approvals,
+            break_glass,
             classified,
             findings,
             warnings,
@@ -346,7 +371,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        Weighed { report, approvals: used, rolling }
+        Answer { report, approvals: used, glass, spending, rolling }
     }
 
     /// What affects Machines, as a hash.

@@ -76,6 +76,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         absent: expected.absent.iter().map(|what| absent(what)).collect(),
         coverage: rollgate::world::Coverage::default(),
         approvals: Vec::new(),
+        history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         answers: None,

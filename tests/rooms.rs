@@ -20,7 +20,7 @@ const ORDER: &[&[&str]] = &[
     &["apiserver", "compare", "gotemplate", "rules", "impact"],
     &["policy"],
     &["store"],
-    &["approval", "pin"],
+    &["approval", "history", "pin"],
     &["world"],
     &["host"],
     &["judge", "report"],

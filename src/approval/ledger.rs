@@ -2,6 +2,7 @@
 //! and lets nothing through.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 #[cfg(test)]
@@ -36,9 +37,32 @@ pub struct Malformed {
     pub at: String,
     /// Why it is none.
     pub why: String,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Flaw::is_form")]
+    pub flaw: Flaw,
     /// Its key and text, to be written back as they are.
     #[serde(skip)]
-    raw: Option<(String, String)>,
+    pub(super) raw: Option<(String, String)>,
+}
+
+/// What is wrong with something that stands among approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    /// It is not written as an approval is.
+    #[default]
+    Form,
+    /// Whoever gave it is a judge in their own case.
+    OwnChange,
+    /// Nothing proves who gave it.
+    Unproven,
+}
+
+impl Flaw {
+    const fn is_form(&self) -> bool {
+        matches!(self, Self::Form)
+    }
 }
 
 /// Why approvals could not be read or changed.
@@ -70,6 +94,14 @@ pub enum LedgerError {
         /// What ended it.
         why: String,
     },
+    /// The glass was broken with these words before, too long ago.
+    #[error("the glass was broken for this release with the same reason at {first} already ({id}); say a new one")]
+    SameReason {
+        /// When first.
+        first: Timestamp,
+        /// The entry that says so.
+        id: String,
+    },
     /// There is no room.
     #[error("{count} approvals are still good, and there is no room for one more; revoke what is not needed")]
     Full {
@@ -86,7 +118,20 @@ pub enum LedgerError {
     },
 }
 
+impl Malformed {
+    /// Something that is not written as an approval is.
+    pub(super) const fn of(at: String, why: String) -> Self {
+        Self { at, why, flaw: Flaw::Form, raw: None }
+    }
+}
+
 impl Ledger {
+    /// What a place held when it was read.
+    #[must_use]
+    pub fn of(approvals: Vec<Approval>) -> Self {
+        Self { approvals, malformed: Vec::new() }
+    }
+
     /// The approvals, and what is none.
     #[must_use]
     pub fn into_parts(self) -> (Vec<Approval>, Vec<Malformed>) {
@@ -123,6 +168,30 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// Writes down that somebody broke through a hold. One reason is good for one release and a time, from its first use on.
+    ///
+    /// # Errors
+    /// When the reason is an old one, or there is no room.
+    pub fn broke(&mut self, entry: &Approval, longest: Duration, makes_room: bool) -> Result<(), LedgerError> {
+        if let Some(why) = self.spent(entry, longest) {
+            return Err(why);
+        }
+        // The same run twice in one second is written down once.
+        match self.approvals.iter().any(|one| one.id == entry.id) {
+            true => Ok(()),
+            false => self.give(entry.clone(), makes_room),
+        }
+    }
+
+    /// Why the reason of an entry is no new one.
+    #[must_use]
+    pub fn spent(&self, entry: &Approval, longest: Duration) -> Option<LedgerError> {
+        let same = |one: &&Approval| one.break_glass && one.reason == entry.reason && one.release == entry.release;
+        let first = self.approvals.iter().filter(same).min_by_key(|one| one.time)?;
+        let age = Duration::try_from(entry.time.duration_since(first.time)).unwrap_or_default();
+        (age > longest).then(|| LedgerError::SameReason { first: first.time, id: first.id.clone() })
     }
 
     /// Takes one back.
@@ -171,6 +240,7 @@ impl Ledger {
         self.malformed.extend(twins.iter().map(|id| Malformed {
             at: format!("{place}, approval {id}"),
             why: why.to_owned(),
+            flaw: Flaw::Form,
             raw: None,
         }));
         self.approvals.retain(|one| !twins.contains(&one.id));
@@ -184,7 +254,7 @@ fn json(approval: &Approval) -> String {
 }
 
 /// Reads one approval.
-fn approval(value: Value) -> Result<Approval, String> {
+pub(super) fn approval(value: Value) -> Result<Approval, String> {
     let read: Approval = serde_path_to_error::deserialize(value).map_err(|error| {
         let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         if path == "." { why } else { format!("{path}: {why}") }
@@ -207,7 +277,7 @@ impl Kept for Ledger {
         for (line, value) in text::items(file, bytes)? {
             match approval(value) {
                 Ok(approval) => ledger.approvals.push(approval),
-                Err(why) => ledger.malformed.push(Malformed { at: format!("{file}:{line}"), why, raw: None }),
+                Err(why) => ledger.malformed.push(Malformed::of(format!("{file}:{line}"), why)),
             }
         }
         Ok(ledger.without_twins(file))
@@ -235,7 +305,7 @@ impl Kept for Ledger {
                 read => {
                     let why = read.map_or_else(|why| why, |other| format!("it is the approval {}", other.id));
                     let raw = Some((key.clone(), text.clone()));
-                    ledger.malformed.push(Malformed { at: format!("{place}, key {key}"), why, raw });
+                    ledger.malformed.push(Malformed { raw, ..Malformed::of(format!("{place}, key {key}"), why) });
                 }
             }
         }

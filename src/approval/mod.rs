@@ -1,8 +1,9 @@
 //! Approvals: a person's yes to exactly one change, with what it was given for, until when, and what became of it. They lie in a
-//! ConfigMap or in a file, and whoever writes there decides; this room reads and writes them, and judges nothing.
+//! ConfigMap, in a file or in a trailer of a commit, and whoever writes there decides; this room reads and writes them, and judges nothing.
 
 mod ledger;
 mod text;
+pub mod trailer;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use ledger::to_the_second;
-pub use ledger::{Ledger, LedgerError, Malformed};
+pub use ledger::{Flaw, Ledger, LedgerError, Malformed};
 
 /// A file with approvals.
 pub type File = crate::store::FileStore<Ledger>;
@@ -60,6 +61,9 @@ pub struct Approval {
     /// Whether one install uses it up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
+    /// Whether nobody approved it: somebody broke through a hold, and this says so. It lets nothing through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub break_glass: bool,
     /// The installs that it let through, the newest ten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<Use>,
@@ -164,6 +168,9 @@ impl Approval {
     #[must_use]
     pub fn ended(&self, now: Timestamp) -> Option<String> {
         let by = |by: &Option<String>| by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+        if self.break_glass {
+            return Some(format!("nobody approved it: the glass was broken at {}{}", self.time, by(&self.by)));
+        }
         if let Some(Revoked { time, by: who, reason }) = &self.revoked {
             return Some(format!("it was revoked at {time}{}: {reason}", by(who)));
         }

@@ -170,8 +170,22 @@ fn block(approval: &Approval, indent: &str) -> String {
     let Value::Object(fields) = json!(approval) else { return String::new() };
     let mut text = String::new();
     // As people read it: what was said yes to, then by whom and until when.
-    let order =
-        ["id", "reason", "by", "time", "expires", "once", "digest", "key", "release", "clusters", "machines", "gates"];
+    let order = [
+        "id",
+        "breakGlass",
+        "reason",
+        "by",
+        "time",
+        "expires",
+        "once",
+        "digest",
+        "key",
+        "release",
+        "clusters",
+        "machines",
+        "gates",
+        "uses",
+    ];
     for field in order {
         let Some(value) = fields.get(field) else { continue };
         text.push_str(indent);

@@ -16,13 +16,13 @@ use self::places::Places;
 pub(super) use self::reports::offer;
 use self::reports::report_of;
 use super::policy_object::Whence;
-use super::{Outside, Stop, setup};
-use crate::approval::{self, Approval, Found, ReleaseId, Revoked};
+use super::{Outside, Stop, setup, trailers};
+use crate::approval::{self, Approval, Found, ReleaseId, Revoked, trailer};
 use crate::exit::Exit;
 use crate::gate::approval as gate;
 use crate::model::Decision;
 use crate::pin;
-use crate::policy::{self, Policy};
+use crate::policy::{self, ApprovalTrailer, Policy};
 use crate::report::{Report, escape};
 
 /// Options of `approve`.
@@ -47,9 +47,13 @@ pub struct ApproveArgs {
     /// The report with that digest, as `-o json=FILE` wrote it, where it comes from another machine.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// The place, where the policy has several: as it stands there, such as configmap/rollgate-approvals or the path of a file.
+    /// The place, where the policy has several: as it stands there, such as configmap/rollgate-approvals, the path of a file, or
+    /// git-trailer. For a trailer the message of the commit is printed: | git commit --allow-empty -S -F -
     #[arg(long, value_name = "PLACE")]
     pub to: Option<String>,
+    /// Make the commit with the trailer: on HEAD, with nothing in it, signed where the policy wants that.
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    pub make_commit: bool,
     /// Show what was approved, and what became of it.
     #[arg(long, conflicts_with_all = ["revoke", "reason", "once", "gates", "report"])]
     pub list: bool,
@@ -108,9 +112,15 @@ pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit,
 fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (args, policy) = (places.args, places.policy);
     let report = report_of(args, places.env)?;
+    let place = places.wanted()?;
+    if let Some(trailer) = place.trailer() {
+        return in_trailer(places, trailer, &report, now, outside);
+    }
+    if args.make_commit {
+        return Err(Stop::usage(anyhow!("--make-commit: {place} is no trailer; say --to git-trailer")));
+    }
     let approval = approval_of(args, policy, &report, pin::author(places.env), now)?;
     places.home.clone_from(&report.host.namespace);
-    let place = places.wanted()?;
     let makes_room = place.config_map().is_some();
     places.update(&place, |ledger| ledger.give(approval.clone(), makes_room))?;
     let name = places.name(&place);
@@ -125,15 +135,44 @@ fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
         held.says.iter().for_each(|says| line(&held.gate, says));
     }
     print(outside, &text)?;
-    let stays: Vec<&str> = report
-        .reasons
-        .iter()
-        .filter(|reason| !is_approved(reason, &approval))
-        .map(|reason| reason.gate.as_str())
-        .collect();
+    say_rest(&report, &approval, outside);
+    Ok(Exit::Allow)
+}
+
+/// Says what holds still.
+fn say_rest(report: &Report, approval: &Approval, outside: &mut Outside<'_>) {
+    let stays = report.reasons.iter().filter(|reason| !is_approved(reason, approval));
+    let stays: Vec<&str> = stays.map(|reason| reason.gate.as_str()).collect();
     if !stays.is_empty() {
         drop(writeln!(outside.err, "rollgate: it still holds: {}", stays.join(", ")));
     }
+}
+
+/// Gives an approval in the message of a commit: printed, or committed where that is asked.
+fn in_trailer(
+    places: &Places<'_>,
+    trailer: &ApprovalTrailer,
+    report: &Report,
+    now: Timestamp,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
+    let args = places.args;
+    if args.once {
+        return Err(Stop::usage(anyhow!(
+            "--once: nothing notes in a commit that it was used; approve in a ConfigMap or a file"
+        )));
+    }
+    let by = trailers::committer().map_err(Stop::usage)?;
+    let approval = approval_of(args, places.policy, report, Some(by.mail), now)?;
+    let message = trailer::message(&trailer.git_trailer, &approval)
+        .map_err(|why| Stop::usage(anyhow!("nobody could read this approval again: {why}")))?;
+    if args.make_commit {
+        let commit = trailers::commit(&message, trailer.signed).map_err(Stop::usage)?;
+        print(outside, &format!("approved {} in commit {commit}, until {}\n", approval.id, approval.expires))?;
+    } else {
+        print(outside, &message)?;
+    }
+    say_rest(report, &approval, outside);
     Ok(Exit::Allow)
 }
 
@@ -202,6 +241,7 @@ fn approval_of(
         time: now,
         expires,
         once: args.once,
+        break_glass: false,
         uses: Vec::new(),
         revoked: None,
     };
@@ -216,23 +256,35 @@ fn revoke(places: &mut Places<'_>, id: &str, now: Timestamp, outside: &mut Outsi
     let reason = said(places.args.reason.as_deref())?;
     let revoked = Revoked { time: now, by: pin::author(places.env), reason };
     let from = places.asked()?;
-    for place in &from {
+    for place in from.iter().filter(|place| place.trailer().is_none()) {
         if places.read(place)?.approvals().iter().any(|one| one.id == id) {
             places.update(place, |ledger| ledger.revoke(id, &revoked))?;
             return print(outside, &format!("revoked {id} in {}\n", places.name(place)));
         }
     }
     let names: Vec<String> = from.iter().map(|place| places.name(place)).collect();
+    let commits = match from.iter().any(|place| place.trailer().is_some()) {
+        true => " (one in a trailer goes with its commit: take that out of the branch)",
+        false => "",
+    };
     Err(Stop::usage(anyhow!(
-        "there is no approval {id} in {}; rollgate approve --list shows what there is",
+        "there is no approval {id} in {}{commits}; rollgate approve --list shows what there is",
         names.join(" and ")
     )))
 }
 
 /// Shows what was approved, and what became of it.
 fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let mut found = Vec::new();
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
     for place in places.asked()? {
+        if let Some(trailer) = place.trailer() {
+            // Which commits there are depends on the base that a plan is told.
+            notes.push(format!(
+                "{place}\n  counts in plan --base-ref BASE; git log --grep '^{}:' BASE..HEAD shows the commits\n",
+                trailer.git_trailer
+            ));
+            continue;
+        }
         // A place that cannot be read is shown, and the others are too.
         let ledger = places.read(&place).map_err(|stop| format!("{:#}", stop.error));
         found.push(Found::of(&place.to_string(), &places.name(&place), place.config_map().is_none(), ledger));
@@ -253,6 +305,7 @@ fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
         }
         found.malformed.iter().for_each(|one| text.extend([format!("  {}: {}\n", one.at, one.why)]));
     }
+    text.extend(notes);
     print(outside, &text)?;
     Ok(exit)
 }

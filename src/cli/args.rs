@@ -163,6 +163,10 @@ pub struct PostRenderArgs {
     /// Whether pins are recorded and approvals used up: auto = yes, unless the parent is known not to write.
     #[arg(long, value_enum, default_value_t = Commit::Auto)]
     pub commit: Commit,
+    /// Let a held install through without an approval of it, where the policy allows that (approvals.breakGlass): say why. It stands
+    /// in the first and the last line of the report, and is written down where approvals are kept.
+    #[arg(long, env = "ROLLGATE_BREAK_GLASS", value_name = "REASON")]
+    pub break_glass: Option<String>,
 }
 
 /// Whether an allowed run records what it found out.

@@ -47,6 +47,7 @@ fn report(message: &str, detected: &Detected) -> Report {
         clusters: Vec::new(),
         reasons: vec![Reason::new("fault", Decision::Undecided, message)],
         approvals: Vec::new(),
+        break_glass: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         objects: Vec::new(),

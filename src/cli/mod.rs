@@ -29,6 +29,7 @@ mod setup;
 mod signals;
 mod snapshot;
 mod source;
+mod trailers;
 mod values;
 mod why;
 

@@ -140,6 +140,7 @@ impl Case {
         if let Some(trees) = trees {
             setup.policy_report.source = trees.named(&setup.policy_report.source);
             setup.change_folder = Some(trees.in_change(&setup.policy_folder));
+            setup.commits = Some(trees.range.clone());
         }
         input.refuse_empty()?;
         let look = Look { setup: &setup, args: common, input, piped: false };

@@ -60,11 +60,20 @@ pub(super) struct Trees {
     root: PathBuf,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
+    /// The commits that are judged.
+    pub(super) range: Range,
     /// The folder of the repository, as Git calls it and without links.
     top: PathBuf,
     real_top: PathBuf,
     /// Removed when this goes.
     worktrees: Worktrees,
+}
+
+/// The commits of a change: all of `head` that `tip` has not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) tip: String,
+    pub(super) head: String,
 }
 
 /// Both sides of one release, rendered.
@@ -290,6 +299,7 @@ fn opened(args: &RevisionArgs, base: &str) -> anyhow::Result<Trees> {
         head_root: new,
         root,
         warnings,
+        range: Range { tip, head: head_commit },
         top,
         real_top,
         worktrees,
@@ -373,7 +383,7 @@ impl Drop for Worktrees {
 }
 
 /// What a Git command prints, without the line break at its end.
-fn git(args: &[&str]) -> anyhow::Result<String> {
+pub(super) fn git(args: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("git").args(args).stdin(Stdio::null()).output().context("git cannot be run")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

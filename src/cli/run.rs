@@ -12,9 +12,10 @@ use super::input::Input;
 use super::known::{Pending, keys};
 use super::plan::fault_stop;
 use super::setup::Setup;
-use super::{Outside, Stop, bound};
-use crate::approval::{Found, Ledger};
+use super::{Outside, Stop, bound, trailers};
+use crate::approval::{Found, Ledger, trailer};
 use crate::compare::redact::MarkKey;
+use crate::history::{self, History};
 use crate::host::{self, Detected, HostKind, Signs, Told, parent, say};
 use crate::late::{self, Reach};
 use crate::object::{Object, Stream};
@@ -150,6 +151,7 @@ impl Look<'_> {
             self.local(names, &mut seen.world)?;
         }
         self.approved(&mut seen.world);
+        self.went_out(&mut seen.world);
         let keys = keys(&seen.world.pins, &setup.env)?;
         seen.world.pins = std::mem::take(&mut seen.world.pins).into_iter().map(|pin| pin.opened(&keys)).collect();
         seen.warnings.extend(setup.idle());
@@ -169,7 +171,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What files approve. They are read now, also where the World was recorded: like the policy they lie beside, they are part of
+    /// What files and commits approve. They are read now, also where the World was recorded: like the policy they lie beside, they are part of
     /// what is asked.
     fn approved(&self, world: &mut World) {
         world.approvals.retain(|found| !found.is_file);
@@ -178,7 +180,27 @@ impl Look<'_> {
                 let ledger = file.read().map_err(|error| error.to_string());
                 world.approvals.push(Found::of(&place.to_string(), &place.to_string(), true, ledger));
             }
+            if let (Some(rules), Some(range)) = (place.trailer(), &self.setup.commits) {
+                let commits = trailers::read(rules, range, &self.setup.policy_folder);
+                world.approvals.push(trailer::found(rules, &place.to_string(), commits));
+            }
         }
+    }
+
+    /// What a file says went out before. One that is not there says nothing of the day: it could be one that each run makes anew.
+    fn went_out(&self, world: &mut World) {
+        if world.history.as_ref().is_some_and(|found| found.is_file) {
+            world.history = None;
+        }
+        let (Some(file), Some(place)) = (self.setup.history_file(), &self.setup.policy.gates.budget.history) else {
+            return;
+        };
+        let history = match file.file().try_exists() {
+            Ok(true) => file.read().map_err(|error| error.to_string()),
+            Ok(false) => Err("it is not there".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        world.history = Some(history::Found::of(&place.to_string(), true, history));
     }
 
     /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
@@ -308,10 +330,12 @@ impl Look<'_> {
         let mut progress = std::io::stderr();
         let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, approvals, warnings, plan, cluster, requests, bytes, .. } = outcome;
+        let Outcome { mut world, sources, pins, approvals, history, warnings, plan, cluster, requests, bytes, .. } =
+            outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(&setup.policy, pins, &mut world.unread);
         world.approvals = approvals_of(&setup.policy, approvals);
+        world.history = history_of(&setup.policy, history);
         let question = setup.question(self.input, Reach::Cluster);
         let mut all = detected.warnings.clone();
         all.extend(warnings);
@@ -389,6 +413,20 @@ fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<F
         Some(Found::of(&place, &name, false, ledger))
     });
     found.collect()
+}
+
+/// What an object of the cluster says went out before. Where there is none yet, nothing did.
+fn history_of(policy: &Policy, answer: Option<Answer>) -> Option<history::Found> {
+    let (answer, place) = (answer?, policy.gates.budget.history.as_ref()?.to_string());
+    let history = match answer {
+        Answer::Absent => Ok(History::default()),
+        Answer::NoKind => Err("the API server knows no ConfigMaps".to_owned()),
+        Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+        Answer::Found(map) => {
+            store::cluster::from_object::<History>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
+        }
+    };
+    Some(history::Found::of(&place, false, history))
 }
 
 /// The one runtime of the process: a client dies with the runtime that it was made on, and both ends use the same client.

@@ -13,14 +13,16 @@ use super::called::Called;
 use super::input::Input;
 use super::output::Output;
 use super::policy_object::{self, Whence};
+use super::revisions::Range;
 use super::{Outside, Stop, packs};
 use crate::approval;
 use crate::compare::redact::MarkKey;
+use crate::history;
 use crate::host::Host;
 use crate::late::Reach;
 use crate::pin::FileStore;
 use crate::pipeline::Question;
-use crate::policy::{self, ApprovalPlace, Loaded, Policy, Revision};
+use crate::policy::{self, ApprovalPlace, HistoryPlace, Loaded, Policy, Revision};
 use crate::providers::gates;
 use crate::report::{PolicyReport, human};
 use crate::rules;
@@ -70,6 +72,8 @@ pub(super) struct Setup {
     pub(super) policy_folder: PathBuf,
     /// The folder of the policy in the change that is judged, where two revisions are compared.
     pub(super) change_folder: Option<PathBuf>,
+    /// The commits that are judged, where two revisions are compared.
+    pub(super) commits: Option<Range>,
     pub(super) providers: BTreeMap<String, Provider>,
     pub(super) feature_gates: BTreeMap<String, bool>,
     pub(super) now: Timestamp,
@@ -111,6 +115,7 @@ impl Setup {
             policy_file,
             policy_folder,
             change_folder: None,
+            commits: None,
             providers: providers(&args.provider).map_err(Stop::usage)?,
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),
@@ -160,6 +165,12 @@ impl Setup {
         Some(approval::File::new(folder.join(&file.file)))
     }
 
+    /// The file with the history, where the policy names one.
+    pub(super) fn history_file(&self) -> Option<history::File> {
+        let Some(HistoryPlace::File(file)) = &self.policy.gates.budget.history else { return None };
+        Some(history::File::new(self.policy_folder.join(&file.file)))
+    }
+
     /// How this run was called. Pins of a file are compared with the same objects again; those of a cluster are in the cluster.
     pub(super) fn called<'s>(&'s self, args: &'s CommonArgs, host: &'s Host) -> Called<'s> {
         Called {
@@ -174,7 +185,8 @@ impl Setup {
     pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
-        Question { stream, files, policy, policy_report, reach, key, key_lasts: self.key_is_told, goes_out: false }
+        let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
+        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out }
     }
 }
 

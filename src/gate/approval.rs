@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Judged;
-use crate::approval::{Approval, ClusterId, Found, ReleaseId};
+use crate::approval::{Approval, ClusterId, Flaw, Found, ReleaseId};
 use crate::compare::redact;
 use crate::impact::counted;
 use crate::kinds::contract;
@@ -18,7 +18,8 @@ use crate::policy::{self, ApprovalPlace, Policy, Profile};
 use crate::report::{self, ApprovalReport, Standing, plural};
 
 /// Gates that no approval lifts: what they say is not about what the change does.
-const NEVER: [&str; 8] = ["read", "release", "late", "late-value", "pin", "placeholder", "approval", "policy"];
+const NEVER: [&str; 9] =
+    ["read", "release", "late", "late-value", "pin", "placeholder", "approval", "policy", "break-glass"];
 
 /// Gates whose sentence is about the change alone, which the digest names.
 const OF_THE_CHANGE: [&str; 8] =
@@ -94,6 +95,11 @@ pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>) -> A
         let name = place.to_string();
         match judged.world.approvals.iter().find(|found| found.place == name) {
             Some(found) => at(judged, reasons, asked, found, &mut approved),
+            None if place.trailer().is_some() => {
+                approved
+                    .reports
+                    .push(unread(place, "trailers count where two revisions are compared (plan --base-ref)"));
+            }
             None => approved.reports.push(unread(place, "it was not read; only a run with the cluster reads it")),
         }
     }
@@ -104,7 +110,14 @@ pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>) -> A
 fn at(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>, found: &Found, approved: &mut Approved) {
     let blank = |standing, message: String| ApprovalReport { place: found.name.clone(), ..plain(standing, message) };
     approved.reports.extend(found.unread.iter().map(|why| blank(Standing::Unread, why.clone())));
-    let malformed = found.malformed.iter().map(|one| blank(Standing::Malformed, format!("{}: {}", one.at, one.why)));
+    let malformed = found.malformed.iter().map(|one| {
+        let standing = match one.flaw {
+            Flaw::Form => Standing::Malformed,
+            Flaw::OwnChange => Standing::OwnChange,
+            Flaw::Unproven => Standing::Unproven,
+        };
+        blank(standing, format!("{}: {}", one.at, one.why))
+    });
     approved.reports.extend(malformed);
     // One that may be used again spares one that may not.
     let mut approvals: Vec<&Approval> = found.approvals.iter().collect();

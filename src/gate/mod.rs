@@ -2,11 +2,12 @@
 //! every gate looks at every change, not only at the worst.
 
 pub mod approval;
-mod budget;
+pub mod budget;
 mod clusters;
 mod doubt;
 mod effects;
 mod expect;
+pub mod glass;
 mod health;
 mod hosts;
 mod progress;
@@ -42,6 +43,8 @@ pub struct Judged<'a> {
     pub doubts: &'a [Unread],
     /// The policy in force.
     pub policy: &'a Policy,
+    /// Hash of what affects Machines.
+    pub digest: &'a str,
 }
 
 /// The gates, in the order in which they are asked.
@@ -63,6 +66,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 11] = [
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
     let mut reasons = clusters::each(judged, |part| GATES.iter().flat_map(|gate| gate(part)).collect());
+    reasons.extend(budget::days(judged));
     if judged.policy.profile == Profile::Observe {
         reasons.iter_mut().for_each(observed);
     }

@@ -192,9 +192,18 @@ pub fn past_host(message: &str, kind: Option<HostKind>, places: &Places) -> Spok
         Some(kind) => kind == HostKind::Helm4,
         None => places.helm_pid.is_some(),
     };
-    if !swallows {
-        return Spoken::NotNeeded;
-    }
+    if swallows { speak(message, places) } else { Spoken::NotNeeded }
+}
+
+/// Says a message past a Helm of any version while the post-renderer succeeds: all of them show its standard error at most where it
+/// fails (helm `pkg/postrender/exec.go`, `Run`, v3.19; `pkg/postrenderer`, v4.0).
+#[must_use]
+pub fn past_success(message: &str, places: &Places) -> Spoken {
+    if places.helm_pid.is_some() { speak(message, places) } else { Spoken::NotNeeded }
+}
+
+/// To the standard error of Helm, else to the terminal.
+fn speak(message: &str, places: &Places) -> Spoken {
     let pipe = places.helm_pid.map(|pid| parent::stderr_of(&places.proc, pid)).filter(|path| is_pipe(path));
     if pipe.is_some_and(|path| put(&path, message).is_ok()) {
         return Spoken::ParentStderr;

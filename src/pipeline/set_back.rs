@@ -97,7 +97,7 @@ fn left(question: &Question, world: &World, mut stays: Vec<Stays>) -> Result<Lef
             Ok(stream) => Arc::from(stream),
             Err(why) => return Ok(Err(why.to_string())),
         };
-        let (rest, rolls) = judge_all(&Question { stream, ..question.clone() }, world)?;
+        let (rest, rolls) = judge_all(&Question { stream, break_glass: None, ..question.clone() }, world)?;
         // Neither a rollout that a gate lets through nor one that nobody asked about is a stream that rolls nothing.
         if verdict::exit(rest.report.decision) == crate::exit::Exit::Allow && rolls.is_empty() {
             return Ok(Ok((rest, stays)));

@@ -6,7 +6,8 @@ mod releases;
 use super::Answer;
 use super::read::Fault;
 use super::{
-    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+    Budget, Gates, HistoryPlace, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType,
+    Window, duration, origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -33,13 +34,25 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
         let selector = Selector::parse(&entry.clusters).map(|_| ());
         found.push(selector.or_else(|error| fault(&at.key("clusters"), error)));
         found.push(gates(&at.key("gates"), &entry.gates));
+        found.push(of_all(&at.key("gates").key("budget"), &entry.gates.budget, &policy.gates.budget));
     }
+    found.push(budget(&root.key("gates").key("budget"), policy));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));
     found.extend(rules(&root.key("rules"), policy));
     found.push(display(&root, policy));
     found.into_iter().filter_map(Result::err).collect()
+}
+
+/// What is counted over a day is counted over all clusters.
+fn of_all(at: &Path, entry: &Budget, all: &Budget) -> Result<(), Fault> {
+    let days = |budget: &Budget| (budget.per_day, budget.per_cluster_and_day, budget.history.clone());
+    let none = days(&Budget::default());
+    if days(entry) == none || days(entry) == days(all) {
+        return Ok(());
+    }
+    fault(at, "perDay, perClusterAndDay and history are of all clusters: say them in gates.budget")
 }
 
 /// Paths can be read, and whoever leaves something out says why.
@@ -419,6 +432,41 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
         return fault(&at.key("health").key("vip"), why);
     }
     Ok(())
+}
+
+/// A day is counted from a place that can be read, and that keeps nothing else.
+fn budget(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    let budget = &policy.gates.budget;
+    let at = at.key("history");
+    let is_taken = |name: &str| policy.approvals.from.iter().any(|place| place.to_string() == name);
+    match &budget.history {
+        None if budget.counts_days() => {
+            fault(&at, "say where it is noted what went out: configmap/NAME, configmap/NAMESPACE/NAME, or {file: PATH}")
+        }
+        None => Ok(()),
+        Some(place @ HistoryPlace::Object(text)) => match place.config_map() {
+            Some((namespace, name)) if is_name(name) && namespace.is_none_or(is_name) => {
+                let is_pins = policy.pins.in_cluster().is_some_and(|(_, pins)| pins == name);
+                match is_pins || is_taken(&format!("configmap/{name}")) {
+                    true => fault(&at, format!("{text} keeps something else already; give it a place of its own")),
+                    false => Ok(()),
+                }
+            }
+            _ => fault(
+                &at,
+                format!(
+                    "{text:?} is no place for it; write configmap/NAME, configmap/NAMESPACE/NAME, or {{file: PATH}}"
+                ),
+            ),
+        },
+        Some(HistoryPlace::File(file)) if file.file.is_empty() => fault(&at.key("file"), "the file has no name"),
+        Some(place @ HistoryPlace::File(file)) => {
+            match policy.pins.file.as_ref() == Some(&file.file) || is_taken(&place.to_string()) {
+                true => fault(&at.key("file"), "it keeps something else already; give it a place of its own"),
+                false => Ok(()),
+            }
+        }
+    }
 }
 
 fn window_faults(at: &Path, window: &Window) -> Result<(), Fault> {

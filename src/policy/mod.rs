@@ -24,9 +24,10 @@ pub use reference::reference;
 #[cfg(test)]
 pub(crate) use schema::fresh_schema;
 pub use schema::{
-    Answer, ApprovalFile, ApprovalPlace, Approvals, ClusterGates, Doubt, EndpointSource, Expectation, FieldPin,
-    FirstInstall, Freeze, Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later, ListedRelease,
-    NamedSource, Networks, ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, SetBack,
-    Source, StoreKind, Unseen, UserRule, ValueType, Window, schema_json,
+    Answer, ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, ClusterGates, Doubt,
+    EndpointSource, Expectation, FieldPin, FirstInstall, Freeze, Gates, HealthGates, HeatSource, HistoryFile,
+    HistoryPlace, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks, ObjectSource, PinMode,
+    Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, SetBack, Source, StoreKind, Unseen, UserRule, ValueType,
+    Window, schema_json,
 };
 pub use selector::Selector;

@@ -32,6 +32,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   rollout: hold
   latent: hold
   maxMachines: 3
+  budget: {perCluster: 2, perDay: 6, history: configmap/rollgate/rollgate-history}
   windows: [{cron: \"0 2 * * 6\", for: 3h, timeZone: Europe/Paris}]
   freezes: [{from: 2026-12-18, until: 2027-01-05, timeZone: Europe/Paris, reason: end of the year}]
   health: {machines: warn}

@@ -14,8 +14,8 @@ mod sources;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::approvals::{ApprovalFile, ApprovalPlace, Approvals, Expectation, Revision};
-pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
+pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
+pub use self::gates::{Answer, Budget, Freeze, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
 pub use self::per_cluster::ClusterGates;
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;

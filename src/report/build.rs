@@ -7,8 +7,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    ApprovalReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport, PolicyReport, Reason,
-    Report,
+    ApprovalReport, BreakGlassReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport,
+    PolicyReport, Reason, Report,
 };
 use crate::approval::ClusterId;
 use crate::compare::redact::{self, MarkKey};
@@ -32,6 +32,8 @@ pub struct Parts<'a> {
     pub clusters: Vec<ClusterId>,
     /// What people have approved.
     pub approvals: Vec<ApprovalReport>,
+    /// What became of `--break-glass`.
+    pub break_glass: Option<BreakGlassReport>,
     /// Rollouts, findings and warnings of the classification.
     pub classified: Classified,
     /// Findings of the prediction.
@@ -72,6 +74,7 @@ pub fn build(parts: Parts<'_>) -> Report {
         digest_key: parts.digest.key,
         clusters: parts.clusters,
         approvals: parts.approvals,
+        break_glass: parts.break_glass,
         reasons: parts.reasons,
         findings,
         warnings,

@@ -154,6 +154,11 @@ pub fn report(report: &mut Report) {
         texts.into_iter().for_each(maybe);
         approval.lifts.iter_mut().for_each(in_place);
     }
+    if let Some(glass) = &mut report.break_glass {
+        [&mut glass.reason, &mut glass.message].into_iter().for_each(in_place);
+        [&mut glass.by, &mut glass.place, &mut glass.id].into_iter().for_each(maybe);
+        glass.lifts.iter_mut().for_each(in_place);
+    }
     for object in &mut report.objects {
         [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because]
             .into_iter()

@@ -30,7 +30,7 @@ pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use format::{Format, Look};
 pub use ignore::ignore;
 pub use model::{
-    ApprovalReport, AttemptReport, ChangeReport, HostReport, IgnoredReport, LateState, LateValueReport, LiveReport,
-    ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
+    ApprovalReport, AttemptReport, BreakGlassReport, ChangeReport, HostReport, IgnoredReport, LateState,
+    LateValueReport, LiveReport, ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
 };
 pub use several::{ReportList, decision, effect};

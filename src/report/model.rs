@@ -45,6 +45,9 @@ pub struct Report {
     /// What people have approved, and whether it counts here. Empty where nothing is held, or the policy names no place for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalReport>,
+    /// What became of `--break-glass`, where it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_glass: Option<BreakGlassReport>,
     /// What deserves a line of its own.
     pub findings: Vec<Finding>,
     /// What a person should know and nobody is held for.
@@ -69,6 +72,32 @@ pub struct Report {
     pub live: LiveReport,
     /// Provider versions that the rules were chosen by.
     pub providers: BTreeMap<String, String>,
+}
+
+/// What became of the wish to let a held install through without an approval.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BreakGlassReport {
+    /// Whether it let holds through.
+    pub opened: bool,
+    /// Why, as whoever wished it says.
+    pub reason: String,
+    /// Who, as the program was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why it opened nothing; empty where it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The gates whose holds it turned into warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lifts: Vec<String>,
+    /// Where it is written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The name under which it is written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// How an approval stands to this run.
@@ -133,6 +162,10 @@ pub enum Standing {
     NotBy,
     /// It is good for longer than the policy allows.
     TooLong,
+    /// Whoever gave it wrote a part of the change.
+    OwnChange,
+    /// Nothing proves who gave it: a commit without a good signature.
+    Unproven,
     /// What stands there is no approval.
     Malformed,
     /// The place could not be read: nothing is approved there.
@@ -295,6 +328,15 @@ pub struct LiveReport {
     pub resource_versions: BTreeMap<String, String>,
 }
 
+impl BreakGlassReport {
+    /// What every page says first and last.
+    #[must_use]
+    pub fn shout(&self) -> String {
+        let by = self.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+        format!("BREAK GLASS{by} ({})", self.reason)
+    }
+}
+
 impl LiveReport {
     /// How old a snapshot is, in words.
     #[must_use]
@@ -317,6 +359,9 @@ impl Report {
         for approval in &mut self.approvals {
             change(&mut approval.message);
             approval.reason.iter_mut().for_each(&mut change);
+        }
+        if let Some(glass) = &mut self.break_glass {
+            [&mut glass.reason, &mut glass.message].into_iter().for_each(&mut change);
         }
         self.warnings.iter_mut().for_each(&mut change);
         for object in &mut self.objects {

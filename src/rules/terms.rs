@@ -146,6 +146,30 @@ pub const TERMS: &[Term] = &[
         "Split the change, or raise gates.maxMachines in the policy.",
     ),
     gate(
+        "budget.perCluster",
+        "More Machines of one cluster would go in one run than the policy allows, or their number is not known. It reads the judged Machines of each \
+         cluster. Default: no limit. Not asked where the policy says no gates.budget.perCluster.",
+        "Split the change, or raise gates.budget.perCluster in the policy.",
+    ),
+    gate(
+        "budget.perDay",
+        "With what went out in the last 24 hours more Machines would go than the policy allows; or what went out is not known, which is undecided. It \
+         reads the history (gates.budget.history), in which post-renderers note each install that they let out with its Machines; an install that is \
+         tried again counts once. Default: no limit. Not asked where no Machine goes, or the policy says no gates.budget.perDay.",
+        "Wait until the time that the reason names, split the change, or raise gates.budget.perDay in the policy.",
+    ),
+    gate(
+        "budget.perClusterAndDay",
+        "The same as budget.perDay for each cluster by itself. Default: no limit. Not asked where no Machine goes, or the policy says no \
+         gates.budget.perClusterAndDay.",
+        "Wait until the time that the reason names, split the change, or raise gates.budget.perClusterAndDay in the policy.",
+    ),
+    gate(
+        "budget.history",
+        "What goes out cannot be noted, another install took what was left of the budget meanwhile, or the stream itself writes the history.",
+        "Try again; give the account the right to write the ConfigMap (docs/rbac.yaml, rollgate-commit).",
+    ),
+    gate(
         "maxUnavailable",
         "While the owners of one cluster roll together, more of its Machines would be missing or not ok at one time than the policy allows.",
         "Let fewer owners roll at once, give them maxSurge, or raise gates.maxUnavailable in the policy.",
@@ -229,6 +253,13 @@ pub const TERMS: &[Term] = &[
         "set-back",
         "Fields that would have replaced or destroyed Machines were set back to what they were, and the rest goes out (setBack: rolling).",
         "Approve the whole change, or write it when its Machines may roll; until then each install sets these fields back.",
+    ),
+    gate(
+        "break-glass",
+        "Whoever ran the install let it through although it was held and nobody approved it (--break-glass), or could not, as that cannot be written down. \
+         It reads the wish, approvals.breakGlass of the policy, and the entries where approvals are kept. Default: the policy forbids it. Not asked \
+         where nothing is held, and by no plan.",
+        "Read the reasons below it: they are what was let through. rollgate approve --list shows who did it and when; approvals.breakGlass forbids or allows it.",
     ),
     gate(
         "release",

@@ -241,6 +241,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         absent: Vec::new(),
         coverage: Coverage::default(),
         approvals: Vec::new(),
+        history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         answers: None,

@@ -47,6 +47,9 @@ pub struct World {
     /// What people have approved, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Found>,
+    /// What went out before, where the policy asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<crate::history::Found>,
     /// Provider name (`cluster-api`, `rke2`, ...) to its version.
     pub providers: BTreeMap<String, Provider>,
     /// Feature gates of the controllers that were told.

@@ -11,7 +11,7 @@ use crate::kinds::contract::{CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, M
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
-use crate::policy::{Answer, Policy};
+use crate::policy::{Answer, HistoryPlace, Policy};
 use crate::providers::lost_with_a_namespace;
 use crate::providers::{gates, kind_of};
 
@@ -58,6 +58,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     late_sources(asked, home, &mut plan);
     pins(asked.policy, home, &mut plan);
     approvals(asked.policy, home, &mut plan);
+    history(asked.policy, home, &mut plan);
     application(asked, &mut plan);
     plan.release = release(asked);
     kin(asked, home, &mut plan);
@@ -296,6 +297,18 @@ fn approvals(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
             used: Use::Approvals(place),
         });
     }
+}
+
+/// Asks for the object with the history.
+fn history(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
+    let Some((told, name)) = policy.gates.budget.history.as_ref().and_then(HistoryPlace::config_map) else { return };
+    plan.objects.push(ObjectRead {
+        kind: GroupKind::new("", CONFIG_MAP),
+        version: Some("v1".to_owned()),
+        namespace: told.or(home).map(str::to_owned),
+        name: name.to_owned(),
+        used: Use::History,
+    });
 }
 
 /// Where Applications of Argo CD are, unless something else is told.

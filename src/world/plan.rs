@@ -86,6 +86,8 @@ pub enum Use {
     Pins,
     /// Approvals: the place of the object in the policy's list.
     Approvals(usize),
+    /// What went out before.
+    History,
     /// It is rendered, and rendered CAPI objects refer to it.
     Referenced,
     /// A live object points at it.
@@ -189,6 +191,7 @@ fn object_line(read: &ObjectRead) -> String {
         Use::Late(name, source, _) => format!("source {} of late value {name}", source + 1),
         Use::Pins => "the pins".to_owned(),
         Use::Approvals(_) => "what people have approved".to_owned(),
+        Use::History => "what went out in the last day".to_owned(),
         Use::Referenced => "rendered, and CAPI objects refer to it".to_owned(),
         Use::Pointed => "a live object points at it".to_owned(),
         Use::Application => "how Argo CD writes, and what it leaves alone".to_owned(),

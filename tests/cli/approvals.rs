@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{MACHINE_DEPLOYMENT, Program, Ran, ran};
 
-const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1
+pub(super) const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1
 kind: Policy
 approvals: {from: [{file: approvals.yaml}]}
 ";
@@ -14,7 +14,7 @@ const KEY: &str = "0123456789abcdef0123456789abcdef";
 const DAY: &str = "2026-11-21";
 
 /// A home with a policy, and a cluster whose workers are to be replaced: a new version in `new.yaml`.
-fn program() -> Program {
+pub(super) fn program() -> Program {
     let program = Program::new();
     program.file("rollgate.yaml", POLICY);
     program.file("live.yaml", &live("c", "u1"));
@@ -23,11 +23,11 @@ fn program() -> Program {
 }
 
 /// What is rendered.
-fn stream() -> String {
+pub(super) fn stream() -> String {
     format!("{MACHINE_DEPLOYMENT}---\n{}", cluster("c", ""))
 }
 
-fn live(name: &str, uid: &str) -> String {
+pub(super) fn live(name: &str, uid: &str) -> String {
     format!("{MACHINE_DEPLOYMENT}---\n{}", cluster(name, &format!(", uid: {uid}")))
 }
 
@@ -38,19 +38,19 @@ fn cluster(name: &str, more: &str) -> String {
 }
 
 /// The options of every run, but for those that are told otherwise.
-fn with<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn with<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let common = ["--live", "live.yaml", "--base", "live.yaml", "--release", "r", "-n", "ns"];
     let all = [options, &common].concat();
     let kept = all.chunks(2).filter(|pair| !more.contains(&pair[0]));
     kept.flatten().chain(more).copied().collect()
 }
 
-fn at(clock: &str) -> String {
+pub(super) fn at(clock: &str) -> String {
     format!("{DAY}T{clock}:00Z")
 }
 
 /// A plan, and its report.
-fn plan_of(program: &Program, file: &str, clock: &str, more: &[&str]) -> (Option<i32>, Value) {
+pub(super) fn plan_of(program: &Program, file: &str, clock: &str, more: &[&str]) -> (Option<i32>, Value) {
     let now = at(clock);
     let options = with(&["-o", "json", "--now", &now], more);
     let ran = program.run(&[&["plan", file], &options[..]].concat(), b"");
@@ -58,11 +58,11 @@ fn plan_of(program: &Program, file: &str, clock: &str, more: &[&str]) -> (Option
     (ran.code, report)
 }
 
-fn plan(program: &Program) -> (Option<i32>, Value) {
+pub(super) fn plan(program: &Program) -> (Option<i32>, Value) {
     plan_of(program, "new.yaml", "12:00", &[])
 }
 
-fn approve(program: &Program, args: &[&str]) -> Ran {
+pub(super) fn approve(program: &Program, args: &[&str]) -> Ran {
     let now = at("12:00");
     program.run_with(&[&["approve", "--now", &now], args].concat(), b"", &[("USER", "anna")])
 }
@@ -74,11 +74,11 @@ fn approved(program: &Program, args: &[&str]) -> String {
 }
 
 /// An install as a post-renderer sees it.
-fn install(program: &Program, file: &str, clock: &str, more: &[&str]) -> Ran {
+pub(super) fn install(program: &Program, file: &str, clock: &str, more: &[&str]) -> Ran {
     ran(installing(program, clock, more), &std::fs::read(program.home().join(file)).expect("a stream"))
 }
 
-fn installing(program: &Program, clock: &str, more: &[&str]) -> Command {
+pub(super) fn installing(program: &Program, clock: &str, more: &[&str]) -> Command {
     let mut command = program.command();
     let now = at(clock);
     let options = ["--policy", "rollgate.yaml", "--host", "helm3", "--commit", "always", "--now", &now];
@@ -87,7 +87,7 @@ fn installing(program: &Program, clock: &str, more: &[&str]) -> Command {
 }
 
 /// A report for people without its line ends.
-fn flat(text: &str) -> String {
+pub(super) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

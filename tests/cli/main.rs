@@ -1,6 +1,7 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
 mod approvals;
+mod budget;
 mod canary;
 mod carried;
 mod comment;
@@ -10,6 +11,7 @@ mod display;
 mod emptied;
 mod fleet;
 mod formats;
+mod glass;
 mod helm_setup;
 mod inputs;
 mod late_cluster;
@@ -28,6 +30,7 @@ mod rules;
 mod schemas;
 mod server;
 mod snapshots;
+mod trailers;
 mod usage;
 mod values;
 mod why;

@@ -5,6 +5,7 @@
 mod api;
 mod approvals;
 mod bench;
+mod budget;
 mod carried;
 mod cases;
 mod doubts;

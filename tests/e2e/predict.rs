@@ -319,6 +319,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         absent: Vec::new(),
         coverage: rollgate::world::Coverage::default(),
         approvals: Vec::new(),
+        history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         answers: None,

@@ -47,6 +47,7 @@ fn decision(world: &World) -> Decision {
         key: MarkKey::fresh(),
         key_lasts: true,
         goes_out: false,
+        break_glass: None,
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

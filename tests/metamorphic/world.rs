@@ -149,6 +149,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         key: key(),
         key_lasts: true,
         goes_out: false,
+        break_glass: None,
     }
 }
 

@@ -393,6 +393,7 @@ impl Recording {
             absent,
             coverage: rollgate::world::Coverage::default(),
             approvals: Vec::new(),
+            history: None,
             marks: std::collections::HashSet::new(),
             remotes: Vec::new(),
             answers: None,

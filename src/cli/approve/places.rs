@@ -41,6 +41,7 @@ impl Places<'_> {
         let is = |place: &ApprovalPlace, told: &str| match place {
             ApprovalPlace::Object(text) => text == told,
             ApprovalPlace::File(file) => file.file == told,
+            ApprovalPlace::Trailer(trailer) => trailer.git_trailer == told || told == "git-trailer",
         };
         let place = match self.args.to.as_deref() {
             Some(told) => from.iter().find(|place| is(place, told)),
@@ -54,6 +55,7 @@ impl Places<'_> {
     pub(super) fn name(&self, place: &ApprovalPlace) -> String {
         match place {
             ApprovalPlace::File(file) => self.folder.join(&file.file).display().to_string(),
+            ApprovalPlace::Trailer(_) => place.to_string(),
             ApprovalPlace::Object(_) => {
                 let namespace = self.namespace().unwrap_or_default();
                 format!("ConfigMap {namespace}/{}", place.config_map().unwrap_or_default())
@@ -100,6 +102,12 @@ impl Places<'_> {
         let name = match place {
             ApprovalPlace::File(file) => return Ok(Store::File(approval::File::new(self.folder.join(&file.file)))),
             ApprovalPlace::Object(_) => place.config_map().unwrap_or_default(),
+            ApprovalPlace::Trailer(trailer) => {
+                let name = &trailer.git_trailer;
+                return Err(Stop::usage(anyhow!(
+                    "what a trailer {name} approves goes and comes with its commit; git log shows it"
+                )));
+            }
         };
         if self.cluster.is_none() {
             let told = Told {

@@ -63,6 +63,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         absent: Vec::new(),
         coverage: crate::world::Coverage::default(),
         approvals: Vec::new(),
+        history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         answers: None,

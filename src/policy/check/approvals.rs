@@ -1,7 +1,7 @@
 //! What a policy may not say of approvals and of wanted changes.
 
 use super::super::read::Fault;
-use super::super::{ApprovalPlace, Approvals, Policy, Selector, duration};
+use super::super::{ApprovalPlace, ApprovalTrailer, Approvals, Policy, Selector, duration};
 use super::{fault, is_name};
 use crate::object::Path;
 use crate::rules::Pattern;
@@ -43,19 +43,25 @@ pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), Fault> {
 
 /// Places that can be read, each once, and none that keeps pins too.
 pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
-    let Approvals { from, by, longest } = &policy.approvals;
+    let Approvals { from, by, longest, break_glass } = &policy.approvals;
     for (number, place) in from.iter().enumerate() {
         let at = at.key("from").index(number);
         let pins = match place {
             ApprovalPlace::Object(text) if !place.config_map().is_some_and(is_name) => {
                 return fault(
                     &at,
-                    format!("{text:?} is no place for approvals; write configmap/NAME, or {{file: PATH}}"),
+                    format!(
+                        "{text:?} is no place for approvals; write configmap/NAME, {{file: PATH}} or {{gitTrailer: NAME}}"
+                    ),
                 );
             }
             ApprovalPlace::Object(text) => policy.pins.store.as_ref() == Some(text),
             ApprovalPlace::File(file) if file.file.is_empty() => return fault(&at.key("file"), "the file has no name"),
             ApprovalPlace::File(file) => policy.pins.file.as_ref() == Some(&file.file),
+            ApprovalPlace::Trailer(trailer) => {
+                self::trailer(&at, trailer, by)?;
+                false
+            }
         };
         if pins {
             return fault(&at, "the pins are there; approvals have a place of their own, with rights of its own");
@@ -67,8 +73,43 @@ pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
     if let Some(number) = by.iter().position(|name| name.trim().is_empty()) {
         return fault(&at.key("by").index(number), "the name is empty");
     }
+    let glass = at.key("breakGlass");
+    if break_glass.allow && !from.iter().any(ApprovalPlace::keeps) {
+        return fault(&glass.key("allow"), "it has to be written down; name a ConfigMap or a file in approvals.from");
+    }
+    if let Some(number) = break_glass.by.iter().position(|name| name.trim().is_empty()) {
+        return fault(&glass.key("by").index(number), "the name is empty");
+    }
+    if let Some(Err(error)) = break_glass.longest.as_deref().map(duration) {
+        return fault(&glass.key("longest"), error.to_string());
+    }
     match longest.as_deref().map(duration) {
         Some(Err(error)) => fault(&at.key("longest"), error.to_string()),
         _ => Ok(()),
     }
+}
+
+/// A trailer that Git finds, and that not everybody who may push can write.
+fn trailer(at: &Path, trailer: &ApprovalTrailer, by: &[String]) -> Result<(), Fault> {
+    let name = &trailer.git_trailer;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(allowed) || name.len() > 100 {
+        let message =
+            format!("{name:?} is no name of a trailer; write letters, digits and -, such as Rollgate-Approve");
+        return fault(&at.key("gitTrailer"), message);
+    }
+    let signers = trailer.allowed_signers.as_ref();
+    if signers.is_some_and(String::is_empty) {
+        return fault(&at.key("allowedSigners"), "the file has no name");
+    }
+    if !trailer.signed && signers.is_some() {
+        return fault(&at.key("allowedSigners"), "nobody has to sign; say signed: true");
+    }
+    if !trailer.signed && by.is_empty() {
+        return fault(
+            &at.key("signed"),
+            "without a signature everybody who may push would approve; say whose count in approvals.by",
+        );
+    }
+    Ok(())
 }

@@ -35,15 +35,44 @@ pub struct Expectation {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Approvals {
-    /// The places: `configmap/NAME` in the namespace of the release, or a file beside the policy. New ones go to the first.
+    /// The places: `configmap/NAME` in the namespace of the release, a file beside the policy, or a trailer in a commit of the change
+    /// that is judged. New ones go to the first.
     pub from: Vec<ApprovalPlace>,
     /// Whose approvals count; everybody's who may write to such a place where nothing is said. The names are those that the
-    /// program was told when they were given: the right to write is what proves them.
+    /// program was told when they were given: the right to write is what proves them. In a trailer it is the mail address of whoever
+    /// made the commit, which its signature proves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
     /// The longest time that one may be good for, such as `72h`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<String>,
+    /// Whether whoever runs an install may let a held one through without an approval of it.
+    #[serde(skip_serializing_if = "BreakGlass::is_forbidden")]
+    pub break_glass: BreakGlass,
+}
+
+/// Letting a held install through without an approval of it (`--break-glass`): loud, and written down where approvals are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct BreakGlass {
+    /// Whether it may be done. Where nothing is said, nobody may.
+    pub allow: bool,
+    /// Who may; everybody who runs an install where nothing is said. The names are those that the program is told, and prove nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// How long one reason opens the gate for one release, from its first use on; `1h` where nothing is said. So a variable that
+    /// somebody forgot does not leave it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<String>,
+}
+
+impl BreakGlass {
+    /// Whether nobody may.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        !self.allow
+    }
 }
 
 impl Approvals {
@@ -63,6 +92,8 @@ pub enum ApprovalPlace {
     Object(String),
     /// A file.
     File(ApprovalFile),
+    /// A trailer in a commit of the change that is judged, where two revisions are compared (`plan --base-ref`).
+    Trailer(ApprovalTrailer),
 }
 
 /// A file in which approvals count.
@@ -75,6 +106,30 @@ pub struct ApprovalFile {
     /// Of which revision it counts, where two are compared.
     #[serde(default)]
     pub of: Revision,
+}
+
+/// A trailer of commits in which approvals count: the last lines of a commit message, as in `Signed-off-by: ...`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalTrailer {
+    /// Its name, such as `Rollgate-Approve`.
+    pub git_trailer: String,
+    /// Whether the commit must have a good signature by the one who made it. Without it anybody who may push can write any name into
+    /// a commit, so a name proves nothing.
+    #[serde(default = "yes")]
+    pub signed: bool,
+    /// The file with the SSH keys that may sign (as `gpg.ssh.allowedSignersFile` of Git), beside the policy and of the base as that
+    /// is. Where nothing is said, whom Git trusts on the machine that judges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_signers: Option<String>,
+    /// Whether somebody who wrote a part of the change may approve it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_author: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// A side of a comparison of two revisions.
@@ -95,7 +150,22 @@ impl ApprovalPlace {
     pub fn config_map(&self) -> Option<&str> {
         match self {
             Self::Object(text) => text.strip_prefix("configmap/"),
-            Self::File(_) => None,
+            Self::File(_) | Self::Trailer(_) => None,
+        }
+    }
+
+    /// Whether a run can write something down there.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.trailer().is_none()
+    }
+
+    /// The trailer, where it is one.
+    #[must_use]
+    pub fn trailer(&self) -> Option<&ApprovalTrailer> {
+        match self {
+            Self::Trailer(trailer) => Some(trailer),
+            Self::Object(_) | Self::File(_) => None,
         }
     }
 }
@@ -105,6 +175,7 @@ impl std::fmt::Display for ApprovalPlace {
         match self {
             Self::Object(text) => f.write_str(text),
             Self::File(file) => write!(f, "file {}", file.file),
+            Self::Trailer(trailer) => write!(f, "trailer {}", trailer.git_trailer),
         }
     }
 }

@@ -46,6 +46,9 @@ pub struct Gates {
     /// Most Machines that one run may replace or remove without a hold, whatever the other gates say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
+    /// How many Machines may go of one cluster, and in a day.
+    #[serde(skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
     /// Most Machines of one cluster that may be missing or not ok at one time while its owners roll, those that roll together counted
     /// together; `null` for no limit.
     pub max_unavailable: Option<u64>,
@@ -72,6 +75,7 @@ impl Default for Gates {
             delete: Answer::Hold,
             infrastructure: Answer::Warn,
             max_machines: None,
+            budget: Budget::default(),
             max_unavailable: Some(1),
             windows: Vec::new(),
             freezes: Vec::new(),
@@ -86,6 +90,80 @@ impl Gates {
     #[must_use]
     pub fn on_rollout(&self) -> Answer {
         self.rollout.unwrap_or(Answer::Hold)
+    }
+}
+
+/// How many Machines may go of one cluster, and in a day. What went in a day is counted from what post-renderers noted of the installs
+/// that they let out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Budget {
+    /// Most Machines of one cluster that one run may replace or remove without a hold; no limit where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_cluster: Option<u64>,
+    /// Most Machines that all runs of 24 hours may replace or remove without a hold, of all clusters that one history is kept of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_day: Option<u64>,
+    /// The same for each cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_cluster_and_day: Option<u64>,
+    /// Where it is noted what went out: `configmap/NAME` in the namespace of the release, `configmap/NAMESPACE/NAME` for releases of
+    /// several namespaces, or a file that all runs share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistoryPlace>,
+}
+
+impl Budget {
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it counts what went in a day.
+    #[must_use]
+    pub const fn counts_days(&self) -> bool {
+        self.per_day.is_some() || self.per_cluster_and_day.is_some()
+    }
+}
+
+/// A place where it is noted what went out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(untagged)]
+pub enum HistoryPlace {
+    /// `configmap/NAME` or `configmap/NAMESPACE/NAME`.
+    Object(String),
+    /// A file.
+    File(HistoryFile),
+}
+
+/// A file in which it is noted what went out. It must be there, if empty: one that is made anew for each run remembers nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HistoryFile {
+    /// Its path, beside the policy unless it is absolute.
+    pub file: String,
+}
+
+impl HistoryPlace {
+    /// Namespace, where one is said, and name of the ConfigMap, where it is one.
+    #[must_use]
+    pub fn config_map(&self) -> Option<(Option<&str>, &str)> {
+        let Self::Object(text) = self else { return None };
+        let rest = text.strip_prefix("configmap/")?;
+        Some(rest.split_once('/').map_or((None, rest), |(namespace, name)| (Some(namespace), name)))
+    }
+}
+
+impl std::fmt::Display for HistoryPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Object(text) => f.write_str(text),
+            Self::File(file) => write!(f, "file {}", file.file),
+        }
     }
 }
 

@@ -109,8 +109,14 @@ pub fn summary(report: &Report) -> String {
         }
     }
     let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
-    let happens = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
-    if back == 0 { happens } else { format!("{happens}; {} set back", plural(back, "field")) }
+    let mut what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    if back > 0 {
+        what = format!("{what}; {} set back", plural(back, "field"));
+    }
+    match report.break_glass.as_ref().filter(|glass| glass.opened) {
+        Some(glass) => format!("{}: {what}", glass.shout()),
+        None => what,
+    }
 }
 
 /// What happens where no Machine goes, in one line that counts objects.

@@ -107,6 +107,8 @@ pub struct Outcome {
     pub pins: Option<Answer>,
     /// The objects with approvals, by their place in the policy's list, with what each is called.
     pub approvals: Vec<(usize, String, Answer)>,
+    /// The object with the history, where the policy names one.
+    pub history: Option<Answer>,
     /// Kinds whose objects have no namespace.
     pub cluster_wide: BTreeSet<GroupKind>,
     /// State of the cluster that each list shows.
@@ -279,6 +281,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         absent: Vec::new(),
         coverage: Coverage::Asked(Answered::default()),
         approvals: Vec::new(),
+        history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         answers: None,
@@ -288,6 +291,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         sources: Vec::new(),
         pins: None,
         approvals: Vec::new(),
+        history: None,
         cluster_wide: BTreeSet::new(),
         versions: BTreeMap::new(),
         plan,

@@ -277,6 +277,7 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
             outcome.sources.push(SourceObject { value: value.clone(), place: *place, source: text, answer });
         }
         (Use::Pins, answer) => outcome.pins = Some(answer),
+        (Use::History, answer) => outcome.history = Some(answer),
         (Use::Approvals(place), answer) => outcome.approvals.push((*place, text, answer)),
         (Use::Referenced | Use::Pointed | Use::Application | Use::Kin, Answer::Found(value)) => {
             match Object::from_value(*value, 0) {
