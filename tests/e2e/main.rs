@@ -33,3 +33,4 @@ mod rollback;
 mod starter;
 mod story;
 mod template;
+mod why;
