@@ -606,3 +606,84 @@ fn an_owner_that_nobody_here_can_ask_is_not_taken_for_one_that_is_as_wanted() {
     );
     assert_eq!(pool(0).code, Some(0));
 }
+
+#[test]
+fn a_record_that_flux_keeps_in_a_namespace_of_its_own_is_found() {
+    let cluster = || {
+        let mut cluster = recorded("secrets", "Upgrade complete");
+        let old = "/api/v1/namespaces/telco/secrets";
+        let moved: Vec<(String, Value)> = cluster
+            .0
+            .iter()
+            .filter(|(path, _)| path.starts_with(old))
+            .map(|(path, value)| (path.replace("/telco/", "/flux-system/"), value.clone()))
+            .collect();
+        cluster.0.retain(|path, _| !path.starts_with(old));
+        cluster.0.extend(moved);
+        cluster.list(old, "PartialObjectMetadata", &[]);
+        cluster.list("/api/v1/namespaces/flux-system/configmaps", "PartialObjectMetadata", &[]);
+        cluster
+    };
+    // Nothing says where: that is said.
+    let ran = cluster().run(&Program::new(), &["why", "md", "--policy", "none"], "");
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        flat(&ran.stdout).contains("there is no record of it in telco; give --storage-namespace"),
+        "{}",
+        ran.stdout
+    );
+    let told =
+        cluster().run(&Program::new(), &["why", "md", "--policy", "none", "--storage-namespace", "flux-system"], "");
+    assert!(flat(&told.stdout).contains("(release demo, revision 3)"), "{}{}", told.stdout, told.stderr);
+    // The label of Flux says it.
+    let mut labelled = cluster();
+    for path in [
+        "/apis/cluster.x-k8s.io/v1/namespaces/telco/machinedeployments",
+        "/apis/cluster.x-k8s.io/v1/machinedeployments",
+    ] {
+        let list = labelled.0.get_mut(path).expect("a list");
+        list["items"][0]["metadata"]["labels"] =
+            json!({"helm.toolkit.fluxcd.io/name": "demo", "helm.toolkit.fluxcd.io/namespace": "flux-system"});
+    }
+    let ran = labelled.run(&Program::new(), &["why", "md", "--policy", "none"], "");
+    let said = flat(&ran.stdout);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("(release demo, revision 3)"), "{}", ran.stdout);
+    assert!(said.contains("of the HelmRelease of Flux flux-system/demo"), "{}", ran.stdout);
+}
+
+#[test]
+fn where_a_reference_moved_what_differs_between_the_templates_is_told() {
+    let program = Program::new();
+    let text = live("old-template-removed-after-the-rollout");
+    let template = |name: &str, flavor: &str| {
+        object(
+            "infrastructure.cluster.x-k8s.io/v1beta1",
+            "DevMachineTemplate",
+            Some("fleet"),
+            name,
+            json!({"template": {"spec": {"flavor": flavor}}}),
+        )
+        .to_string()
+    };
+    // The old template as a revision of the release wrote it, and the new one.
+    let md = |name: &str| {
+        let reference = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevMachineTemplate", "name": name});
+        let spec = json!({"clusterName": "demo", "replicas": 2, "template": {"spec": {"clusterName": "demo", "infrastructureRef": reference}}});
+        object("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("fleet"), "demo-md", spec)
+    };
+    let parsed = |text: String| serde_json::from_str::<Value>(&text).expect("JSON");
+    let records = [
+        dumped(1, &[md("demo-md-a"), parsed(template("demo-md-a", "m1.large"))]),
+        dumped(2, &[md("demo-md-b"), parsed(template("demo-md-b", "m1.xlarge"))]),
+    ];
+    let ran = why(&program, &format!("{text}{}", records.concat()), &["demo-md"]);
+    let said = flat(&ran.stdout);
+    for words in [
+        "spec.template.spec.infrastructureRef.name demo-md-a -> demo-md-b",
+        "revision 2 of demo, 2026-11-02 02:14 UTC",
+        "DevMachineTemplate demo-md-a -> demo-md-b: spec.template.spec.flavor m1.large -> m1.xlarge",
+    ] {
+        assert!(said.contains(words), "{words:?} is not in\n{}", ran.stdout);
+    }
+}

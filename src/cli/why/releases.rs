@@ -61,8 +61,14 @@ pub(in crate::cli) fn of(world: &World, about: Option<&str>, told: Option<&str>)
     found.sort();
     let mut out: Vec<Recorded> = Vec::new();
     for (_, _, release) in found {
-        if !out.iter().any(|one| one.name == release.name) {
-            out.push(release);
+        match out.iter_mut().find(|one| one.name == release.name) {
+            // Not every object of a release says where Flux keeps its record.
+            Some(known) => release.places.into_iter().for_each(|place| {
+                if !known.places.contains(&place) {
+                    known.places.push(place);
+                }
+            }),
+            None => out.push(release),
         }
     }
     out
