@@ -79,6 +79,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     }
 }

@@ -108,6 +108,8 @@ pub enum SchemaOf {
     World,
     /// The reports of several releases, as `plan --all -o json` writes them.
     ReportList,
+    /// The answer of `why -o json`.
+    Why,
 }
 
 /// Options of `plan`.

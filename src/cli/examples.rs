@@ -45,8 +45,9 @@ Examples:
 
 pub(super) const WHY: &str = "\
 Examples:
-  rollgate why --of rendered.yaml
-  rollgate why edge-1-control-plane --of rendered.yaml --live dump/ --before dump-before/";
+  rollgate why edge-1
+  rollgate why edge-1-control-plane -n telco -o json
+  rollgate why edge-1 --live dump/ --before dump-before/";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:

@@ -325,6 +325,7 @@ impl Look<'_> {
             storage_namespace: self.args.storage_namespace.as_deref(),
             deadline: setup.deadline,
             now: setup.now,
+            owners: None,
         };
         let runtime = runtime()?;
         let mut progress = std::io::stderr();

@@ -11,6 +11,7 @@ use crate::exit::Exit;
 
 /// The schema of several reports, which holds that of one, as `build.rs` packs it.
 const REPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/report-list"));
+const WHY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/why"));
 const WORLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/world"));
 
 pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -18,6 +19,7 @@ pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, 
         SchemaOf::Report => write!(outside.out, "{}", report().map_err(Stop::internal)?),
         SchemaOf::Policy => outside.out.write_all(crate::policy::SCHEMA.as_bytes()),
         SchemaOf::ReportList => io::copy(&mut DeflateDecoder::new(REPORTS), outside.out).map(drop),
+        SchemaOf::Why => io::copy(&mut DeflateDecoder::new(WHY), outside.out).map(drop),
         SchemaOf::World => io::copy(&mut DeflateDecoder::new(WORLD), outside.out).map(drop),
     }
     .map_err(Stop::internal)?;
@@ -48,6 +50,7 @@ mod tests {
             ("report", schemars::schema_for!(crate::report::Report).to_value()),
             ("report-list", schemars::schema_for!(crate::report::ReportList<'static>).to_value()),
             ("world", schemars::schema_for!(crate::world::snapshot::Snapshot).to_value()),
+            ("why", schemars::schema_for!(crate::report::why::WhyReport).to_value()),
             ("policy", crate::policy::fresh_schema()),
         ] {
             let file = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));

@@ -30,6 +30,11 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
     input.refuse_empty()?;
     let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
     let mut seen = look.read(outside).map_err(|stop| stop.about(&input))?;
+    if let Some(cluster) = &seen.cluster {
+        // Who wrote what is asked later, when the release may have forgotten it.
+        let told = args.common.storage_namespace.as_deref();
+        super::why::histories(&mut seen.world, cluster, None, told, &setup)?;
+    }
     let unread = seen.world.unread.clone();
     late::vet(&input.bytes, &setup.policy, &mut seen.world.readings);
     let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);

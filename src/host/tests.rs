@@ -35,6 +35,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     }
 }

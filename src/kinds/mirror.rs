@@ -172,6 +172,11 @@ pub trait Mirror: Sync {
         out
     }
 
+    /// What a Machine itself carries of a place of its owner, beside its bootstrap config.
+    fn carried(&self, _member: &Member, _path: &Path) -> Option<Value> {
+        None
+    }
+
     /// The names of the Machines of an owner, where they were read.
     fn machine_names(&self, _live: &dyn View, _key: &Key, _versions: &Versions) -> Option<Vec<String>> {
         None

@@ -244,6 +244,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     }
 }

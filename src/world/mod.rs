@@ -5,6 +5,7 @@ pub mod cluster;
 mod coverage;
 pub mod files;
 mod follow;
+pub mod history;
 mod model;
 pub mod needs;
 pub mod plan;

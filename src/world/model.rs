@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Coverage;
+use super::history::History;
 use super::remote::RemoteReading;
 use crate::approval::Found;
 use crate::host::{Host, ServerAnswer};
@@ -64,6 +65,9 @@ pub struct World {
     /// Where the clusters are that objects of the stream, or those that were written last, name for others to write into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remotes: Vec<RemoteReading>,
+    /// What Helm wrote into the owners of Machines, revision by revision, for the releases of which that was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histories: Vec<History>,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,

@@ -12,8 +12,7 @@ use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, HistoryPlace, Policy};
-use crate::providers::lost_with_a_namespace;
-use crate::providers::{gates, kind_of};
+use crate::providers::{lost_with_a_namespace, gates, kind_of, PROVIDERS};
 
 /// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
 const NARROW: usize = 3;
@@ -69,6 +68,31 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
     plan.gates = workers || asked.rendered.objects().iter().any(needs_gate);
     plan.scope = scope(namespaces, plan.kinds.values().any(|read| read.everywhere));
     Ok(plan)
+}
+
+/// Says what must be read to ask all owners of Machines in these namespaces, or everywhere, how they stand: no stream names them.
+/// Where a list of everything is forbidden, that of the namespace of the context is read.
+#[must_use]
+pub fn of_owners(policy: &Policy, only: Option<&str>, home: &str) -> ReadPlan {
+    let mut plan = ReadPlan::default();
+    let claimed = PROVIDERS.iter().flat_map(|provider| provider.kinds).filter(|kind| kind.mirror.is_some());
+    for kind in claimed {
+        plan.list(GroupKind::new(kind.group, kind.name), "owners of Machines").keep.managed_fields = true;
+        for (group, name, reason) in kind.reads(kind.group) {
+            plan.list(GroupKind::new(group, name), format!("{reason} {}", kind.name));
+        }
+    }
+    // Who wrote what is asked of these, too.
+    for name in [CLUSTER, MACHINE_DEPLOYMENT] {
+        plan.list(GroupKind::new(CORE, name), "who wrote them").keep.managed_fields = true;
+    }
+    health(policy, &BTreeMap::new(), &mut plan);
+    (plan.providers, plan.gates) = (true, true);
+    plan.scope = match only {
+        Some(namespace) => Scope::Only(BTreeSet::from([namespace.to_owned()])),
+        None => Scope::Everywhere(BTreeSet::from([home.to_owned()])),
+    };
+    plan
 }
 
 /// Whether an object needs a feature gate that is off unless somebody turned it on.

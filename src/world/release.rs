@@ -6,6 +6,7 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,6 +33,12 @@ pub struct Revision {
     pub manifest: String,
     /// The hooks, each as it was rendered.
     pub hooks: Vec<String>,
+    /// When it was written, where the record says so.
+    pub written: Option<Timestamp>,
+    /// What Helm said about it; a failure may quote what was written.
+    pub description: String,
+    /// The chart with its version; empty where the record has none.
+    pub chart: String,
 }
 
 impl std::fmt::Debug for Revision {
@@ -83,6 +90,24 @@ struct Record {
     apply_method: String,
     #[serde(default, deserialize_with = "Option::deserialize")]
     hooks: Option<Vec<HookRecord>>,
+    #[serde(default)]
+    chart: Option<ChartRecord>,
+}
+
+/// The chart of a record.
+#[derive(Deserialize)]
+struct ChartRecord {
+    #[serde(default)]
+    metadata: Option<ChartMetadata>,
+}
+
+/// What a chart says of itself.
+#[derive(Deserialize)]
+struct ChartMetadata {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    version: String,
 }
 
 /// A hook of a record.
@@ -96,6 +121,10 @@ struct HookRecord {
 #[derive(Deserialize)]
 struct Info {
     status: ReleaseStatus,
+    #[serde(default)]
+    last_deployed: Option<Value>,
+    #[serde(default)]
+    description: Option<String>,
 }
 
 /// The text of the record in its Secret or ConfigMap.
@@ -141,7 +170,13 @@ pub fn decode(object: &Value) -> Result<Revision, RecordError> {
     let plain = plain(object, text("/kind") == Some(SECRET))?;
     let record: Record = serde_json::from_slice(&plain).map_err(|_| fault("its release is not a record of Helm"))?;
     let method = if record.apply_method == "ssa" { WriteMethod::ServerSideApply } else { WriteMethod::MergePatch };
+    // A time that nobody reads is a time that is not told: the rest of the record counts all the same.
+    let written = record.info.last_deployed.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let chart = record.chart.and_then(|chart| chart.metadata);
     Ok(Revision {
+        written,
+        description: record.info.description.unwrap_or_default(),
+        chart: chart.map(|chart| format!("{}-{}", chart.name, chart.version)).unwrap_or_default(),
         name: record.name,
         namespace: record.namespace,
         number: record.version,

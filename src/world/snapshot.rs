@@ -86,6 +86,9 @@ impl Snapshot {
         for object in world.live.objects().iter().chain(world.base.objects.objects()) {
             learn(&mut redactor, object);
         }
+        for revision in world.histories.iter().flat_map(|history| &history.revisions) {
+            revision.objects.objects().iter().for_each(|object| learn(&mut redactor, object));
+        }
         for reading in world.readings.iter().filter(|reading| reading.secret) {
             reading.found.iter().for_each(|secret| redactor.remember_part(secret));
         }
@@ -94,7 +97,15 @@ impl Snapshot {
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
             reading.found = reading.found.as_deref().map(|secret| key.mark(secret));
         }
-        for unread in &mut world.unread {
+        for history in &mut world.histories {
+            for revision in &mut history.revisions {
+                revision.objects = hidden(&redactor, std::mem::take(&mut revision.objects));
+                // Of a write that failed Helm repeats what the API server said of it.
+                revision.description = redactor.quoted(&revision.description);
+            }
+        }
+        let of_histories = world.histories.iter_mut().flat_map(|history| &mut history.unread);
+        for unread in world.unread.iter_mut().chain(of_histories) {
             unread.why = redactor.quoted(&unread.why);
         }
         Self {

@@ -31,8 +31,23 @@ fn real_reports_fit_the_report_schema() {
 }
 
 #[test]
+fn real_answers_fit_the_why_schema() {
+    let validator = jsonschema::validator_for(&printed("why")).expect("a valid schema");
+    let (after, before) = (root().join("examples/why/after"), root().join("examples/why/before.yaml"));
+    let (after, before) = (after.display().to_string(), before.display().to_string());
+    for more in [&[][..], &["--before", &before], &["edge-1"]] {
+        let args = [&["why", "--live", &after, "--policy", "none", "-o", "json"], more].concat();
+        let ran = Program::new().run(&args, b"");
+        let report: Value = serde_json::from_str(&ran.stdout).expect("the answer is JSON");
+        let faults: Vec<String> = validator.iter_errors(&report).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"kind": "Why"})), "the schema asks for nothing");
+}
+
+#[test]
 fn every_schema_is_one() {
-    for name in ["policy", "report", "report-list", "world"] {
+    for name in ["policy", "report", "report-list", "why", "world"] {
         assert!(jsonschema::validator_for(&printed(name)).is_ok(), "{name}");
     }
 }

@@ -36,3 +36,4 @@ mod set_back;
 mod starter;
 mod story;
 mod template;
+mod why;

@@ -322,6 +322,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     }
 }

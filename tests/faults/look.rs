@@ -34,6 +34,7 @@ pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, dea
         storage_namespace: None,
         deadline,
         now: Timestamp::UNIX_EPOCH,
+        owners: None,
     };
     cluster::read(online, None).await.expect("the stream is good")
 }

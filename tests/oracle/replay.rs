@@ -396,6 +396,7 @@ impl Recording {
             history: None,
             marks: std::collections::HashSet::new(),
             remotes: Vec::new(),
+            histories: Vec::new(),
             answers: None,
         }
     }

@@ -66,6 +66,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     }
 }

@@ -128,6 +128,12 @@ impl Mirror for Rke2 {
         }]
     }
 
+    fn carried(&self, member: &Member, path: &Path) -> Option<Value> {
+        let below = path.starts_with(&["spec", "serverConfig"]).then(|| path.segments().get(2..))??;
+        let stored = serde_json::from_str::<Value>(annotation(&member.machine, SERVER_CONFIGURATION)?).ok()?;
+        Path::from(below.to_vec()).get(&stored).cloned()
+    }
+
     fn doubt(&self, path: &Path, _basis: Basis, new: &Value) -> Option<Doubt> {
         (path.is(&["spec", "version"]) && path.get(new).is_none_or(|version| version == ""))
             .then_some(Doubt { effect: Effect::Unknown, rule: RuleId::of("rke2cp/version-missing") })

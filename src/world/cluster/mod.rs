@@ -6,6 +6,7 @@ mod connect;
 mod data;
 mod discover;
 mod dry_run;
+mod history;
 mod installed;
 mod kubeconfig;
 mod list;
@@ -18,6 +19,7 @@ mod taken;
 mod unserved;
 mod watch;
 
+pub use self::history::Recorded;
 pub use self::watch::Watches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +30,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::history::History;
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::remote::Own;
@@ -57,6 +60,15 @@ pub struct Online<'a> {
     pub deadline: Duration,
     /// The clock of the judgement.
     pub now: Timestamp,
+    /// Where no stream says what is read: all owners of Machines, in a namespace or everywhere.
+    pub owners: Option<Owners<'a>>,
+}
+
+/// The owners of Machines that are asked about.
+#[derive(Debug, Clone, Copy)]
+pub struct Owners<'a> {
+    /// Their namespace; everywhere where none is said.
+    pub namespace: Option<&'a str>,
 }
 
 /// What one object turned out to be.
@@ -174,6 +186,12 @@ impl Cluster {
         Some(self.way.namespace.as_str()).filter(|_| self.way.names_namespace)
     }
 
+    /// Reads what Helm recorded of releases, revision by revision, within `deadline`.
+    pub async fn histories(&self, releases: &[Recorded], deadline: Duration) -> Vec<History> {
+        let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
+        history::read(&caller, releases).await
+    }
+
     /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
     /// is unread.
     pub async fn dry_run(&self, writes: Vec<Write>, deadline: Duration) -> (Vec<ServerAnswer>, Vec<Unread>) {
@@ -209,14 +227,20 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write +
     if let (Ok(way), true) = (&way, online.detected.namespace_of_context) {
         online.detected.host.namespace = Some(way.namespace.clone());
     }
-    let plan = needs::needs(&Asked {
-        rendered: online.rendered,
-        policy: online.policy,
-        late: online.late,
-        host: &online.detected,
-        base_given: online.base.is_some(),
-        storage_namespace: online.storage_namespace,
-    })?;
+    let plan = match online.owners {
+        Some(owners) => {
+            let home = way.as_ref().map_or("default", |way| way.namespace.as_str());
+            needs::of_owners(online.policy, owners.namespace, home)
+        }
+        None => needs::needs(&Asked {
+            rendered: online.rendered,
+            policy: online.policy,
+            late: online.late,
+            host: &online.detected,
+            base_given: online.base.is_some(),
+            storage_namespace: online.storage_namespace,
+        })?,
+    };
     let mut outcome = empty(&mut online, plan);
     let mut progress = Progress { out: progress };
     match way {
@@ -284,6 +308,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         history: None,
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        histories: Vec::new(),
         answers: None,
     };
     Outcome {

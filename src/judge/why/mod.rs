@@ -1,16 +1,21 @@
 //! Why Machines are out of date: the owners as they stand, asked by their own mirrors, with no write at all; or as they stood
 //! before, against what is wanted now. Also what is due by itself later.
 
+mod history;
+mod past;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+pub use self::history::{Move, Step, apart, below, like, places, revisions};
+pub use self::past::{Rollout, ToldBy};
 use crate::judge::Scene;
 use crate::judge::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Versions;
 use crate::kinds::contract::MACHINE;
-use crate::kinds::fields::is_in;
+use crate::kinds::fields::{annotation, controller, is_in};
 use crate::kinds::mirror::Mirror;
 use crate::model::{Act, Basis, Cause, Member, Unit};
 use crate::object::{Inventory, Key, Object, Path, Segment};
@@ -20,6 +25,8 @@ use crate::world::World;
 
 /// How far ahead what is due by itself is looked for.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 400);
+/// Annotation of an infrastructure Machine: the template that it was made from.
+const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
 /// How exactly its time is found.
 const EXACT: SignedDuration = SignedDuration::from_mins(1);
 
@@ -42,6 +49,10 @@ pub struct OwnerState {
     pub perpetual: Vec<Difference>,
     /// What is due by itself later.
     pub soon: Option<Due>,
+    /// What was replaced before, as what is left of it tells.
+    pub rollouts: Vec<Rollout>,
+    /// The owner as it is wanted, in the superset form with defaults.
+    pub wanted: Value,
 }
 
 /// Machines that are out of date for the same reasons.
@@ -66,6 +77,10 @@ pub struct Difference {
     pub after: Option<Value>,
     /// What differs, for a person; empty where the values say it.
     pub detail: String,
+    /// The object that a reference meant before, where the place is a reference that moved.
+    pub was: Option<Key>,
+    /// The object that it means now.
+    pub is: Option<Key>,
 }
 
 /// Machines that will be out of date at a time, with nobody writing anything.
@@ -90,6 +105,7 @@ pub fn now(world: &World, rules: &Rules) -> Vec<OwnerState> {
             let outdated = judged.units.iter().filter(|unit| unit.count > 0 && !unit.after.is_empty());
             let mut state = state(stage, &object.key, &judged, outdated);
             state.soon = due(stage, &object.key, mirror, &sides);
+            state.rollouts = past::rollouts(stage, &object.key, &judged);
             Some(state)
         });
         owners.collect()
@@ -120,16 +136,19 @@ pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> 
     })
 }
 
+/// The versions by which a World is judged.
+#[must_use]
+pub fn versions(world: &World) -> Versions {
+    let told = world.told_versions();
+    let mut all = Versions::candidates(&told, &std::collections::BTreeMap::new()).into_iter();
+    all.next().unwrap_or_else(|| Versions::of(&told))
+}
+
 /// The stage of a World that nothing is written to.
 fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
     let (view, nothing) = (world.view(), Inventory::default());
     let scene = Scene { world, view: &view, rendered: &nothing };
-    let Some(versions) =
-        Versions::candidates(&world.told_versions(), &std::collections::BTreeMap::new()).into_iter().next()
-    else {
-        return Vec::new();
-    };
-    ask(&Stage::new(scene, &[], rules, versions))
+    ask(&Stage::new(scene, &[], rules, versions(world)))
 }
 
 /// The objects whose controllers decide about Machines, with what decides.
@@ -142,7 +161,20 @@ fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iter
     let members = machines::of_control_plane(stage.scene.view, key, cluster, &stage.versions);
     let of_machine = |unit: &Unit| -> Vec<Difference> {
         let member = members.iter().find(|member| unit.names.contains(&member.name));
-        unit.after.iter().map(|cause| difference(cause, member, &judged.new)).collect()
+        let set = if member.is_none() { set_of(stage, key, unit) } else { None };
+        let of_set = |mut told: Difference| {
+            if let Some(set) = &set {
+                told.before = told.path.get(set).cloned();
+                told.was = history::referred(key, set, &told.path);
+            }
+            told
+        };
+        let of_cause = |cause| {
+            let mut told = difference(key, cause, member, &judged.new);
+            told.before = told.before.or_else(|| judged.mirror.carried(member?, &told.path));
+            of_set(told)
+        };
+        unit.after.iter().map(of_cause).collect()
     };
     let outdated = units.map(|unit| Outdated { names: unit.names.clone(), differences: of_machine(unit) });
     OwnerState {
@@ -152,20 +184,44 @@ fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iter
         basis: judged.basis,
         outdated: outdated.collect(),
         held: judged.held(Act::Replace).map(|hold| hold.says.clone()),
-        perpetual: judged.perpetual.iter().map(|cause| difference(cause, None, &judged.new)).collect(),
+        perpetual: judged.perpetual.iter().map(|cause| difference(key, cause, None, &judged.new)).collect(),
         soon: None,
+        rollouts: Vec::new(),
+        wanted: judged.new.clone(),
     }
 }
 
+/// The MachineSet of Machines of workers, in the superset form: what they were made from.
+fn set_of(stage: &Stage<'_>, key: &Key, unit: &Unit) -> Option<Value> {
+    let name = unit.names.first()?;
+    let mut machines = stage.scene.view.named(name).filter(|object| object.key.kind == MACHINE);
+    let machine = machines.find(|object| is_in(object, key.namespace.as_deref()))?;
+    let set = controller(&machine.key, machine.value().ok()?.as_ref())?;
+    machines::read(stage.scene.view.get(&set).object()?, &stage.versions)
+}
+
 /// A cause with the values on both sides.
-fn difference(cause: &Cause, member: Option<&Member>, owner: &Value) -> Difference {
+fn difference(key: &Key, cause: &Cause, member: Option<&Member>, owner: &Value) -> Difference {
+    let is = history::referred(key, owner, &cause.path);
+    let was = member.zip(is.as_ref()).and_then(|(member, now)| cloned_from(member, now.clone()));
+    let is_name = cause.path.segments().last() == Some(&Segment::Key("name".to_owned()));
+    let name = was.as_ref().filter(|_| is_name).map(|was| was.name.as_str().into());
     Difference {
         rule: cause.rule.as_str(),
         path: cause.path.clone(),
-        before: member.and_then(|member| made_of(member, &cause.path)),
+        before: member.and_then(|member| made_of(member, &cause.path)).or(name),
         after: at(owner, cause.path.segments()).cloned(),
         detail: cause.detail.clone(),
+        was,
+        is,
     }
+}
+
+/// The template that an infrastructure Machine was made from, where it is of the kind that the owner names now.
+fn cloned_from(member: &Member, now: Key) -> Option<Key> {
+    let infra = member.infra.as_ref()?;
+    let name = annotation(infra, CLONED_FROM)?;
+    Some(Key { name: name.to_owned(), ..now })
 }
 
 /// What a Machine was made of at a place of its owner: the same place of its bootstrap config, which holds what is below the
@@ -175,7 +231,8 @@ fn made_of(member: &Member, path: &Path) -> Option<Value> {
     let config = member.config.as_ref().and_then(|config| config.get("spec"));
     let of_config = |steps: &[Segment]| config.and_then(|spec| at(spec, steps)).cloned();
     let of_machine = || member.machine.get("spec").and_then(|spec| at(spec, below)).cloned();
-    of_config(below).or_else(|| below.split_first().and_then(|(_, below)| of_config(below))).or_else(of_machine)
+    let inner = || below.split_first().map(|(_, inner)| inner).filter(|inner| !inner.is_empty());
+    of_config(below).or_else(|| of_config(inner()?)).or_else(of_machine)
 }
 
 /// What stands at a place below a value.
@@ -207,7 +264,8 @@ fn due(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: &dyn Fn
     let found = judged(late);
     let first =
         found.units.iter().find(|unit| unit.names.iter().any(|name| !known.contains(name)) && !unit.after.is_empty());
-    let differences = first.map(|unit| unit.after.iter().map(|cause| difference(cause, None, &found.new)).collect());
+    let differences =
+        first.map(|unit| unit.after.iter().map(|cause| difference(key, cause, None, &found.new)).collect());
     let names = names(&found).into_iter().filter(|name| !known.contains(name)).collect();
     Some(Due { at: late, names, differences: differences.unwrap_or_default() })
 }
