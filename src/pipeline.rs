@@ -4,7 +4,7 @@
 mod first_install;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -126,6 +126,16 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
 pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
     let filled = filled(question, world)?;
     Ok(host::writes(&filled.rendered.objects, world)?)
+}
+
+/// The Clusters (namespace and name) of which Machines go, as far as this World shows: only these are worth a look into.
+///
+/// # Errors
+/// As [`judge`].
+pub fn drained(question: &Question, world: &World) -> Result<BTreeSet<(Option<String>, String)>, Fault> {
+    let rollouts = judge(question, world)?.report.rollouts;
+    let drained = rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
+    Ok(drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect())
 }
 
 /// What is rendered, late values filled in as far as they are known.
@@ -277,6 +287,7 @@ impl Case<'_> {
             classified: &classified,
             world,
             view: &view,
+            rendered: &rendered.objects,
             doubts: &doubts,
             policy: &question.policy,
         };

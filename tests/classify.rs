@@ -78,6 +78,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

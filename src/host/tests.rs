@@ -34,6 +34,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

@@ -6,7 +6,8 @@ mod releases;
 use super::Answer;
 use super::read::Fault;
 use super::{
-    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, duration, origins,
+    Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType, Window, Workload, duration,
+    origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -28,6 +29,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(resolve(&root.key("resolve"), &policy.resolve));
     found.push(pins(&root.key("pins"), &policy.pins));
     found.push(gates(&root.key("gates"), &policy.gates));
+    found.push(workload(&root, policy));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));
@@ -407,12 +409,41 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
             return fault(&at.key("freezes").index(place).key(found.field), found.why);
         }
     }
-    if gates.health.vip == Answer::Hold {
-        let why = "hold cannot be kept: which Machine has the virtual IP is known in the workload cluster alone, where this version \
-                   does not look; say warn or allow";
-        return fault(&at.key("health").key("vip"), why);
-    }
     Ok(())
+}
+
+/// What is asked of workload clusters: a gate that holds by it needs them to be read.
+fn workload(root: &Path, policy: &Policy) -> Result<(), Fault> {
+    let Workload { read, timeout, clusters } = &policy.workload;
+    let at = root.key("workload");
+    for (name, told) in [("vip", policy.gates.health.vip), ("pdb", policy.gates.health.pdb)] {
+        if told == Some(Answer::Hold) && !read {
+            let why = "hold cannot be kept: what this asks stands in the workload cluster alone, where nobody may look; say \
+                       workload: {read: true}, or warn or allow here";
+            return fault(&root.key("gates").key("health").key(name), why);
+        }
+    }
+    match timeout.as_deref().map(duration) {
+        Some(Err(error)) => return fault(&at.key("timeout"), error.to_string()),
+        Some(Ok(length)) if length.is_zero() => return fault(&at.key("timeout"), "no time at all is too little"),
+        _ => {}
+    }
+    let is_name = |text: &str| {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*');
+        !text.is_empty()
+            && text.split('/').count() <= 2
+            && text.split('/').all(|part| !part.is_empty() && part.chars().all(plain))
+    };
+    match clusters.iter().position(|text| !is_name(text)) {
+        Some(place) => {
+            let text = &clusters[place];
+            fault(
+                &at.key("clusters").index(place),
+                format!("{text:?} names no cluster; write it as edge-1, edge-* or fleet/edge-1"),
+            )
+        }
+        None => Ok(()),
+    }
 }
 
 fn window_faults(at: &Path, window: &Window) -> Result<(), Fault> {

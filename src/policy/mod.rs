@@ -27,6 +27,6 @@ pub use schema::{
     Answer, ApprovalFile, ApprovalPlace, Approvals, Doubt, EndpointSource, Expectation, FieldPin, FirstInstall, Freeze,
     Gates, HealthGates, HeatSource, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks,
     ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, Source, StoreKind, Unseen, UserRule,
-    ValueType, Window, schema_json,
+    ValueType, Window, Workload, schema_json,
 };
 pub use selector::Selector;

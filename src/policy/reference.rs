@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   health: {machines: warn}
 ",
     ),
+    ("workload", "workload: {read: true, timeout: 5s, clusters: [fleet/*]}\n"),
     (
         "approvals",
         "approvals:\n  from: [configmap/rollgate-approvals, {file: rollgate.approvals.yaml}]\n  by: [anna, berta]\n  longest: 72h\n",

@@ -7,6 +7,7 @@ mod releases;
 #[cfg(test)]
 mod rule;
 mod sources;
+mod workload;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ pub use self::gates::{Answer, Freeze, Gates, HealthGates, Later, Window};
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
+pub use self::workload::Workload;
 use super::Resolve;
 
 /// The whole policy file.
@@ -43,6 +45,9 @@ pub struct Policy {
     /// What each gate does.
     #[serde(default)]
     pub gates: Gates,
+    /// Whether the clusters that are managed may be asked themselves. Where nothing is said, none of them ever is.
+    #[serde(default, skip_serializing_if = "Workload::is_nothing")]
+    pub workload: Workload,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -96,6 +101,7 @@ impl Default for Policy {
             pins: Pins::default(),
             profile: Profile::default(),
             gates: Gates::default(),
+            workload: Workload::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             unseen: Unseen::default(),

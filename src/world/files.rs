@@ -243,6 +243,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

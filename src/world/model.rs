@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Coverage;
 use super::remote::RemoteReading;
+use super::workload::Workload;
 use crate::approval::Found;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
@@ -61,6 +62,9 @@ pub struct World {
     /// Where the clusters are that objects of the stream, or those that were written last, name for others to write into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remotes: Vec<RemoteReading>,
+    /// What clusters of which Machines go said of themselves, where the policy let them be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<Workload>,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,

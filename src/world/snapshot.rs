@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
+use super::workload::Workload;
 use crate::compare::redact::{Document, MARK, MarkKey, Redactor, encode, unencoded};
 use crate::object::{Body, Inventory, Object, Path};
 
@@ -96,6 +97,9 @@ impl Snapshot {
         }
         for unread in &mut world.unread {
             unread.why = redactor.quoted(&unread.why);
+        }
+        for why in world.workloads.iter_mut().flat_map(Workload::gaps) {
+            *why = redactor.quoted(why);
         }
         Self {
             api_version: API_VERSION.to_owned(),

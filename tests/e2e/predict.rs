@@ -321,6 +321,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

@@ -395,6 +395,7 @@ impl Recording {
             approvals: Vec::new(),
             marks: std::collections::HashSet::new(),
             remotes: Vec::new(),
+            workloads: Vec::new(),
             answers: None,
         }
     }

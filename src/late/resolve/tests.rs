@@ -65,6 +65,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

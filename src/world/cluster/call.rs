@@ -92,6 +92,8 @@ pub(super) struct Caller {
     permits: Semaphore,
     requests: AtomicU64,
     bytes: AtomicU64,
+    /// Most bytes of all answers together.
+    most: u64,
     answered: AtomicBool,
     /// Seconds by which the server's clock is ahead of ours, in the answer where the two are closest; the maximum where no
     /// answer had a date.
@@ -114,9 +116,15 @@ impl Caller {
             permits: Semaphore::new(PARALLEL),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            most: memory::largest_input(),
             answered: AtomicBool::new(false),
             skew: AtomicI64::new(i64::MAX),
         }
+    }
+
+    /// The same with a lower bound of all bytes together.
+    pub(super) fn with_most(self, most: u64) -> Self {
+        Self { most: most.min(self.most), ..self }
     }
 
     /// Seconds by which the server's clock is ahead of ours; `None` where it did not say.
@@ -218,7 +226,7 @@ impl Caller {
         };
         let weight = memory::weight(&body);
         let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
-        let most = memory::largest_input();
+        let most = self.most;
         if before + weight > most {
             return Try::Never(Fault::Other(memory::too_large(most)));
         }

@@ -6,6 +6,7 @@ mod connect;
 mod data;
 mod discover;
 mod dry_run;
+mod inline;
 mod installed;
 mod kubeconfig;
 mod list;
@@ -17,6 +18,7 @@ mod second;
 mod taken;
 mod unserved;
 mod watch;
+mod workload;
 
 pub use self::watch::Watches;
 
@@ -31,6 +33,7 @@ use tokio::time::Instant;
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::remote::Own;
+use super::workload::Workload;
 use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
@@ -172,6 +175,18 @@ impl Cluster {
         Some(self.way.namespace.as_str()).filter(|_| self.way.names_namespace)
     }
 
+    /// Looks into clusters that are managed here (namespace and name), each within `timeout` and all within `deadline`, by the
+    /// kubeconfig that Cluster API keeps for them. What could not be read is in the answer.
+    pub async fn workloads(
+        &self,
+        clusters: &BTreeSet<(Option<String>, String)>,
+        timeout: Duration,
+        deadline: Duration,
+    ) -> Vec<Workload> {
+        let ends = (timeout, Instant::now() + deadline);
+        workload::all(&self.way.client, clusters.iter().cloned(), ends).await
+    }
+
     /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
     /// is unread.
     pub async fn dry_run(&self, writes: Vec<Write>, deadline: Duration) -> (Vec<ServerAnswer>, Vec<Unread>) {
@@ -281,6 +296,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         approvals: Vec::new(),
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     };
     Outcome {
