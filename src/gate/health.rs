@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, is_in, label, number, text};
+use crate::kinds::fields::{annotation, controller, is_in, label, list, number, text};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::object::{Key, is_deleting};
@@ -230,10 +230,14 @@ fn ailment(machine: &Value) -> Option<String> {
         return Some(format!("{name} has no node yet"));
     }
     // A node that nobody hears of is Unknown, and as good as lost.
-    ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
+    let bad = ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
         let status = condition(machine, kind).filter(|status| *status != "True")?;
         Some(format!("{name}: {kind} is {status}"))
-    })
+    });
+    // A dump without any condition says nothing; one that has others and not this one comes from a controller that does not know yet.
+    let has_conditions = list(machine, "/status/conditions").next().is_some();
+    let is_silent = has_conditions && condition(machine, "NodeHealthy").is_none();
+    bad.or_else(|| is_silent.then(|| format!("{name}: nobody says whether its node is healthy")))
 }
 
 /// The command that shows the owner.

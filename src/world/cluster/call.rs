@@ -94,6 +94,8 @@ pub(super) struct Caller {
     bytes: AtomicU64,
     /// Most bytes of all answers together.
     most: u64,
+    /// Most bytes of one answer.
+    largest: usize,
     answered: AtomicBool,
     /// Seconds by which the server's clock is ahead of ours, in the answer where the two are closest; the maximum where no
     /// answer had a date.
@@ -117,14 +119,15 @@ impl Caller {
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             most: memory::largest_input(),
+            largest: LARGEST_ANSWER,
             answered: AtomicBool::new(false),
             skew: AtomicI64::new(i64::MAX),
         }
     }
 
-    /// The same with a lower bound of all bytes together.
-    pub(super) fn with_most(self, most: u64) -> Self {
-        Self { most: most.min(self.most), ..self }
+    /// The same with lower bounds of all bytes together, and of one answer.
+    pub(super) fn with_most(self, most: u64, largest: usize) -> Self {
+        Self { most: most.min(self.most), largest: largest.min(self.largest), ..self }
     }
 
     /// Seconds by which the server's clock is ahead of ours; `None` where it did not say.
@@ -216,10 +219,10 @@ impl Caller {
         let (after, kind) = (text(&response, &header::RETRY_AFTER), text(&response, &header::CONTENT_TYPE));
         let after = after.parse().ok().map(Duration::from_secs);
         self.note_date(&text(&response, &header::DATE));
-        let body = match Limited::new(response.into_body(), LARGEST_ANSWER).collect().await {
+        let body = match Limited::new(response.into_body(), self.largest).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let most = LARGEST_ANSWER / (1024 * 1024);
+                let most = self.largest / (1024 * 1024);
                 return Try::Never(Fault::Other(format!("one answer is larger than {most} MiB, and was not read")));
             }
             Err(_) => return again("the connection broke inside an answer", true),

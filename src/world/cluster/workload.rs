@@ -22,9 +22,11 @@ use crate::world::plan::{GroupKind, Keep};
 use crate::world::workload::{self, Announced, Budget, Lease, Node, Told, Workload};
 
 /// So many clusters are asked at one time.
-const PARALLEL: usize = 8;
+const PARALLEL: usize = 4;
 /// Most bytes that one cluster may answer with.
 const LARGEST: u64 = 48 * 1024 * 1024;
+/// Most bytes of one answer: a page of 500 Nodes has about ten million.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 /// Pods are looked up for so many budgets of one cluster.
 const BUDGETS: usize = 64;
 /// The Leases of kube-vip: of the control plane, and of Services (kube-vip `pkg/kubevip/config_types.go`).
@@ -105,7 +107,7 @@ async fn one(
         Ok(client) => client,
         Err(gap) => return empty(&gap),
     };
-    let caller = Caller::new(client, end).with_most(LARGEST);
+    let caller = Caller::new(client, end).with_most(LARGEST, LARGEST_ANSWER);
     let look = match Look::of(&caller).await {
         Ok(look) => look,
         Err(fault) => return empty(&Gap::unreached(&fault)),
