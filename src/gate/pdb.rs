@@ -11,7 +11,7 @@ use crate::impact::Rollout;
 use crate::kinds::contract::MACHINE_DRAIN_RULE;
 use crate::kinds::fields::{annotation, is_in, number, text};
 use crate::model::{Action, Decision, Reason};
-use crate::object::nanoseconds;
+use crate::object::{Key, nanoseconds};
 use crate::policy::HealthGates;
 use crate::report::plural;
 use crate::world::workload::{Budget, Node};
@@ -60,9 +60,17 @@ fn of(judged: &Judged<'_>, rollouts: &[&Rollout], answer: Decision) -> Vec<Reaso
         (Ok(budgets), Ok(nodes)) => (budgets, nodes),
         (Err(why), _) | (_, Err(why)) => return blind(Blind::of(why)),
     };
-    let going = going(judged, rollouts, nodes);
+    let (going, known) = going(judged, rollouts, nodes);
     let rule = rule(judged, first);
-    budgets.iter().filter_map(|budget| kept(budget, &going, rule.as_deref(), answer)).collect()
+    let mut out: Vec<Reason> =
+        budgets.iter().filter_map(|budget| kept(budget, &going, rule.as_deref(), answer)).collect();
+    // Machines of a pool, or of which no Node is known, may run any of these Pods.
+    let lost = rollouts.iter().filter(|rollout| !budgets.is_empty() && !known.contains(&rollout.owner));
+    out.extend(lost.map(|rollout| {
+        let why = "a PodDisruptionBudget allows no disruption, and none of its Machines is known to be a Node";
+        Blind::of((why, "")).reason("pdb", answer, WHAT, &rollout.owner)
+    }));
+    out
 }
 
 /// A Machine that goes, by its Node.
@@ -73,19 +81,24 @@ struct Going<'j> {
     limit: Option<u64>,
 }
 
-/// The Machines that go and are drained, by their Nodes.
-fn going<'j>(judged: &Judged<'_>, rollouts: &[&'j Rollout], nodes: &'j [Node]) -> HashMap<&'j str, Going<'j>> {
-    let mut out = HashMap::new();
-    let Some(first) = rollouts.first() else { return out };
+/// The Machines that go and are drained, by their Nodes; and the owners of which a Node that goes is known.
+fn going<'j>(
+    judged: &Judged<'_>,
+    rollouts: &[&'j Rollout],
+    nodes: &'j [Node],
+) -> (HashMap<&'j str, Going<'j>>, BTreeSet<&'j Key>) {
+    let (mut out, mut known) = (HashMap::new(), BTreeSet::new());
+    let Some(first) = rollouts.first() else { return (out, known) };
     let members = workload::members(judged, first);
     for node in nodes {
         let Some(member) = members.iter().find(|member| member.has(node)) else { continue };
         let owner = rollouts.iter().find(|rollout| workload::goes(judged, rollout, member));
+        known.extend(rollouts.iter().filter(|one| workload::goes(judged, one, member)).map(|one| &one.owner));
         let Some(owner) = owner.filter(|_| annotation(&member.value, NOT_DRAINED).is_none()) else { continue };
         let limit = limit(judged, owner, member);
         out.insert(node.name.as_str(), Going { machine: member.key.name.clone(), owner, limit });
     }
-    out
+    (out, known)
 }
 
 /// How long the drain of a Machine may take: as its owner says after the write, which its controller hands to Machines in place

@@ -114,7 +114,7 @@ pub(super) fn goes(judged: &Judged<'_>, rollout: &Rollout, member: &Member<'_>) 
     if is_deleting(&member.value) || rollout.machine_names.contains(&member.key.name) {
         return true;
     }
-    let is_counted = rollout.machines.is_some_and(|count| count as usize <= rollout.machine_names.len());
+    let is_counted = rollout.machines.is_some_and(|count| count <= rollout.machine_names.len() as u64);
     !is_counted && is_own(judged, rollout, member)
 }
 
