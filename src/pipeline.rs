@@ -5,7 +5,7 @@ mod first_install;
 mod set_back;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -147,6 +147,16 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
 pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
     let filled = filled(question, world)?;
     Ok(host::writes(&filled.rendered.objects, world)?)
+}
+
+/// The Clusters (namespace and name) of which Machines go, as far as this World shows: only these are worth a look into.
+///
+/// # Errors
+/// As [`judge`].
+pub fn drained(question: &Question, world: &World) -> Result<BTreeSet<(Option<String>, String)>, Fault> {
+    let rollouts = judge(question, world)?.report.rollouts;
+    let drained = rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
+    Ok(drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect())
 }
 
 /// What is rendered, late values filled in as far as they are known.
@@ -321,6 +331,7 @@ impl Case<'_> {
             classified: &classified,
             world,
             view: &view,
+            rendered: &rendered.objects,
             doubts: &doubts,
             policy: &question.policy,
             digest: &digest.hash,

@@ -80,6 +80,7 @@ fn world(live: Inventory, expected: &Expected) -> World {
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

@@ -21,10 +21,13 @@ use crate::late::{self, Reach};
 use crate::object::{Object, Stream};
 use crate::pin::{Book, Pin};
 use crate::pipeline::{self, Question};
-use crate::policy::{Doubt, Policy, StoreKind};
+use crate::policy::{self, Doubt, Policy, StoreKind};
 use crate::store;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
 use crate::world::{Base, BaseKind, LiveKind, SourceReading, Unread, World, files, snapshot};
+
+/// How long a workload cluster may take where the policy says nothing.
+const WORKLOAD: Duration = Duration::from_secs(10);
 
 /// What one read gave, ready to be judged.
 pub(super) struct Seen {
@@ -100,7 +103,32 @@ impl Look<'_> {
             None => false,
         };
         // What was read before the wait may be minutes old.
-        if waited { self.look(&asked, outside) } else { Ok(seen) }
+        let mut seen = if waited { self.look(&asked, outside)? } else { seen };
+        self.look_into(&mut seen)?;
+        Ok(seen)
+    }
+
+    /// Looks into the clusters of which Machines go, where the policy allows it and a gate asks for it.
+    fn look_into(&self, seen: &mut Seen) -> Result<(), Stop> {
+        let Policy { workload, gates, .. } = &self.setup.policy;
+        let asks = [gates.health.vip, gates.health.pdb].iter().any(|told| *told != Some(policy::Answer::Allow));
+        let Some(cluster) = seen.cluster.as_ref().filter(|_| workload.read && asks) else { return Ok(()) };
+        let bound = bound::deadline("judging", self.setup.deadline);
+        // What cannot be judged is said by the judgement itself.
+        let mut clusters = pipeline::drained(&seen.question, &seen.world).unwrap_or_default();
+        drop(bound);
+        clusters.retain(|(namespace, name)| workload.includes(namespace.as_deref(), name));
+        let told = workload.timeout.as_deref().map(policy::duration).transpose().map_err(Stop::usage)?;
+        let timeout = told.unwrap_or(WORKLOAD);
+        seen.world.workloads = runtime()?.block_on(cluster.workloads(&clusters, timeout, self.setup.deadline));
+        for (namespace, name) in &clusters {
+            let place = namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
+            seen.reads.push(format!(
+                "look into workload cluster {place}{name}, by its Secret {place}{name}-kubeconfig: Nodes, Leases of kube-vip, \
+                 PodDisruptionBudgets that allow none and where their Pods are, what MetalLB announces: gates health.vip and health.pdb"
+            ));
+        }
+        Ok(())
     }
 
     /// The late values whose sources are read: beside those that the stream needs all others, where it holds objects that are

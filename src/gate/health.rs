@@ -1,17 +1,17 @@
-//! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok, etcd's quorum.
+//! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok.
 //! Asked only where Machines would be replaced and Machines could be read.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Judged, decision};
+use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, is_in, label, number, text};
+use crate::kinds::fields::{annotation, controller, is_in, label, list, number, text};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
-use crate::object::{Key, Object, is_deleting};
+use crate::object::{Key, is_deleting};
 use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
@@ -31,8 +31,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         let fleet = clusters.entry(key).or_insert_with(|| Fleet::of(judged, rollout));
         found.extend(live.as_ref().and_then(|live| remediation(judged, rollout, live, fleet)));
         found.extend(machines(judged, rollout, live.as_ref(), fleet));
-        found.extend(etcd(judged, rollout, fleet));
-        found.extend(vip(judged, rollout));
+        found.extend(etcd::reasons(judged, rollout, live.as_ref()));
     }
     found
 }
@@ -49,10 +48,6 @@ pub(super) struct Fleet {
     all: Group,
     /// Those of the control plane.
     control_plane: Group,
-    /// Whether the first Machine of the control plane says anything about etcd.
-    says_etcd: bool,
-    /// Machines of the control plane whose etcd member is not healthy.
-    unhealthy_members: usize,
     /// The Machines of each MachineDeployment, by its name.
     by_deployment: HashMap<String, Group>,
     /// Whether the group of some worker is not known.
@@ -96,7 +91,7 @@ impl Fleet {
             let Ok(machine) = object.value() else { continue };
             let ailment = ailment(&machine);
             fleet.all.add(&object.key, ailment.as_ref());
-            match deployment_of(judged, object, &machine) {
+            match deployment_of(judged, &object.key, &machine) {
                 Some(deployment) => {
                     fleet.by_deployment.entry(deployment).or_default().add(&object.key, ailment.as_ref());
                 }
@@ -106,10 +101,7 @@ impl Fleet {
                 fleet.remediated = Some(object.key.name.clone());
             }
             if is_control_plane(&machine) {
-                let member = condition(&machine, "EtcdMemberHealthy");
-                fleet.says_etcd |= member.is_some();
                 fleet.control_plane.add(&object.key, ailment.as_ref());
-                fleet.unhealthy_members += usize::from(member != Some("True"));
             }
         }
         fleet
@@ -146,13 +138,18 @@ impl Fleet {
     }
 }
 
+/// The MachineDeployment, else the other owner, that a Machine belongs to.
+pub(super) fn owner_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<String> {
+    deployment_of(judged, machine, value).or_else(|| controller(machine, value).map(|owner| owner.name))
+}
+
 /// The MachineDeployment that a Machine belongs to, by its MachineSet, else by its label.
-fn deployment_of(judged: &Judged<'_>, machine: &Object, value: &Value) -> Option<String> {
+fn deployment_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<String> {
     let above = |key: &Key| {
         let set = judged.view.get(key).object()?.value().ok()?;
         controller(key, &set).filter(|owner| owner.kind == MACHINE_DEPLOYMENT)
     };
-    let direct = controller(&machine.key, value);
+    let direct = controller(machine, value);
     let by_set = direct.as_ref().filter(|owner| owner.kind == MACHINE_SET).and_then(above);
     by_set.map(|owner| owner.name).or_else(|| label(value, OF_DEPLOYMENT).map(str::to_owned))
 }
@@ -182,20 +179,6 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value, fleet: &Fle
     )
 }
 
-/// A control plane rolls, and nobody looked which of its Machines has the virtual IP.
-fn vip(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
-    reason(
-        "vip",
-        decision(judged.policy.gates.health.vip).min(Decision::Warn),
-        format!(
-            "{}: which of its Machines has the virtual IP stands in the workload cluster, where nobody looked",
-            rollout.owner
-        ),
-        &rollout.owner,
-    )
-    .filter(|_| rollout.owner.group == CONTROL_PLANE)
-}
-
 /// Machines that are not ok: of a control plane its own, of workers all of their cluster, because these share what is left. Said
 /// once, however many owners of a cluster roll.
 fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet: &mut Fleet) -> Option<Reason> {
@@ -217,43 +200,12 @@ fn missing(owner: &Value, there: usize) -> Option<String> {
     Some(format!("{there} of {} there", plural(wanted, "Machine")))
 }
 
-/// Stacked etcd: after one step of the rollout, the healthy voters must still be a majority. The member that is
-/// being added counts as unhealthy, as in Cluster API's own check before a remediation
-/// (`controlplane/kubeadm/internal/controllers/remediation.go`, canSafelyRemoveEtcdMember).
-fn etcd(judged: &Judged<'_>, rollout: &Rollout, fleet: &Fleet) -> Option<Reason> {
-    // A member that says nothing about etcd is not known to be a voter (external etcd, an older provider).
-    if rollout.owner.group != CONTROL_PLANE || !fleet.says_etcd {
-        return None;
-    }
-    let (voters, unhealthy) = (fleet.control_plane.count, fleet.unhealthy_members);
-    let (after, bad) = match rollout.max_surge.unwrap_or(1) {
-        0 if unhealthy > 0 => (voters.saturating_sub(1), unhealthy - 1),
-        0 => (voters.saturating_sub(1), 0),
-        _ => (voters + 1, unhealthy + usize::from(voters > 1)),
-    };
-    let quorum = after / 2 + 1;
-    if after.saturating_sub(bad) >= quorum {
-        return None;
-    }
-    reason(
-        "etcd",
-        decision(judged.policy.gates.health.etcd),
-        format!(
-            "{}: {unhealthy} of {} not healthy; the first step leaves {} of {after} voters, {quorum} are needed",
-            rollout.owner,
-            plural(voters as u64, "etcd member"),
-            after.saturating_sub(bad)
-        ),
-        &rollout.owner,
-    )
-}
-
 fn is_control_plane(machine: &Value) -> bool {
     label(machine, OF_CONTROL_PLANE).is_some()
 }
 
 /// The status of a condition, in whichever list the API version keeps it.
-fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+pub(super) fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
     ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
         .iter()
         .filter_map(|pointer| machine.pointer(pointer)?.as_array())
@@ -278,10 +230,14 @@ fn ailment(machine: &Value) -> Option<String> {
         return Some(format!("{name} has no node yet"));
     }
     // A node that nobody hears of is Unknown, and as good as lost.
-    ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
+    let bad = ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
         let status = condition(machine, kind).filter(|status| *status != "True")?;
         Some(format!("{name}: {kind} is {status}"))
-    })
+    });
+    // A dump without any condition says nothing; one that has others and not this one comes from a controller that does not know yet.
+    let has_conditions = list(machine, "/status/conditions").next().is_some();
+    let is_silent = has_conditions && condition(machine, "NodeHealthy").is_none();
+    bad.or_else(|| is_silent.then(|| format!("{name}: nobody says whether its node is healthy")))
 }
 
 /// The command that shows the owner.

@@ -1,5 +1,5 @@
-//! Whether bare metal has room for a rollout: a Machine that is made before an old one goes needs a free host, and without
-//! one the rollout stands still half-way. Asked only where BareMetalHosts were read.
+//! Whether bare metal has room for what a write makes: a Machine that is made before an old one goes needs a free host, and so does
+//! each one of a scale-out or a first install. Asked only where BareMetalHosts were read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use super::{Judged, decision};
 use crate::compare::Pair;
-use crate::impact::Rollout;
 use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::fields::wanted;
 use crate::kinds::references::references;
 use crate::model::Reason;
-use crate::model::{Decision, Effect};
+use crate::model::{Action, Decision, Effect};
 use crate::object::{Key, Object, is_deleting};
+use crate::providers::kind;
 use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
 use crate::report::plural;
 use crate::world::LiveKind;
@@ -37,14 +38,30 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         predicted.entry(&pair.key).or_insert(pair);
     }
     let mut crowds: BTreeMap<String, Crowd<'_>> = BTreeMap::new();
-    for rollout in judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout) {
-        if let Some(selector) = selector(judged, &predicted, rollout) {
-            let choice = format!("{:?} {selector}", rollout.owner.namespace);
-            let crowd = crowds.entry(choice).or_insert(Crowd { first: &rollout.owner, selector, needed: 0 });
-            crowd.needed += rollout.max_surge.unwrap_or(1);
+    let rolls = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
+    let surges = rolls.map(|rollout| (&rollout.owner, rollout.max_surge.unwrap_or(1), 0));
+    let grows = judged.pairs.iter().map(|pair| (&pair.key, 0, growth(pair))).filter(|(_, _, more)| *more > 0);
+    for (owner, surge, more) in surges.chain(grows) {
+        if let Some(selector) = selector(judged, &predicted, owner) {
+            let choice = format!("{:?} {selector}", owner.namespace);
+            let crowd = crowds.entry(choice).or_insert(Crowd { first: owner, selector, surge: 0, more: 0 });
+            crowd.surge += surge;
+            crowd.more += more;
         }
     }
-    crowds.values().filter_map(|crowd| crowd.short_of(&hosts, answer)).collect()
+    // Hosts that the same write brings become free once they were looked at.
+    let brought = judged.pairs.iter().filter(|pair| pair.key.kind == HOST.1 && pair.live.is_none());
+    let brought: Vec<(&Key, &Value)> = brought.filter_map(|pair| Some((&pair.key, pair.predicted.as_ref()?))).collect();
+    crowds.values().filter_map(|crowd| crowd.short_of(&hosts, &brought, answer)).collect()
+}
+
+/// How many more Machines an owner wants after the write than before it.
+fn growth(pair: &Pair) -> u64 {
+    let is_owner =
+        kind(&pair.key).role.owns_machines() && pair.action != Action::Delete && pair.effect != Effect::Rejected;
+    let Some(predicted) = pair.predicted.as_ref().filter(|_| is_owner) else { return 0 };
+    let had = pair.live.as_ref().map_or(0, |live| wanted(live, None));
+    wanted(predicted, pair.live.as_ref()).saturating_sub(had)
 }
 
 /// Owners whose new Machines choose from the same hosts at one time.
@@ -52,22 +69,43 @@ struct Crowd<'a> {
     first: &'a Key,
     selector: Value,
     /// Hosts that are wanted before the first old Machine goes.
-    needed: u64,
+    surge: u64,
+    /// Hosts that are wanted for Machines that take nobody's place.
+    more: u64,
 }
 
 impl Crowd<'_> {
-    fn short_of(&self, hosts: &[(&Object, Value)], answer: Decision) -> Option<Reason> {
-        let Self { first, selector, needed } = self;
+    fn short_of(&self, hosts: &[(&Object, Value)], brought: &[(&Key, &Value)], answer: Decision) -> Option<Reason> {
+        let Self { first, selector, surge, more } = self;
         let fits = |(host, value): &&(&Object, Value)| {
             host.key.namespace == first.namespace && is_free(value, &first.name) && chooses(selector, value)
         };
         let free = hosts.iter().filter(fits).count() as u64;
+        let is_coming = |(key, host): &&(&Key, &Value)| key.namespace == first.namespace && chooses(selector, host);
+        let is_looked_at = |(host, value): &&(&Object, Value)| {
+            host.key.namespace == first.namespace && is_on_its_way(value) && chooses(selector, value)
+        };
+        let coming = (brought.iter().filter(is_coming).count() + hosts.iter().filter(is_looked_at).count()) as u64;
         let place = first.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
-        (free < *needed).then(|| {
-            let message = format!(
-                "{first}: {} free, {needed} needed before the first old Machine goes; the rollout would stand still",
-                plural(free, "host")
-            );
+        // What only grows can wait for a host that is being looked at; a rollout that has begun should not have to.
+        let is_short = free < *surge || free + coming < surge + more;
+        is_short.then(|| {
+            let soon = if coming > 0 { format!(" and {coming} on the way") } else { String::new() };
+            let message = match more {
+                0 => format!(
+                    "{first}: {} free, {surge} needed before the first old Machine goes; the rollout would stand still",
+                    plural(free, "host")
+                ),
+                _ if *surge == 0 => format!(
+                    "{first}: {} free{soon}, {more} needed for the Machines that this write adds; the others would wait for one",
+                    plural(free, "host")
+                ),
+                _ => format!(
+                    "{first}: {} free{soon}, {surge} needed before the first old Machine goes and {more} for the Machines that this write \
+                     adds; the rollout would stand still",
+                    plural(free, "host")
+                ),
+            };
             let next = format!("kubectl get baremetalhosts{place}");
             Reason::new("health.hosts", answer, message).with_next(next).of(first)
         })
@@ -75,13 +113,13 @@ impl Crowd<'_> {
 }
 
 /// The hosts that the owner's new Machines choose from; `None` where they are not of Metal3.
-fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, rollout: &Rollout) -> Option<Value> {
-    let owner = object(judged, predicted, &rollout.owner)?;
+fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, key: &Key) -> Option<Value> {
+    let owner = object(judged, predicted, key)?;
     let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
     let template = Key {
         group: INFRASTRUCTURE.to_owned(),
         kind: TEMPLATE.to_owned(),
-        namespace: rollout.owner.namespace.clone(),
+        namespace: key.namespace.clone(),
         name: template.name,
     };
     let template = object(judged, predicted, &template)?;
@@ -107,6 +145,19 @@ fn is_free(host: &Value, owner: &str) -> bool {
         && matches!(text("/status/provisioning/state"), "available" | "ready")
         && !SHUT.iter().any(|name| annotation(name))
         && reuse.is_none_or(|name| name == owner)
+}
+
+/// Whether a host that nobody uses is still being looked at before it may be taken (baremetal-operator
+/// `apis/metal3.io/v1alpha1/baremetalhost_types.go`, ProvisioningState).
+fn is_on_its_way(host: &Value) -> bool {
+    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+        && !is_deleting(host)
+        && text("/status/errorMessage").is_empty()
+        && matches!(
+            text("/status/provisioning/state"),
+            "" | "registering" | "match profile" | "inspecting" | "preparing"
+        )
 }
 
 /// Whether a `hostSelector` chooses a host, by its labels (same file, hostLabelSelectorForHost). An operator that is not
@@ -154,6 +205,8 @@ mod tests {
     fn a_host_is_free_when_metal3_would_choose_it() {
         let free = |state, more| is_free(&host(state, more), "cp");
         assert!(free("available", json!({})) && free("ready", json!({})));
+        assert!(is_on_its_way(&host("inspecting", json!({}))) && !is_on_its_way(&host("available", json!({}))));
+        assert!(!is_on_its_way(&host("inspecting", json!({"spec": {"consumerRef": {"name": "m"}}}))));
         assert!(free("available", json!({"metadata": {"labels": {REUSE: "cp"}}})));
         for (state, more) in [
             ("provisioned", json!({})),

@@ -6,27 +6,34 @@ pub mod budget;
 mod clusters;
 mod doubt;
 mod effects;
+mod etcd;
 mod expect;
 pub mod glass;
 mod health;
 mod hosts;
+mod pairs;
+mod pdb;
 mod progress;
 mod release;
+mod reuse;
 mod rolling;
 mod scale_in;
 mod unavailable;
 mod version;
+mod vip;
 mod window;
+mod workload;
 
 use crate::compare::Pair;
 use crate::model::Classified;
 use crate::model::Decision;
 use crate::model::Reason;
-use crate::object::View;
+use crate::object::{Inventory, View};
 use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
 
 pub use rolling::{Rolling, rolling};
+pub use workload::drains;
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +46,8 @@ pub struct Judged<'a> {
     pub world: &'a World,
     /// What is live.
     pub view: &'a dyn View,
+    /// What is rendered.
+    pub rendered: &'a Inventory,
     /// What could not be predicted.
     pub doubts: &'a [Unread],
     /// The policy in force.
@@ -48,18 +57,22 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 11] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 15] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
     scale_in::reasons,
     version::reasons,
+    pairs::reasons,
     budget::reasons,
     window::reasons,
     progress::reasons,
     health::reasons,
+    vip::reasons,
+    pdb::reasons,
     unavailable::reasons,
     hosts::reasons,
+    reuse::reasons,
 ];
 
 /// Asks every gate; the weightiest answer comes first.

@@ -90,13 +90,13 @@ fn skew(theirs: u64, plane: u64) -> Option<&'static str> {
 }
 
 /// The version that an owner gives to its Machines.
-fn version<'v>(key: &Key, owner: &'v Value) -> Option<&'v str> {
+pub(super) fn version<'v>(key: &Key, owner: &'v Value) -> Option<&'v str> {
     let at = if kind(key).role.is_workers() { "/spec/template/spec/version" } else { "/spec/version" };
     text(owner, at)
 }
 
 /// The minor version of a version of Kubernetes, with or without `v` and what a distribution adds.
-fn minor(version: &str) -> Option<u64> {
+pub(super) fn minor(version: &str) -> Option<u64> {
     let mut parts = version.trim_start_matches('v').split('.');
     let (major, minor) = (parts.next()?, parts.next()?);
     (major == "1").then_some(())?;
@@ -104,17 +104,17 @@ fn minor(version: &str) -> Option<u64> {
 }
 
 /// The cluster after the write.
-struct After<'a> {
+pub(super) struct After<'a> {
     judged: &'a Judged<'a>,
     written: BTreeMap<&'a Key, &'a Pair>,
 }
 
 impl<'a> After<'a> {
-    fn of(judged: &'a Judged<'a>) -> Self {
+    pub(super) fn of(judged: &'a Judged<'a>) -> Self {
         Self { judged, written: judged.pairs.iter().map(|pair| (&pair.key, pair)).collect() }
     }
 
-    fn get(&self, key: &Key) -> Option<Cow<'a, Value>> {
+    pub(super) fn get(&self, key: &Key) -> Option<Cow<'a, Value>> {
         match self.written.get(key) {
             Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
             None => self.judged.view.get(key).object()?.value().ok(),
@@ -129,7 +129,7 @@ impl<'a> After<'a> {
     }
 
     /// The control plane of each Cluster.
-    fn planes(&self) -> Vec<(Home, Key)> {
+    pub(super) fn planes(&self) -> Vec<(Home, Key)> {
         let clusters = self.all(CLUSTER).into_iter().filter(|(key, _)| kind(key).role == Role::Cluster);
         let named = clusters.filter_map(|(key, cluster)| {
             let reference = cluster.pointer("/spec/controlPlaneRef")?;

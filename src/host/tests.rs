@@ -36,6 +36,7 @@ pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Valu
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

@@ -7,7 +7,7 @@ use super::Answer;
 use super::read::Fault;
 use super::{
     Budget, Gates, HistoryPlace, LateValue, PinMode, Pins, Places, Policy, Resolve, Selector, Source, ValueType,
-    Window, duration, origins,
+    Window, Workload, duration, origins,
 };
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
@@ -37,6 +37,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
         found.push(of_all(&at.key("gates").key("budget"), &entry.gates.budget, &policy.gates.budget));
     }
     found.push(budget(&root.key("gates").key("budget"), policy));
+    found.push(workload(&root, policy));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));
@@ -426,11 +427,6 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
             return fault(&at.key("freezes").index(place).key(found.field), found.why);
         }
     }
-    if gates.health.vip == Answer::Hold {
-        let why = "hold cannot be kept: which Machine has the virtual IP is known in the workload cluster alone, where this version \
-                   does not look; say warn or allow";
-        return fault(&at.key("health").key("vip"), why);
-    }
     Ok(())
 }
 
@@ -466,6 +462,44 @@ fn budget(at: &Path, policy: &Policy) -> Result<(), Fault> {
                 false => Ok(()),
             }
         }
+    }
+}
+
+/// What is asked of workload clusters: a gate that holds by it needs them to be read.
+fn workload(root: &Path, policy: &Policy) -> Result<(), Fault> {
+    let Workload { read, timeout, clusters } = &policy.workload;
+    let at = root.key("workload");
+    let entries = (0..policy.per_cluster.len()).map(|place| root.key("perCluster").index(place).key("gates"));
+    let gates = std::iter::once(root.key("gates")).chain(entries).zip(policy.all_gates());
+    let told = gates
+        .flat_map(|(gates, all)| [("vip", all.health.vip), ("pdb", all.health.pdb)].map(|one| (gates.clone(), one)));
+    for (gates, (name, told)) in told {
+        if told == Some(Answer::Hold) && !read {
+            let why = "hold cannot be kept: what this asks stands in the workload cluster alone, where nobody may look; say \
+                       workload: {read: true}, or warn or allow here";
+            return fault(&gates.key("health").key(name), why);
+        }
+    }
+    match timeout.as_deref().map(duration) {
+        Some(Err(error)) => return fault(&at.key("timeout"), error.to_string()),
+        Some(Ok(length)) if length.is_zero() => return fault(&at.key("timeout"), "no time at all is too little"),
+        _ => {}
+    }
+    let is_name = |text: &str| {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*');
+        !text.is_empty()
+            && text.split('/').count() <= 2
+            && text.split('/').all(|part| !part.is_empty() && part.chars().all(plain))
+    };
+    match clusters.iter().position(|text| !is_name(text)) {
+        Some(place) => {
+            let text = &clusters[place];
+            fault(
+                &at.key("clusters").index(place),
+                format!("{text:?} names no cluster; write it as edge-1, edge-* or fleet/edge-1"),
+            )
+        }
+        None => Ok(()),
     }
 }
 

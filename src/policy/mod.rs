@@ -28,6 +28,6 @@ pub use schema::{
     EndpointSource, Expectation, FieldPin, FirstInstall, Freeze, Gates, HealthGates, HeatSource, HistoryFile,
     HistoryPlace, HttpSource, Ignore, LateValue, Later, ListedRelease, NamedSource, Networks, ObjectSource, PinMode,
     Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, SetBack, Source, StoreKind, Unseen, UserRule, ValueType,
-    Window, schema_json,
+    Window, Workload, schema_json,
 };
 pub use selector::Selector;

@@ -9,6 +9,7 @@ mod releases;
 mod rule;
 mod set_back;
 mod sources;
+mod workload;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -21,6 +22,7 @@ pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
 pub use self::set_back::SetBack;
 pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
+pub use self::workload::Workload;
 use super::Resolve;
 
 /// The whole policy file.
@@ -50,6 +52,9 @@ pub struct Policy {
     /// Gates of some clusters; the first entry that a cluster fits counts, and `gates` for all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_cluster: Vec<ClusterGates>,
+    /// Whether the clusters that are managed may be asked themselves. Where nothing is said, none of them ever is.
+    #[serde(default, skip_serializing_if = "Workload::is_nothing")]
+    pub workload: Workload,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -107,6 +112,7 @@ impl Default for Policy {
             profile: Profile::default(),
             gates: Gates::default(),
             per_cluster: Vec::new(),
+            workload: Workload::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             set_back: SetBack::default(),

@@ -191,6 +191,7 @@ pub fn report(report: &mut Report) {
     report.late_values.iter_mut().for_each(late_value);
     [&mut report.policy.source, &mut report.live.source].into_iter().for_each(in_place);
     report.live.not_compared_objects.iter_mut().for_each(key);
+    report.live.taken.iter_mut().for_each(in_place);
     maybe(&mut report.host.context);
     maybe(&mut report.host.release);
     maybe(&mut report.host.namespace);

@@ -191,7 +191,7 @@ pub const TERMS: &[Term] = &[
     ),
     gate(
         "version",
-        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, or workers are newer than their control plane or too far behind it.",
+        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, workers are newer than their control plane or too far behind it, or kubeadm and RKE2 are mixed.",
         "Upgrade the control plane to each minor version in turn, and workers after it; set gates.version where this is wanted.",
     ),
     gate(
@@ -216,22 +216,27 @@ pub const TERMS: &[Term] = &[
     ),
     gate(
         "health.machines",
-        "Machines of the cluster are not ok, so a rollout would start from a broken state.",
+        "Machines of the cluster are not ok, so a rollout would start from a broken state, or their controller takes no step.",
         "Look at the Machine that the reason names and bring it back first.",
     ),
     gate(
         "health.etcd",
-        "After the first step of the rollout too few healthy members of etcd would be left for a quorum.",
+        "After a step of the rollout too few healthy members of etcd would be left for a quorum.",
         "Bring the members back first; do not force this.",
     ),
     gate(
         "health.vip",
-        "Nobody can say from here which Machine has the virtual IP; that is known in the workload cluster alone.",
-        "Look which Machine has it before a control plane rolls, or say gates.health.vip: allow.",
+        "The Node that has the virtual IP of a control plane goes, and whether another one takes it over is in doubt, or nobody could see who has it.",
+        "Make another Node of the control plane able to take it over; where nobody looked, set workload: {read: true} or look there yourself.",
+    ),
+    gate(
+        "health.pdb",
+        "A PodDisruptionBudget that allows no disruption keeps Pods on the Node of a Machine that goes, so its drain does not end; or nobody could see that.",
+        "Let the budget allow a disruption (more Pods, or a lower minAvailable), or limit the drain with nodeDrainTimeout.",
     ),
     gate(
         "health.hosts",
-        "A new Machine is made before an old one goes, and no free host is there for it; the rollout would stand still.",
+        "A new Machine is made before an old one goes, or beside all others, and no free host is there for it; or hosts would not be used again although a template says so.",
         "Make hosts available, or let the owner go below its count (maxUnavailable).",
     ),
     gate(

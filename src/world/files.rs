@@ -245,6 +245,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

@@ -16,6 +16,7 @@ pub mod rights;
 pub mod snapshot;
 mod view;
 mod whole;
+pub mod workload;
 
 pub(crate) use whole::whole;
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Coverage;
 use super::history::History;
 use super::remote::RemoteReading;
+use super::workload::Workload;
 use crate::approval::Found;
 use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
@@ -68,6 +69,9 @@ pub struct World {
     /// What Helm wrote into the owners of Machines, revision by revision, for the releases of which that was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histories: Vec<History>,
+    /// What clusters of which Machines go said of themselves, where the policy let them be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<Workload>,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,

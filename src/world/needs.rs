@@ -12,7 +12,7 @@ use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, HistoryPlace, Policy};
-use crate::providers::{lost_with_a_namespace, gates, kind_of, PROVIDERS};
+use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
 
 /// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
 const NARROW: usize = 3;

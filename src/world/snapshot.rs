@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::World;
+use super::workload::Workload;
 use crate::compare::redact::{Document, MARK, MarkKey, Redactor, encode, unencoded};
 use crate::object::{Body, Inventory, Object, Path};
 
@@ -107,6 +108,9 @@ impl Snapshot {
         let of_histories = world.histories.iter_mut().flat_map(|history| &mut history.unread);
         for unread in world.unread.iter_mut().chain(of_histories) {
             unread.why = redactor.quoted(&unread.why);
+        }
+        for why in world.workloads.iter_mut().flat_map(Workload::gaps) {
+            *why = redactor.quoted(why);
         }
         Self {
             api_version: API_VERSION.to_owned(),

@@ -323,6 +323,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

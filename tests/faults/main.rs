@@ -17,3 +17,4 @@ mod rights;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod tokens;
+mod workload;

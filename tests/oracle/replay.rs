@@ -397,6 +397,7 @@ impl Recording {
             marks: std::collections::HashSet::new(),
             remotes: Vec::new(),
             histories: Vec::new(),
+            workloads: Vec::new(),
             answers: None,
         }
     }

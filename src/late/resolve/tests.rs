@@ -67,6 +67,7 @@ fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     }
 }

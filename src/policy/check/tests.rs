@@ -81,6 +81,12 @@ fn what_can_never_work_is_named() {
         ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
         ("/gates/windows/0/for".to_owned(), json!("0"), "never opens"),
         ("/gates/windows/0/timeZone".to_owned(), json!("Paris"), "is not a time zone"),
+        ("/gates/health".to_owned(), json!({"vip": "hold"}), "gates.health.vip: hold cannot be kept"),
+        ("/gates/health".to_owned(), json!({"pdb": "hold"}), "gates.health.pdb: hold cannot be kept"),
+        ("/workload".to_owned(), json!({"read": true, "timeout": "5"}), "workload.timeout: "),
+        ("/workload".to_owned(), json!({"read": true, "timeout": "0s"}), "no time at all is too little"),
+        ("/workload".to_owned(), json!({"read": true, "clusters": ["a", "a/b/c"]}), "workload.clusters[1]: "),
+        ("/workload".to_owned(), json!({"reads": true}), "reads"),
         ("/rules".to_owned(), json!([{"id": "a/b"}]), "rules[0]: the field `paths` is missing"),
         (
             "/rules".to_owned(),
@@ -91,6 +97,18 @@ fn what_can_never_work_is_named() {
         let error = policy(|root| set(root, &pointer, value)).expect_err(&pointer);
         assert!(error.0[0].message.contains(complaint), "{pointer}: {}", error.0[0].message);
     }
+}
+
+#[test]
+fn what_is_asked_of_a_workload_cluster_holds_only_where_it_is_read() {
+    let holds = |read: bool| {
+        policy(|root| {
+            root["gates"]["health"] = json!({"vip": "hold", "pdb": "hold"});
+            root["workload"] = json!({"read": read, "timeout": "5s", "clusters": ["fleet/*", "edge-1"]});
+        })
+    };
+    assert!(holds(true).is_ok() && holds(false).is_err());
+    assert!(policy(|root| root["gates"]["health"] = json!({"vip": "warn", "pdb": "allow"})).is_ok());
 }
 
 #[test]

@@ -230,9 +230,15 @@ pub struct HealthGates {
     pub bootstrap: Answer,
     /// A rollout or a scaling is under way already, or a controller has not seen the last change yet.
     pub in_progress: Answer,
-    /// A control plane rolls whose virtual IP one of its Machines holds. Which one lies in the workload cluster, where this version
-    /// does not look: `warn` says so, and `hold` is refused.
-    pub vip: Answer,
+    /// A control plane rolls, and with it the Node that has the virtual IP, which no other Node can take over. It is asked of the
+    /// workload cluster: where nothing is said, `warn` with `workload.read`, else `allow`. Without `workload.read`, `warn` says that
+    /// nobody looked, and `hold` is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vip: Option<Answer>,
+    /// A Machine goes whose drain waits for a PodDisruptionBudget that allows no disruption. It is asked of the workload cluster, as
+    /// `vip` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pdb: Option<Answer>,
     /// Metal3: there are fewer free hosts than a rollout needs before the first old Machine goes.
     pub hosts: Answer,
 }
@@ -245,8 +251,17 @@ impl Default for HealthGates {
             remediation: Answer::Hold,
             bootstrap: Answer::Hold,
             in_progress: Answer::Hold,
-            vip: Answer::Allow,
+            vip: None,
+            pdb: None,
             hosts: Answer::Hold,
         }
+    }
+}
+
+impl HealthGates {
+    /// The answer of a gate that is asked of the workload cluster, as it was told, or by whether that may be asked.
+    #[must_use]
+    pub fn in_workload(told: Option<Answer>, reads: bool) -> Answer {
+        told.unwrap_or(if reads { Answer::Warn } else { Answer::Allow })
     }
 }

@@ -28,6 +28,16 @@ pub const CONTROL_PLANE_KIND: &str = "RKE2ControlPlane";
 /// Its template.
 pub const CONTROL_PLANE_TEMPLATE: &str = "RKE2ControlPlaneTemplate";
 
+/// What people call it.
+pub const TITLE: &str = "RKE2";
+/// The config of a Machine.
+pub const CONFIG: &str = "RKE2Config";
+/// The template of one.
+pub const CONFIG_TEMPLATE: &str = "RKE2ConfigTemplate";
+/// Annotation of a control plane whose Nodes are taken from the load balancers before they are drained (CAPRKE2
+/// `controlplane/api/v1beta1/rke2controlplane_types.go`, from the commit of 15 July 2025 on; only "true" counts).
+pub const EXCLUSION: &str = "rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion";
+
 /// Durations that stay where they are.
 const DURATIONS: [&str; 3] =
     ["nodeDrainTimeout", "remediationStrategy.retryPeriod", "remediationStrategy.minHealthyPeriod"];
@@ -53,8 +63,8 @@ static KINDS: &[Kind] = &[
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     Kind { superset: Some(&TEMPLATE_FORM), ..known(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template) },
-    Kind { bootstraps: false, ..known(BOOTSTRAP, "RKE2Config", Role::Config) },
-    Kind { refers: true, ..known(BOOTSTRAP, "RKE2ConfigTemplate", Role::Template) },
+    Kind { bootstraps: false, ..known(BOOTSTRAP, CONFIG, Role::Config) },
+    Kind { refers: true, ..known(BOOTSTRAP, CONFIG_TEMPLATE, Role::Template) },
 ];
 
 /// The provider.

@@ -92,6 +92,10 @@ pub(super) struct Caller {
     permits: Semaphore,
     requests: AtomicU64,
     bytes: AtomicU64,
+    /// Most bytes of all answers together.
+    most: u64,
+    /// Most bytes of one answer.
+    largest: usize,
     answered: AtomicBool,
     /// Seconds by which the server's clock is ahead of ours, in the answer where the two are closest; the maximum where no
     /// answer had a date.
@@ -114,9 +118,16 @@ impl Caller {
             permits: Semaphore::new(PARALLEL),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            most: memory::largest_input(),
+            largest: LARGEST_ANSWER,
             answered: AtomicBool::new(false),
             skew: AtomicI64::new(i64::MAX),
         }
+    }
+
+    /// The same with lower bounds of all bytes together, and of one answer.
+    pub(super) fn with_most(self, most: u64, largest: usize) -> Self {
+        Self { most: most.min(self.most), largest: largest.min(self.largest), ..self }
     }
 
     /// Seconds by which the server's clock is ahead of ours; `None` where it did not say.
@@ -208,17 +219,17 @@ impl Caller {
         let (after, kind) = (text(&response, &header::RETRY_AFTER), text(&response, &header::CONTENT_TYPE));
         let after = after.parse().ok().map(Duration::from_secs);
         self.note_date(&text(&response, &header::DATE));
-        let body = match Limited::new(response.into_body(), LARGEST_ANSWER).collect().await {
+        let body = match Limited::new(response.into_body(), self.largest).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let most = LARGEST_ANSWER / (1024 * 1024);
+                let most = self.largest / (1024 * 1024);
                 return Try::Never(Fault::Other(format!("one answer is larger than {most} MiB, and was not read")));
             }
             Err(_) => return again("the connection broke inside an answer", true),
         };
         let weight = memory::weight(&body);
         let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
-        let most = memory::largest_input();
+        let most = self.most;
         if before + weight > most {
             return Try::Never(Fault::Other(memory::too_large(most)));
         }

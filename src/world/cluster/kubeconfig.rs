@@ -18,7 +18,7 @@ pub(super) fn read(file: &Path) -> Result<Kubeconfig, String> {
 }
 
 /// What the text says, up to its first `---`; an empty one says nothing.
-fn parse(bytes: &[u8]) -> Option<Kubeconfig> {
+pub(super) fn parse(bytes: &[u8]) -> Option<Kubeconfig> {
     let value = yaml::read_first(bytes, 0, 1).and_then(|tree| tree.to_json()).ok()?;
     if value.is_null() { Some(Kubeconfig::default()) } else { serde_json::from_value(value).ok() }
 }

@@ -7,6 +7,7 @@ mod data;
 mod discover;
 mod dry_run;
 mod history;
+mod inline;
 mod installed;
 mod kubeconfig;
 mod list;
@@ -18,6 +19,7 @@ mod second;
 mod taken;
 mod unserved;
 mod watch;
+mod workload;
 
 pub use self::history::Recorded;
 pub use self::watch::Watches;
@@ -34,6 +36,7 @@ use super::history::History;
 use super::needs::{self, Asked};
 use super::plan::{GroupKind, ObjectRead, ReadPlan};
 use super::remote::Own;
+use super::workload::Workload;
 use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
@@ -192,6 +195,18 @@ impl Cluster {
         history::read(&caller, releases).await
     }
 
+    /// Looks into clusters that are managed here (namespace and name), each within `timeout` and all within `deadline`, by the
+    /// kubeconfig that Cluster API keeps for them. What could not be read is in the answer.
+    pub async fn workloads(
+        &self,
+        clusters: &BTreeSet<(Option<String>, String)>,
+        timeout: Duration,
+        deadline: Duration,
+    ) -> Vec<Workload> {
+        let ends = (timeout, Instant::now() + deadline);
+        workload::all(&self.way.client, clusters.iter().cloned(), ends).await
+    }
+
     /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
     /// is unread.
     pub async fn dry_run(&self, writes: Vec<Write>, deadline: Duration) -> (Vec<ServerAnswer>, Vec<Unread>) {
@@ -309,6 +324,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         marks: std::collections::HashSet::new(),
         remotes: Vec::new(),
         histories: Vec::new(),
+        workloads: Vec::new(),
         answers: None,
     };
     Outcome {

@@ -23,7 +23,7 @@ const AUTHORITY: &str = "kube-root-ca.crt";
 /// What Argo CD knows its clusters by.
 const ARGO_CLUSTER: &str = "argocd.argoproj.io/secret-type=cluster";
 /// What the contract of Cluster API adds to the name of a Cluster for the Secret with its kubeconfig.
-const KUBECONFIG: &str = "-kubeconfig";
+pub(super) const KUBECONFIG: &str = "-kubeconfig";
 
 /// Tells of each cluster that is named, in the stream or in what was written last, where it is.
 pub(super) async fn read(

@@ -1,0 +1,172 @@
+//! Whether what makes Nodes fits together: kubeadm workers behind an RKE2 control plane never join, a version of RKE2 is none of kubeadm,
+//! and an image that says another minor version than its owner is most likely not the one that was meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::version::{After, minor, version};
+use super::{Judged, decision};
+use crate::compare::Pair;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::fields::{cluster_name, text};
+use crate::kinds::references::references;
+use crate::model::{Action, Decision, Effect, Reason};
+use crate::object::Key;
+use crate::providers::{kind, kubeadm, rke2};
+
+/// A version of Kubernetes inside the name of an image. A number before it makes it another one's, as in `22.04.1.31`.
+static IN_A_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?:^|[^0-9.])1[.-](\d{2})[.-]\d+").ok());
+
+/// What makes Nodes of Machines, where it is one of the two that do not mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Kubeadm,
+    Rke2,
+}
+
+impl Family {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            kubeadm::CONTROL_PLANE_KIND | kubeadm::CONFIG_TEMPLATE | kubeadm::CONFIG => Some(Self::Kubeadm),
+            rke2::CONTROL_PLANE_KIND | rke2::CONFIG_TEMPLATE | rke2::CONFIG => Some(Self::Rke2),
+            _ => None,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Kubeadm => "kubeadm",
+            Self::Rke2 => rke2::TITLE,
+        }
+    }
+}
+
+/// A reason for each owner that a write makes or changes and that does not fit.
+pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
+    let answer = decision(judged.policy.gates.version);
+    let owners: Vec<&Pair> = judged.pairs.iter().filter(|pair| is_asked(pair)).collect();
+    if answer == Decision::Allow || owners.is_empty() {
+        return Vec::new();
+    }
+    let after = After::of(judged);
+    let planes: BTreeMap<_, Key> = after.planes().into_iter().collect();
+    let mut out = Vec::new();
+    for pair in owners {
+        let Some(owner) = pair.predicted.as_ref() else { continue };
+        let home = cluster_name(owner).map(|name| (pair.key.namespace.clone(), name.to_owned()));
+        let plane = home.and_then(|home| planes.get(&home));
+        let said = [
+            mixed(&pair.key, owner, plane).map(|what| (answer, what)),
+            foreign(&pair.key, owner).map(|what| (answer, what)),
+            image(&after, &pair.key, owner).map(|what| (answer.min(Decision::Warn), what)),
+        ];
+        out.extend(said.into_iter().flatten().map(|(answer, what)| {
+            let message = format!("{}: {what}", pair.key);
+            Reason::new("version", answer, message).with_next("rollgate explain version".to_owned()).of(&pair.key)
+        }));
+    }
+    out
+}
+
+/// Whether a write makes an owner of Machines, or changes what makes its Nodes or in which version.
+fn is_asked(pair: &Pair) -> bool {
+    let is_owner =
+        kind(&pair.key).role.owns_machines() && pair.action != Action::Delete && pair.effect != Effect::Rejected;
+    let made = |side: &Value| {
+        let names: BTreeSet<_> = references(side).into_iter().map(|one| (one.kind, one.name)).collect();
+        (version(&pair.key, side).map(str::to_owned), names)
+    };
+    is_owner && pair.predicted.as_ref().map(made) != pair.live.as_ref().map(made)
+}
+
+/// What makes the Nodes of an owner.
+fn family(key: &Key, owner: &Value) -> Option<Family> {
+    Family::of(&key.kind).or_else(|| Family::of(text(owner, "/spec/template/spec/bootstrap/configRef/kind")?))
+}
+
+/// Workers of one family behind a control plane of the other.
+fn mixed(key: &Key, owner: &Value, plane: Option<&Key>) -> Option<String> {
+    let plane = plane.filter(|plane| *plane != key)?;
+    let (own, theirs) = (family(key, owner)?, Family::of(&plane.kind)?);
+    (own != theirs).then(|| {
+        format!(
+            "its Machines are made with {}, and {plane} makes a control plane of {}: they never join",
+            own.word(),
+            theirs.word()
+        )
+    })
+}
+
+/// A version of RKE2 given to kubeadm, which finds no images of that name.
+fn foreign(key: &Key, owner: &Value) -> Option<String> {
+    let told = version(key, owner)?;
+    let is_foreign = family(key, owner)? == Family::Kubeadm && told.contains("+rke2r");
+    is_foreign.then(|| {
+        format!("{told} is a version of RKE2, and its Machines are made with kubeadm, which has no images of it")
+    })
+}
+
+/// An image whose name says another minor version.
+fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
+    let told = version(key, owner)?;
+    let own = minor(told)?;
+    let reference = references(owner).into_iter().find(|one| !kind_of(&one.kind).images.is_empty())?;
+    let template = Key {
+        group: INFRASTRUCTURE.to_owned(),
+        kind: reference.kind,
+        namespace: key.namespace.clone(),
+        name: reference.name,
+    };
+    let value = after.get(&template)?;
+    let mut names = Vec::new();
+    for path in kind(&template).images {
+        texts(value.pointer(&format!("/{}", path.replace('.', "/"))), &mut names);
+    }
+    let pattern = IN_A_NAME.as_ref()?;
+    let minors = |name: &str| -> Vec<u64> {
+        pattern.captures_iter(name).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect()
+    };
+    let said: Vec<u64> = names.iter().flat_map(|name| minors(name)).collect();
+    let other = said.first().filter(|_| !said.contains(&own))?;
+    Some(format!("its version is {told}, and the image of {template} has the name of one for v1.{other}"))
+}
+
+fn kind_of(name: &str) -> &'static crate::kinds::Kind {
+    crate::providers::kind_of(INFRASTRUCTURE, name)
+}
+
+/// Every text at or below a place.
+fn texts<'v>(value: Option<&'v Value>, out: &mut Vec<&'v str>) {
+    match value {
+        Some(Value::String(text)) => out.push(text),
+        Some(Value::Object(map)) => map.values().for_each(|value| texts(Some(value), out)),
+        Some(Value::Array(items)) => items.iter().for_each(|value| texts(Some(value), out)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minor_version_is_found_in_the_name_of_an_image_and_no_other_number_is() {
+        let found = |name: &str| -> Vec<String> {
+            let pattern = IN_A_NAME.as_ref().expect("a regular expression");
+            pattern.captures_iter(name).map(|found| found[1].to_owned()).collect()
+        };
+        for (name, minor) in [
+            ("ubuntu-22.04-kube-v1.31.4", Some("31")),
+            ("kindest/node:v1.33.1", Some("33")),
+            ("http://images/rke2-1-32-9.qcow2", Some("32")),
+            ("ubuntu-24.04.1.qcow2", None),
+            ("flatcar-4081.1.31.2", None),
+            ("sha256:1031", None),
+        ] {
+            assert_eq!(found(name).first().map(String::as_str), minor, "{name}");
+        }
+    }
+}
