@@ -2,6 +2,7 @@
 
 mod count;
 mod rollout;
+pub mod simulate;
 
 pub use count::counted;
 pub use rollout::{Weighed, of};

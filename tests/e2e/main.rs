@@ -29,6 +29,8 @@ mod predict_objects;
 mod predict_others;
 mod readme;
 mod rollback;
+#[cfg(feature = "forecasts")]
+mod rollouts;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod story;
