@@ -1,6 +1,7 @@
 //! How many Machines, in which order, with what room: the weight of a change, per owner.
 
 mod count;
+mod course;
 mod rollout;
 pub mod simulate;
 

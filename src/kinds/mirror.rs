@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::fields::{number, plain_number};
+use super::standing;
 use super::versions::Versions;
-use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Unit};
+use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Standing, Strategy, Unit};
 use crate::object::{Key, Path, View};
 
 /// What a mirror is asked about an owner: both sides in the superset form, with defaults.
@@ -170,6 +171,21 @@ pub trait Mirror: Sync {
         };
         out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
         out
+    }
+
+    /// What its controller does with Machines that are out of date.
+    fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
+        Strategy::OneByOne { surge: self.room(owner, wanted).0 }
+    }
+
+    /// The Machines of an owner as its loop sees them, those that are being deleted too.
+    fn standing(&self, case: &Case<'_>) -> Vec<Standing> {
+        (case.members)().iter().map(|member| standing::of(&member.name, &member.machine)).collect()
+    }
+
+    /// Where the owner says how long the deletion of one of its Machines may take.
+    fn deletion<'o>(&self, owner: &'o Value) -> Option<&'o Value> {
+        owner.pointer("/spec/machineTemplate/spec/deletion")
     }
 
     /// The names of the Machines of an owner, where they were read.
