@@ -66,7 +66,12 @@ fn fleet(owner: &Weighed<'_>, has_sets: bool) -> (Vec<Standing>, BTreeSet<String
         let set = if has_sets { format!("{UNREAD}{place})") } else { String::new() };
         out.extend((named..unit.count).map(|number| unread(format!("{UNREAD}{place}.{number})"), set.clone(), unit)));
         if !unit.after.is_empty() {
-            old.extend(out.iter().rev().take(usize::try_from(unit.count.max(named)).unwrap_or(usize::MAX)).map(|one| one.name.clone()));
+            old.extend(
+                out.iter()
+                    .rev()
+                    .take(usize::try_from(unit.count.max(named)).unwrap_or(usize::MAX))
+                    .map(|one| one.name.clone()),
+            );
         }
     }
     let known: BTreeSet<String> = out.iter().map(|machine| machine.name.clone()).collect();

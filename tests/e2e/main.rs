@@ -35,3 +35,6 @@ mod rollouts;
 mod starter;
 mod story;
 mod template;
+#[cfg(feature = "forecasts")]
+#[path = "../rollouts/trace.rs"]
+mod trace;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, Space, bench, say};
 use crate::observe::{CAPI, KUBEADM_CONTROL_PLANE, RKE2_CONTROL_PLANE};
+use crate::trace::Record;
 
 /// Nothing has moved for so long: a rollout is over or stands still. Control planes look again after 10 to 15 seconds.
 const QUIET: Duration = Duration::from_secs(40);
@@ -90,7 +91,10 @@ fn cases() -> Vec<Case> {
         workers("md-3-newest", 3, 3, ordered("Newest")),
         workers("md-3-oldest", 3, 3, ordered("Oldest")),
         Case { template: "never", ..workers("md-3-never", 3, 3, roll(1, 1)) },
-        Case { by_hand: true, ..workers("md-2-on-delete", 2, 2, json!({"rollout": {"strategy": {"type": "OnDelete"}}})) },
+        Case {
+            by_hand: true,
+            ..workers("md-2-on-delete", 2, 2, json!({"rollout": {"strategy": {"type": "OnDelete"}}}))
+        },
         plane("kcp-1-1", 1, 1, 1),
         plane("kcp-3-1", 3, 3, 1),
         plane("kcp-3-0", 3, 3, 0),
@@ -301,9 +305,15 @@ impl Played<'_> {
     fn write(&self) {
         let template = json!(self.case.template);
         let patch = match self.case.owner {
-            Owner::Kubeadm => json!({"spec": {"replicas": self.case.to, "machineTemplate": {"spec": {"infrastructureRef": {"name": template}}}}}),
-            Owner::Rke2 => json!({"spec": {"replicas": self.case.to, "machineTemplate": {"infrastructureRef": {"name": template}}}}),
-            Owner::Workers => json!({"spec": {"replicas": self.case.to, "template": {"spec": {"infrastructureRef": {"name": template}}}}}),
+            Owner::Kubeadm => {
+                json!({"spec": {"replicas": self.case.to, "machineTemplate": {"spec": {"infrastructureRef": {"name": template}}}}})
+            }
+            Owner::Rke2 => {
+                json!({"spec": {"replicas": self.case.to, "machineTemplate": {"infrastructureRef": {"name": template}}}})
+            }
+            Owner::Workers => {
+                json!({"spec": {"replicas": self.case.to, "template": {"spec": {"infrastructureRef": {"name": template}}}}})
+            }
         };
         self.space.bench.api.merge(&self.path, &patch);
     }
@@ -432,12 +442,16 @@ fn rollouts_go_as_they_are_simulated_forecasts() {
         }
         rest(&by_hand, &told, since);
     }
+    let mut wrong = Vec::new();
     for (one, before) in played.iter().zip(&before) {
         let record = one.record(before, &told, since);
         if let Ok(folder) = std::env::var("ROLLGATE_RECORD_ROLLOUTS") {
             let text = serde_json::to_string_pretty(&record).expect("JSON can be written");
             fs::write(Path::new(&folder).join(format!("{}.json", one.case.name)), text + "\n").expect("a file");
         }
-        say(&format!("{}: {}", one.case.name, record["events"]));
+        let differs = Record(&record).differs();
+        say(&format!("{} {}: {}", if differs.is_some() { "!" } else { " " }, one.case.name, record["events"]));
+        wrong.extend(differs);
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

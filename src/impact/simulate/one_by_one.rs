@@ -69,8 +69,7 @@ fn victim(fleet: &Fleet, outdated: &[usize]) -> Option<usize> {
         // Where two are alike, chance decides there, and the name here.
         (weight(domain, &mut eligible.iter().copied()), all, Reverse(*domain))
     })?;
-    let there: Vec<usize> =
-        eligible.iter().copied().filter(|place| fleet.machines[*place].domain == fullest).collect();
+    let there: Vec<usize> = eligible.iter().copied().filter(|place| fleet.machines[*place].domain == fullest).collect();
     oldest(&there)
 }
 

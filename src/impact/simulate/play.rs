@@ -107,7 +107,8 @@ impl Time {
         let now = self.tick;
         let is_due = |name: &str| self.due.get(name).is_some_and(|when| *when <= now);
         let goes = |machine: &Machine| machine.is_going && is_due(&machine.name);
-        let back = fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
+        let back =
+            fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
         self.hosts = self.hosts.saturating_add(back as u64);
         fleet.machines.retain(|machine| !goes(machine));
         fleet.machines.iter_mut().filter(|machine| is_due(&machine.name)).for_each(|machine| machine.is_ready = true);

@@ -144,7 +144,8 @@ fn any(dice: &mut Dice) -> (Strategy, Fleet) {
     let count = dice.roll(7);
     let is_plane = dice.roll(3) == 0;
     let (surge, unavailable) = (dice.roll(3), dice.roll(3));
-    let order = [DeletionOrder::Random, DeletionOrder::Newest, DeletionOrder::Oldest][usize::try_from(dice.roll(3)).unwrap_or(0)];
+    let order = [DeletionOrder::Random, DeletionOrder::Newest, DeletionOrder::Oldest]
+        [usize::try_from(dice.roll(3)).unwrap_or(0)];
     let strategy = match (is_plane, dice.roll(6)) {
         (true, _) => Strategy::OneByOne { surge: surge.min(1) },
         (_, 0) => Strategy::OnDelete { order },
