@@ -281,6 +281,7 @@ impl Case<'_> {
             policy: &question.policy,
         };
         let mut held = gate::ask(&judged);
+        let together = gate::together(&judged);
         let clusters = approval::clusters(&judged);
         let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
         let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
@@ -301,6 +302,7 @@ impl Case<'_> {
             clusters,
             approvals,
             classified,
+            together,
             findings,
             warnings,
             reasons,

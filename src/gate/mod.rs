@@ -55,6 +55,8 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 11] = [
     hosts::reasons,
 ];
 
+pub use unavailable::together;
+
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {

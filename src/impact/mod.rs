@@ -4,9 +4,11 @@ mod count;
 mod course;
 mod rollout;
 pub mod simulate;
+mod together;
 
 pub use count::counted;
 pub use rollout::{Weighed, of};
 pub(crate) use rollout::{fewer, gone};
+pub use together::{Live, at_once, together};
 
 pub use crate::model::Rollout;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::fields::{annotation, list, text};
+use super::fields::{annotation, text};
 use crate::model::Standing;
 use crate::object::is_deleting;
 
@@ -32,12 +32,42 @@ pub fn born(object: &Value) -> i64 {
     stamp.map_or(0, Timestamp::as_second)
 }
 
-/// Whether a Machine is available, or ready where it knows no more, or runs; one that says nothing at all is taken for healthy.
+/// Whether a Machine counts as healthy: nothing ails it, and it does not call itself unavailable.
 fn is_ready(machine: &Value) -> bool {
-    let said = |kind: &str| {
-        let found = list(machine, "/status/conditions").find(|condition| text(condition, "/type") == Some(kind));
-        found.map(|condition| text(condition, "/status") == Some("True"))
-    };
-    let runs = || text(machine, "/status/phase").map(|phase| phase == "Running");
-    !is_deleting(machine) && said("Available").or_else(|| said("Ready")).or_else(runs).unwrap_or(true)
+    let said = || condition(machine, "Available").or_else(|| condition(machine, "Ready"));
+    ailment(machine).is_none() && said().is_none_or(|status| status == "True")
+}
+
+/// The status of a condition, in whichever list the API version keeps it.
+#[must_use]
+pub fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+    ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
+        .iter()
+        .filter_map(|pointer| machine.pointer(pointer)?.as_array())
+        .flatten()
+        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))?
+        .get("status")?
+        .as_str()
+}
+
+/// What is wrong with a Machine, in a few words.
+#[must_use]
+pub fn ailment(machine: &Value) -> Option<String> {
+    let name = machine.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
+    if is_deleting(machine) {
+        return Some(format!("{name} is being deleted"));
+    }
+    // A Machine without any status was never looked at by a controller; that is said by the read, not here.
+    machine.get("status").filter(|status| status.as_object().is_some_and(|status| !status.is_empty()))?;
+    if text(machine, "/status/phase") == Some("Failed") {
+        return Some(format!("{name} has failed"));
+    }
+    if machine.pointer("/status/nodeRef").is_none() {
+        return Some(format!("{name} has no node yet"));
+    }
+    // A node that nobody hears of is Unknown, and as good as lost.
+    ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
+        let status = condition(machine, kind).filter(|status| *status != "True")?;
+        Some(format!("{name}: {kind} is {status}"))
+    })
 }

@@ -220,6 +220,29 @@ impl Rollout {
     }
 }
 
+/// Owners of one cluster that roll, counted together over those that can be at it at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Together {
+    /// Namespace of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub cluster: String,
+    /// The owners that are at it at the same time.
+    pub owners: Vec<Key>,
+    /// Machines that all owners of the cluster that roll have now.
+    pub machines: u64,
+    /// The fewest of them that are available at one time.
+    pub lowest: u64,
+    /// The most Machines at one time: so many hosts and addresses are in use then.
+    pub peak: u64,
+    /// What one of them may wait for that another one keeps back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
+}
+
 /// How a rollout goes, as the simulated loops of its controllers play it at several paces, the worst of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]

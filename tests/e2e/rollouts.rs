@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use futures_util::TryStreamExt as _;
 use kube::api::WatchEvent;
 use serde_json::{Value, json};
 
+use crate::api::Api;
 use crate::bench::{Bench, Space, bench, say};
 use crate::observe::{CAPI, KUBEADM_CONTROL_PLANE, RKE2_CONTROL_PLANE};
 use crate::trace::Record;
@@ -101,16 +103,52 @@ fn cases() -> Vec<Case> {
         plane("kcp-1-to-3", 1, 3, 1),
         plane("kcp-3-to-1", 3, 1, 1),
         Case { template: "never", ..plane("kcp-1-never", 1, 1, 1) },
-        Case {
-            name: "rke2-no-type",
-            owner: Owner::Rke2,
-            from: 1,
-            to: 1,
-            spec: json!({"rolloutStrategy": {"rollingUpdate": {"maxSurge": 1}}}),
-            template: "new",
-            by_hand: false,
-        },
+        rke2("rke2-1-no-type", 1, 1, &json!({"rollingUpdate": {"maxSurge": 1}})),
+        rke2("rke2-1-1", 1, 1, &json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}})),
+        rke2("rke2-3-1", 3, 3, &json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}})),
+        rke2("rke2-3-0", 3, 3, &json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}})),
+        rke2("rke2-3-to-1", 3, 1, &json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}})),
     ]
+}
+
+fn rke2(name: &'static str, from: u64, to: u64, strategy: &Value) -> Case {
+    let spec = json!({"rolloutStrategy": strategy});
+    Case { name, owner: Owner::Rke2, from, to, spec, template: "new", by_hand: false }
+}
+
+/// Does for a workload cluster what RKE2 does on its servers and the in-memory provider does not: Nodes have the label of a server with
+/// a value, and the Secret that says that the first server is up is there.
+fn serve_rke2(bench: &'static Bench, namespace: String) {
+    std::thread::spawn(move || {
+        let mut reached: Option<Api> = None;
+        loop {
+            std::thread::sleep(Duration::from_millis(500));
+            let Some(api) = &reached else {
+                reached = workload(bench, &namespace);
+                continue;
+            };
+            let Ok(nodes) = api.send("GET", "/api/v1/nodes", None) else { continue };
+            let server = "node-role.kubernetes.io/control-plane";
+            for node in nodes["items"].as_array().into_iter().flatten() {
+                if node["metadata"]["labels"][server] != "true" {
+                    let patch = json!({"metadata": {"labels": {server: "true"}}});
+                    let path = format!("/api/v1/nodes/{}", text(&node["metadata"]["name"]));
+                    drop(api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
+                }
+            }
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "rke2-serving", "namespace": "kube-system"}});
+            drop(api.send("POST", "/api/v1/namespaces/kube-system/secrets", Some(("application/json", &secret))));
+        }
+    });
+}
+
+/// A connection to the workload cluster of a namespace, once it has one.
+fn workload(bench: &'static Bench, namespace: &str) -> Option<Api> {
+    let secret = bench.api.get(&format!("/api/v1/namespaces/{namespace}/secrets/demo-kubeconfig"))?;
+    let content = base64::engine::general_purpose::STANDARD.decode(text(&secret["data"]["value"])).ok()?;
+    let place = bench.out.join(format!("{namespace}.kubeconfig"));
+    fs::write(&place, content).ok()?;
+    Some(Api::connect(&place))
 }
 
 fn reference(group: &str, kind: &str, name: &str) -> Value {
@@ -236,8 +274,13 @@ fn text(value: &Value) -> String {
 }
 
 fn is_available(machine: &Value) -> bool {
-    let conditions = machine["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().any(|condition| condition["type"] == "Available" && condition["status"] == "True")
+    let has = |conditions: &Value, kind: &str| {
+        let mut all = conditions.as_array().into_iter().flatten();
+        all.any(|condition| condition["type"] == kind && condition["status"] == "True")
+    };
+    // CAPRKE2 says it in conditions of its own.
+    let old = &machine["status"]["deprecated"]["v1beta1"]["conditions"];
+    has(&machine["status"]["conditions"], "Available") || (has(old, "AgentHealthy") && has(old, "EtcdMemberHealthy"))
 }
 
 /// What happened to the Machines of one owner, as words: `make`, `ready`, `delete`, `gone`, each with a name.
@@ -294,12 +337,10 @@ impl Played<'_> {
         own
     }
 
-    /// Whether all of its Machines are there; RKE2 calls none available on the bench.
+    /// Whether all of its Machines are there.
     fn is_up(&self, count: u64) -> bool {
         let own = self.machines();
-        let is_rke2 = self.case.owner == Owner::Rke2;
-        own.len() as u64 == count
-            && own.iter().all(|machine| is_available(machine) || (is_rke2 && machine["status"]["phase"] == "Running"))
+        own.len() as u64 == count && own.iter().all(is_available)
     }
 
     fn write(&self) {
@@ -376,6 +417,9 @@ fn up<'c>(bench: &'static Bench, cases: &'c [Case]) -> Vec<Played<'c>> {
         } else {
             let space = Space::new(bench, &format!("rollouts-{}", case.name));
             install(&space, cluster(Some(case)));
+            if case.owner == Owner::Rke2 {
+                serve_rke2(bench, space.namespace.clone());
+            }
             space
         };
         let name = if case.owner == Owner::Workers { case.name } else { "cp" };

@@ -5,6 +5,7 @@ mod trace;
 use std::fs;
 use std::path::Path;
 
+use rollgate::impact::simulate::End;
 use serde_json::Value;
 
 use crate::trace::Record;
@@ -65,5 +66,65 @@ fn a_missing_event_is_missed() {
                 assert!(Record(&other).is_explained().is_err(), "{} without {gone}", Record(&record).name());
             }
         }
+    }
+}
+
+/// The table of the recordings in docs/how-accurate.md.
+fn table(records: &[Value]) -> String {
+    let mut out =
+        "| owner | Machines | strategy | made, deleted | events | lowest | peak | comes to its end | equal |\n\
+                   |---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for value in records {
+        let record = Record(value);
+        let (sum, owner) = (record.sum(), &value["owner"]);
+        let (from, to) = (value["machines"].as_array().map_or(0, Vec::len), &owner["spec"]["replicas"]);
+        let machines = if *to == from { from.to_string() } else { format!("{from} to {to}") };
+        let equal = if record.differs().is_none() { "yes" } else { "**no**" };
+        let end = match record.played().end {
+            _ if record.by_hand() => "by hand",
+            End::Settled => "yes",
+            _ => "stands still",
+        };
+        let words = [owner["kind"].as_str().unwrap_or_default(), &machines, &strategy(value)].join(" | ");
+        let events = value["events"].as_array().map_or(0, Vec::len);
+        let (made, deleted) = (sum.made, sum.deleted.len());
+        out +=
+            &format!("| {words} | {made}, {deleted} | {events} | {} | {} | {end} | {equal} |\n", sum.lowest, sum.peak);
+    }
+    out
+}
+
+/// A strategy in a few words.
+fn strategy(record: &Value) -> String {
+    let spec = &record["owner"]["spec"];
+    let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let strategy = if spec["rollout"].is_null() { &spec["rolloutStrategy"] } else { &spec["rollout"]["strategy"] };
+    let mut words = Vec::new();
+    if strategy["type"].is_null() {
+        words.push("no type".to_owned());
+    } else if strategy["type"] == "OnDelete" {
+        words.push("OnDelete".to_owned());
+    }
+    for (key, name) in [("maxSurge", "surge"), ("maxUnavailable", "unavailable")] {
+        let value = &strategy["rollingUpdate"][key];
+        words.extend((!value.is_null()).then(|| format!("{name} {}", told(value))));
+    }
+    words.extend(spec["deletion"]["order"].as_str().map(|order| format!("{order} first")));
+    words.extend((record["newMachinesNeverStart"] == true).then(|| "new Machines never start".to_owned()));
+    words.join(", ")
+}
+
+#[test]
+fn the_page_shows_the_recordings() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-accurate.md");
+    let page = fs::read_to_string(&path).expect("the page");
+    let (head, rest) = page.split_once("<!-- rollouts -->\n").expect("a place for the table");
+    let (_, tail) = rest.split_once("<!-- end -->").expect("the end of the table");
+    let text = format!("{head}<!-- rollouts -->\n{}<!-- end -->{tail}", table(&records()));
+    if std::env::var_os("ROLLGATE_WRITE").is_some() {
+        fs::write(&path, text).expect("the page can be written");
+    } else {
+        assert!(page == text, "docs/how-accurate.md is stale; run ROLLGATE_WRITE=1 cargo test --test rollouts");
     }
 }
