@@ -94,6 +94,7 @@ fn unread(name: String, set: String, unit: &Unit) -> Standing {
         set_born: i64::from(unit.after.is_empty()),
         born: 0,
         is_ready: true,
+        is_sick: false,
         is_going: false,
         is_marked: false,
         domain: String::new(),

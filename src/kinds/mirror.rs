@@ -175,12 +175,18 @@ pub trait Mirror: Sync {
 
     /// What its controller does with Machines that are out of date.
     fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
-        Strategy::OneByOne { surge: self.room(owner, wanted).0 }
+        Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: true }
     }
 
     /// The Machines of an owner as its loop sees them, those that are being deleted too.
     fn standing(&self, case: &Case<'_>) -> Vec<Standing> {
-        (case.members)().iter().map(|member| standing::of(&member.name, &member.machine)).collect()
+        let stands = |member: &Member| standing::of_control_plane(&member.name, &member.machine, self.preflight());
+        (case.members)().iter().map(stands).collect()
+    }
+
+    /// The conditions that each Machine of a control plane must have before another one is made or deleted.
+    fn preflight(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Where the owner says how long the deletion of one of its Machines may take.

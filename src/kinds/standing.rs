@@ -10,7 +10,19 @@ use crate::object::is_deleting;
 /// Annotation of a Machine that is to go first (Cluster API `api/core/v1beta2/machine_types.go` DeleteMachineAnnotation).
 const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";
 
-/// A Machine of a control plane.
+/// A Machine of a control plane, whose loop asks for conditions of its own; where none of them is told, for what all Machines have.
+#[must_use]
+pub fn of_control_plane(name: &str, machine: &Value, preflight: &[&str]) -> Standing {
+    let mut out = of(name, machine);
+    let told: Vec<&str> = preflight.iter().filter_map(|kind| condition(machine, kind)).collect();
+    if !told.is_empty() {
+        let has_node = machine.pointer("/status/nodeRef").is_some();
+        out.is_ready = !out.is_going && has_node && told.iter().all(|status| *status == "True");
+    }
+    out
+}
+
+/// A Machine.
 #[must_use]
 pub fn of(name: &str, machine: &Value) -> Standing {
     Standing {
@@ -19,6 +31,7 @@ pub fn of(name: &str, machine: &Value) -> Standing {
         set_born: 0,
         born: born(machine),
         is_ready: is_ready(machine),
+        is_sick: is_sick(machine),
         is_going: is_deleting(machine),
         is_marked: annotation(machine, DELETE_FIRST).is_some(),
         domain: text(machine, "/spec/failureDomain").unwrap_or_default().to_owned(),
@@ -36,6 +49,16 @@ pub fn born(object: &Value) -> i64 {
 fn is_ready(machine: &Value) -> bool {
     let said = || condition(machine, "Available").or_else(|| condition(machine, "Ready"));
     ailment(machine).is_none() && said().is_none_or(|status| status == "True")
+}
+
+/// Whether a MachineSet gives a Machine up before others; a Node of which nothing is heard does not count (Cluster API 1.14
+/// `machineset_deletion_order.go` isMachineHealthy).
+fn is_sick(machine: &Value) -> bool {
+    let is_told = machine.get("status").and_then(Value::as_object).is_some_and(|status| !status.is_empty());
+    let is_false = |kind: &&str| condition(machine, kind) == Some("False");
+    is_told
+        && (machine.pointer("/status/nodeRef").is_none()
+            || ["NodeHealthy", "HealthCheckSucceeded"].iter().any(|kind| is_false(&kind)))
 }
 
 /// The status of a condition, in whichever list the API version keeps it.

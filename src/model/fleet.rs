@@ -8,6 +8,8 @@ pub enum Strategy {
     OneByOne {
         /// Machines above the wanted number at one time.
         surge: u64,
+        /// Whether those that are not healthy go first among those that are out of date; else they do where none is.
+        sick_first: bool,
     },
     /// So many at a time, by a new MachineSet that grows while the old ones shrink.
     Rolling {
@@ -55,6 +57,8 @@ pub struct Standing {
     pub born: i64,
     /// Whether it is healthy or available, whichever the loop asks.
     pub is_ready: bool,
+    /// Whether its MachineSet gives it up before others.
+    pub is_sick: bool,
     /// Whether it is being deleted.
     pub is_going: bool,
     /// Whether somebody asked for it to be deleted first.

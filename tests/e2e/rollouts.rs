@@ -116,6 +116,10 @@ fn rke2(name: &'static str, from: u64, to: u64, strategy: &Value) -> Case {
     Case { name, owner: Owner::Rke2, from, to, spec, template: "new", by_hand: false }
 }
 
+/// Annotations of a Node by which the control plane provider takes an etcd member out, and RKE2 says that it is out.
+const ETCD_LEAVES: &str = "etcd.rke2.cattle.io/remove";
+const ETCD_HAS_LEFT: &str = "etcd.rke2.cattle.io/removed-node-name";
+
 /// Does for a workload cluster what RKE2 does on its servers and the in-memory provider does not: Nodes have the label of a server with
 /// a value, and the Secret that says that the first server is up is there.
 fn serve_rke2(bench: &'static Bench, namespace: String) {
@@ -128,10 +132,14 @@ fn serve_rke2(bench: &'static Bench, namespace: String) {
                 continue;
             };
             let Ok(nodes) = api.send("GET", "/api/v1/nodes", None) else { continue };
-            let server = "node-role.kubernetes.io/control-plane";
+            let server = "node-role.kubernetes.io/master";
             for node in nodes["items"].as_array().into_iter().flatten() {
-                if node["metadata"]["labels"][server] != "true" {
-                    let patch = json!({"metadata": {"labels": {server: "true"}}});
+                // Its etcd leaves when it is told to, and says so.
+                let marks = &node["metadata"]["annotations"];
+                let leaves = marks[ETCD_LEAVES] == "true" && marks[ETCD_HAS_LEFT].is_null();
+                if leaves || node["metadata"]["labels"][server] != "true" {
+                    let left = if leaves { node["metadata"]["name"].clone() } else { marks[ETCD_HAS_LEFT].clone() };
+                    let patch = json!({"metadata": {"labels": {server: "true"}, "annotations": {ETCD_HAS_LEFT: left}}});
                     let path = format!("/api/v1/nodes/{}", text(&node["metadata"]["name"]));
                     drop(api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
                 }

@@ -71,6 +71,7 @@ impl Record<'_> {
             set_born: 0,
             born: text(&machine["born"]).parse::<jiff::Timestamp>().expect("a time").as_second(),
             is_ready: machine["ready"] == true,
+            is_sick: machine["ready"] != true,
             is_going: false,
             is_marked: false,
             domain: String::new(),
@@ -247,7 +248,11 @@ impl Node {
         if let Some(place) = place {
             let is_going = node.fleet.machines[place].is_going;
             match word {
-                "ready" | "unready" if !is_going => node.fleet.machines[place].is_ready = word == "ready",
+                "ready" if !is_going => {
+                    node.fleet.machines[place].is_ready = true;
+                    node.fleet.machines[place].is_sick = false;
+                }
+                "unready" if !is_going => node.fleet.machines[place].is_ready = false,
                 "ready" | "unready" => {}
                 "gone" if is_going => drop(node.fleet.machines.remove(place)),
                 "delete" if by_hand && !is_going => {

@@ -25,6 +25,8 @@ pub struct Machine {
     pub is_outdated: bool,
     /// Whether it is healthy or available, whichever the loop asks.
     pub is_ready: bool,
+    /// Whether its MachineSet gives it up before others.
+    pub is_sick: bool,
     /// Whether it is being deleted.
     pub is_going: bool,
     /// Whether somebody asked for it to be deleted first.
@@ -106,6 +108,7 @@ impl Fleet {
                 born: machine.born,
                 is_outdated: is_outdated(machine),
                 is_ready: machine.is_ready && !machine.is_going,
+                is_sick: machine.is_sick,
                 is_going: machine.is_going,
                 is_marked: machine.is_marked,
                 domain: machine.domain.clone(),
@@ -150,7 +153,7 @@ impl Fleet {
     /// One reconcile of the owner: what it does, or why it waits.
     pub fn owner_turn(&mut self, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         match strategy {
-            Strategy::OneByOne { surge } => one_by_one::turn(self, *surge, can_make),
+            Strategy::OneByOne { surge, sick_first } => one_by_one::turn(self, *surge, *sick_first, can_make),
             Strategy::Rolling { surge, unavailable, .. } => (Vec::new(), workers::roll(self, *surge, *unavailable)),
             Strategy::OnDelete { .. } => (Vec::new(), workers::on_delete(self)),
             Strategy::Stopped { why } => (Vec::new(), Some(Wait::Stopped(why.clone()))),
@@ -177,6 +180,7 @@ impl Fleet {
             born,
             is_outdated: self.sets.get(set).is_some_and(|set| !set.is_current),
             is_ready: false,
+            is_sick: true,
             is_going: false,
             is_marked: false,
             domain,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Act, Fleet, Machine, Wait};
 
 /// One reconcile: at most one Machine is made or deleted.
-pub(super) fn turn(fleet: &mut Fleet, surge: u64, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+pub(super) fn turn(fleet: &mut Fleet, surge: u64, sick_first: bool, can_make: bool) -> (Vec<Act>, Option<Wait>) {
     let outdated: Vec<usize> = of(fleet, |machine| machine.is_outdated && !machine.is_going);
     let there = fleet.count();
     let grows = there < fleet.wanted || (!outdated.is_empty() && there < fleet.wanted + surge);
@@ -24,7 +24,7 @@ pub(super) fn turn(fleet: &mut Fleet, surge: u64, can_make: bool) -> (Vec<Act>, 
     if outdated.is_empty() && there <= fleet.wanted {
         return (Vec::new(), None);
     }
-    let Some(victim) = victim(fleet, &outdated) else { return (Vec::new(), None) };
+    let Some(victim) = victim(fleet, &outdated, sick_first) else { return (Vec::new(), None) };
     match preflight(fleet, Some(victim)) {
         Some(wait) => (Vec::new(), Some(wait)),
         None => (vec![fleet.delete(victim)], None),
@@ -43,13 +43,20 @@ fn preflight(fleet: &Fleet, except: Option<usize>) -> Option<Wait> {
     (!sick.is_empty()).then_some(Wait::NotReady(sick))
 }
 
-/// Which Machine goes next (selectMachineForInPlaceUpdateOrScaleDown, MachineInFailureDomainWithMostMachines).
-fn victim(fleet: &Fleet, outdated: &[usize]) -> Option<usize> {
+/// Which Machine goes next (selectMachineForInPlaceUpdateOrScaleDown, MachineInFailureDomainWithMostMachines; of RKE2
+/// selectMachineForScaleDown, which looks for the unhealthy ones only where none is out of date).
+fn victim(fleet: &Fleet, outdated: &[usize], sick_first: bool) -> Option<usize> {
     let is = |place: &usize, ask: fn(&Machine) -> bool| ask(&fleet.machines[*place]);
     let marked: Vec<usize> = outdated.iter().copied().filter(|place| is(place, |machine| machine.is_marked)).collect();
     let any_marked = of(fleet, |machine| machine.is_marked);
-    let sick: Vec<usize> = outdated.iter().copied().filter(|place| is(place, |machine| !machine.is_ready)).collect();
-    let choices = [marked, any_marked, sick, outdated.to_vec(), of(fleet, |_| true)];
+    let sick = |among: Vec<usize>| -> Vec<usize> {
+        among.into_iter().filter(|place| is(place, |machine| !machine.is_ready)).collect()
+    };
+    let (early, late) = match sick_first {
+        true => (sick(outdated.to_vec()), Vec::new()),
+        false => (Vec::new(), sick(of(fleet, |_| true))),
+    };
+    let choices = [marked, any_marked, early, outdated.to_vec(), late, of(fleet, |_| true)];
     let eligible = choices.into_iter().find(|choice| !choice.is_empty())?;
     let oldest = |among: &[usize]| {
         among.iter().copied().min_by_key(|place| (fleet.machines[*place].born, fleet.machines[*place].name.clone()))

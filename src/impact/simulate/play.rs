@@ -111,7 +111,10 @@ impl Time {
             fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
         self.hosts = self.hosts.saturating_add(back as u64);
         fleet.machines.retain(|machine| !goes(machine));
-        fleet.machines.iter_mut().filter(|machine| is_due(&machine.name)).for_each(|machine| machine.is_ready = true);
+        for machine in fleet.machines.iter_mut().filter(|machine| is_due(&machine.name)) {
+            machine.is_ready = true;
+            machine.is_sick = false;
+        }
         self.due.retain(|_, when| *when > now);
         self.start();
     }

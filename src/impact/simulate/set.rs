@@ -33,7 +33,7 @@ fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, 
     let class = match machine {
         Machine { is_going: true, .. } => 0,
         Machine { is_marked: true, .. } => 1,
-        Machine { is_ready: false, .. } => 2,
+        Machine { is_sick: true, .. } => 2,
         Machine { .. } => 3,
     };
     let (newest, oldest) = match order {

@@ -18,6 +18,7 @@ fn standing(name: &str, set: &str, set_born: i64) -> Standing {
         set_born,
         born: set_born,
         is_ready: true,
+        is_sick: false,
         is_going: false,
         is_marked: false,
         domain: String::new(),
@@ -45,11 +46,11 @@ fn there(played: &Played) -> Vec<u64> {
 #[test]
 fn a_control_plane_grows_and_shrinks_by_one() {
     let fleet = |count| Fleet::of(count, &plane(count), |_| true);
-    let up = play(&Strategy::OneByOne { surge: 1 }, fleet(3), Pace::EVEN);
+    let up = play(&Strategy::OneByOne { surge: 1, sick_first: true }, fleet(3), Pace::EVEN);
     assert_eq!(there(&up), [3, 4, 3, 4, 3, 4, 3]);
     assert_eq!((up.lowest, up.peak, up.made(), &up.end), (3, 4, 3, &End::Settled));
     assert_eq!(up.deleted().collect::<Vec<_>>(), ["cp-0", "cp-1", "cp-2"]);
-    let down = play(&Strategy::OneByOne { surge: 0 }, fleet(3), Pace::EVEN);
+    let down = play(&Strategy::OneByOne { surge: 0, sick_first: true }, fleet(3), Pace::EVEN);
     assert_eq!(there(&down), [3, 2, 3, 2, 3, 2, 3]);
     assert_eq!((down.lowest, down.peak), (2, 3));
 }
@@ -59,12 +60,20 @@ fn a_control_plane_waits_for_what_is_not_healthy() {
     let mut machines = plane(3);
     machines[2].is_ready = false;
     let is_old = |machine: &Standing| machine.name != "cp-2";
-    let played = play(&Strategy::OneByOne { surge: 1 }, Fleet::of(3, &machines, is_old), Pace::EVEN);
+    let played = play(&Strategy::OneByOne { surge: 1, sick_first: true }, Fleet::of(3, &machines, is_old), Pace::EVEN);
     assert_eq!(played.end, End::Stuck(Wait::NotReady(vec!["cp-2".to_owned()])));
     assert!(played.acts.is_empty());
     // The one that is not healthy and out of date goes first, where no Machine has to be made before.
-    let played = play(&Strategy::OneByOne { surge: 0 }, Fleet::of(3, &machines, |_| true), Pace::EVEN);
+    let played =
+        play(&Strategy::OneByOne { surge: 0, sick_first: true }, Fleet::of(3, &machines, |_| true), Pace::EVEN);
     assert_eq!(played.deleted().next(), Some("cp-2"));
+    let other =
+        play(&Strategy::OneByOne { surge: 0, sick_first: false }, Fleet::of(3, &machines, |_| true), Pace::EVEN);
+    assert_eq!(
+        other.end,
+        End::Stuck(Wait::NotReady(vec!["cp-2".to_owned()])),
+        "RKE2 takes the oldest and waits for the other"
+    );
     assert_eq!((played.end, played.lowest), (End::Settled, 2));
 }
 
@@ -92,7 +101,7 @@ fn new_machines_that_never_come_up_stop_the_rollout() {
     let played = play(&rolling(1, 1), Fleet::of(3, &group(3), |_| true), pace);
     assert!(matches!(&played.end, End::Stuck(Wait::NotReady(names)) if !names.is_empty()), "{played:?}");
     assert_eq!(played.lowest, 2);
-    let played = play(&Strategy::OneByOne { surge: 1 }, Fleet::of(1, &plane(1), |_| true), pace);
+    let played = play(&Strategy::OneByOne { surge: 1, sick_first: true }, Fleet::of(1, &plane(1), |_| true), pace);
     assert_eq!((played.lowest, played.peak, played.deleted().count()), (1, 2, 0));
 }
 
@@ -134,6 +143,8 @@ fn the_order_of_a_set_is_its_own() {
     assert_eq!(order(DeletionOrder::Random, &machines), ["md-0", "md-1", "md-2"]);
     assert_eq!(order(DeletionOrder::Oldest, &machines), ["md-1", "md-0", "md-2"]);
     assert_eq!(order(DeletionOrder::Newest, &machines), ["md-2", "md-0", "md-1"]);
+    machines[0].is_sick = true;
+    assert_eq!(order(DeletionOrder::Newest, &machines)[0], "md-0");
     machines[2].is_marked = true;
     assert_eq!(order(DeletionOrder::Oldest, &machines)[0], "md-2");
 }
@@ -147,7 +158,7 @@ fn any(dice: &mut Dice) -> (Strategy, Fleet) {
     let order = [DeletionOrder::Random, DeletionOrder::Newest, DeletionOrder::Oldest]
         [usize::try_from(dice.roll(3)).unwrap_or(0)];
     let strategy = match (is_plane, dice.roll(6)) {
-        (true, _) => Strategy::OneByOne { surge: surge.min(1) },
+        (true, _) => Strategy::OneByOne { surge: surge.min(1), sick_first: dice.roll(2) == 0 },
         (_, 0) => Strategy::OnDelete { order },
         _ => {
             let unavailable = if surge + unavailable == 0 { 1 } else { unavailable };
@@ -165,6 +176,7 @@ fn any(dice: &mut Dice) -> (Strategy, Fleet) {
         let mut machine = standing(&format!("m-{number}"), set, born);
         machine.born = i64::try_from(dice.roll(5)).unwrap_or_default();
         machine.is_ready = dice.roll(4) > 0;
+        machine.is_sick = !machine.is_ready && dice.roll(2) == 0;
         machine.is_going = dice.roll(8) == 0;
         machine.is_marked = dice.roll(10) == 0;
         machines.push(machine);
@@ -196,7 +208,7 @@ fn every_simulation_ends_and_keeps_its_bounds() {
         let mut due = fleet.machines.iter().filter(|machine| machine.is_outdated && !machine.is_going);
         assert!(played.end != End::Settled || due.all(|machine| names.contains(&machine.name.as_str())), "{}", told());
         let (surge, least) = match &strategy {
-            Strategy::OneByOne { surge } => (*surge, fleet.wanted.saturating_sub(1)),
+            Strategy::OneByOne { surge, .. } => (*surge, fleet.wanted.saturating_sub(1)),
             Strategy::Rolling { surge, unavailable, .. } => (*surge, fleet.wanted.saturating_sub(*unavailable)),
             _ => (0, 0),
         };

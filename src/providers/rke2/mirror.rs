@@ -145,9 +145,14 @@ impl Mirror for Rke2 {
     /// Without a type it does nothing (`rke2controlplane_controller.go` upgradeControlPlane).
     fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
         if has_strategy(owner) {
-            return Strategy::OneByOne { surge: self.room(owner, wanted).0 };
+            return Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false };
         }
         Strategy::Stopped { why: NO_TYPE.to_owned() }
+    }
+
+    /// `scale.go` preflightChecks.
+    fn preflight(&self) -> &'static [&'static str] {
+        &["AgentHealthy", "EtcdMemberHealthy"]
     }
 
     fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
