@@ -55,10 +55,10 @@ fn is_ready(machine: &Value) -> bool {
 /// `machineset_deletion_order.go` isMachineHealthy).
 fn is_sick(machine: &Value) -> bool {
     let is_told = machine.get("status").and_then(Value::as_object).is_some_and(|status| !status.is_empty());
-    let is_false = |kind: &&str| condition(machine, kind) == Some("False");
+    let is_false = |kind: &str| condition(machine, kind) == Some("False");
     is_told
         && (machine.pointer("/status/nodeRef").is_none()
-            || ["NodeHealthy", "HealthCheckSucceeded"].iter().any(|kind| is_false(&kind)))
+            || ["NodeHealthy", "HealthCheckSucceeded"].iter().any(|kind| is_false(kind)))
 }
 
 /// The status of a condition, in whichever list the API version keeps it.

@@ -2,6 +2,7 @@
 
 mod trace;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -89,8 +90,9 @@ fn table(records: &[Value]) -> String {
         let words = [owner["kind"].as_str().unwrap_or_default(), &machines, &strategy(value)].join(" | ");
         let events = value["events"].as_array().map_or(0, Vec::len);
         let (made, deleted) = (sum.made, sum.deleted.len());
-        out +=
-            &format!("| {words} | {made}, {deleted} | {events} | {} | {} | {end} | {equal} |\n", sum.lowest, sum.peak);
+        let (lowest, peak) = (sum.lowest, sum.peak);
+        writeln!(out, "| {words} | {made}, {deleted} | {events} | {lowest} | {peak} | {end} | {equal} |")
+            .expect("a String takes it");
     }
     out
 }
