@@ -338,6 +338,7 @@ impl Case<'_> {
         };
         let rolling = live.map(|live| set_back::stays(gate::rolling(&judged), live)).unwrap_or_default();
         let mut held = gate::ask(&judged);
+        let together = gate::together(&judged);
         let clusters = approval::clusters(&judged);
         let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
         let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
@@ -367,6 +368,7 @@ impl Case<'_> {
             approvals,
             break_glass,
             classified,
+            together,
             findings,
             warnings,
             reasons,

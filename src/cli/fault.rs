@@ -53,6 +53,7 @@ fn report(message: &str, detected: &Detected) -> Report {
         objects: Vec::new(),
         ignored: Vec::new(),
         rollouts: Vec::new(),
+        together: Vec::new(),
         server_dry_run: None,
         late_values: Vec::new(),
         policy: PolicyReport::default(),

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::health::condition;
 use super::workload::Member;
 use super::{Judged, decision, workload};
 use crate::impact::Rollout;
 use crate::kinds::contract::CONTROL_PLANE;
 use crate::kinds::fields::{annotation, text};
+use crate::kinds::standing::condition;
 use crate::model::{Decision, Reason};
 use crate::object::is_deleting;
 use crate::providers::kubeadm;

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, is_in, label, list, number, text};
-use crate::model::Reason;
-use crate::model::{Decision, Effect};
-use crate::object::{Key, is_deleting};
+use crate::kinds::fields::{annotation, controller, is_in, label, number};
+use crate::kinds::standing::{ailment, condition};
+use crate::model::{Decision, Effect, Reason};
+use crate::object::Key;
 use crate::report::plural;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
@@ -202,42 +202,6 @@ fn missing(owner: &Value, there: usize) -> Option<String> {
 
 fn is_control_plane(machine: &Value) -> bool {
     label(machine, OF_CONTROL_PLANE).is_some()
-}
-
-/// The status of a condition, in whichever list the API version keeps it.
-pub(super) fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
-    ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
-        .iter()
-        .filter_map(|pointer| machine.pointer(pointer)?.as_array())
-        .flatten()
-        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))?
-        .get("status")?
-        .as_str()
-}
-
-/// What is wrong with a Machine, in a few words.
-fn ailment(machine: &Value) -> Option<String> {
-    let name = machine.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
-    if is_deleting(machine) {
-        return Some(format!("{name} is being deleted"));
-    }
-    // A Machine without any status was never looked at by a controller; that is said by the read, not here.
-    machine.get("status").filter(|status| status.as_object().is_some_and(|status| !status.is_empty()))?;
-    if text(machine, "/status/phase") == Some("Failed") {
-        return Some(format!("{name} has failed"));
-    }
-    if machine.pointer("/status/nodeRef").is_none() {
-        return Some(format!("{name} has no node yet"));
-    }
-    // A node that nobody hears of is Unknown, and as good as lost.
-    let bad = ["NodeHealthy", "HealthCheckSucceeded"].into_iter().find_map(|kind| {
-        let status = condition(machine, kind).filter(|status| *status != "True")?;
-        Some(format!("{name}: {kind} is {status}"))
-    });
-    // A dump without any condition says nothing; one that has others and not this one comes from a controller that does not know yet.
-    let has_conditions = list(machine, "/status/conditions").next().is_some();
-    let is_silent = has_conditions && condition(machine, "NodeHealthy").is_none();
-    bad.or_else(|| is_silent.then(|| format!("{name}: nobody says whether its node is healthy")))
 }
 
 /// The command that shows the owner.

@@ -75,6 +75,8 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 15] = [
     reuse::reasons,
 ];
 
+pub use unavailable::together;
+
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]
 pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {

@@ -8,18 +8,38 @@ use serde_json::Value;
 use super::Judged;
 use super::health::{Fleet, live_owner};
 use crate::compare::Pair;
-use crate::impact::Rollout;
+use crate::impact::{self, Rollout};
 use crate::kinds::Role;
-use crate::kinds::contract::{self, CONTROL_PLANE, TOPOLOGY_OWNED, UPGRADE_CONCURRENCY};
-use crate::kinds::fields::{annotation, label, text};
-use crate::model::{Decision, Effect, Reason};
+use crate::kinds::contract::{self, CONTROL_PLANE};
+use crate::model::{Decision, Effect, Reason, Together};
 use crate::object::Key;
+use crate::providers::core::PREFLIGHT;
 use crate::providers::kind;
 use crate::report::plural;
 
 /// A hold for each cluster of which more Machines would be missing at one time than the policy allows.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let Some(limit) = judged.policy.gates.max_unavailable else { return Vec::new() };
+    of_clusters(judged, |namespace, sides, rollouts| too_few(judged, (namespace, sides), rollouts, limit))
+}
+
+/// What the owners of each cluster come to together, where several roll.
+#[must_use]
+pub fn together(judged: &Judged<'_>) -> Vec<Together> {
+    let live = |owner: &Key| live_owner(judged, owner);
+    let mut all = of_clusters(judged, |_, sides, rollouts| impact::together(&live, &sides, rollouts));
+    // Nothing keeps MachineSets from making Machines where the checks are known to be off.
+    if judged.world.feature_gates.get(PREFLIGHT) == Some(&false) {
+        all.iter_mut().for_each(|one| one.waits.clear());
+    }
+    all
+}
+
+/// Asks something of each cluster of which Machines are replaced: its namespace, the Cluster before and after the write, its rollouts.
+fn of_clusters<'j, T>(
+    judged: &'j Judged<'_>,
+    ask: impl Fn(Option<&'j str>, [Option<Value>; 2], &[&'j Rollout]) -> Option<T>,
+) -> Vec<T> {
     let mut clusters: BTreeMap<(Option<&str>, &str), Vec<&Rollout>> = BTreeMap::new();
     for rollout in judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout) {
         let cluster = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
@@ -29,18 +49,20 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     for pair in judged.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster) {
         written.entry(&pair.key.name).or_default().push(pair);
     }
-    let ask = |(namespace, name), rollouts: Vec<&Rollout>| {
+    let one = |((namespace, name), rollouts): ((Option<&'j str>, &str), Vec<&'j Rollout>)| {
         let is_it = |pair: &&&Pair| pair.key.namespace.as_deref() == namespace || pair.key.namespace.is_none();
         let pair = written.get(name).and_then(|pairs| pairs.iter().find(is_it)).copied();
-        too_few(judged, (namespace, pair), &rollouts, limit)
+        let live = || live_owner(judged, &contract::cluster(namespace, name));
+        let sides = pair.map_or_else(|| [live(), live()], |pair| [pair.live.clone(), pair.predicted.clone()]);
+        ask(namespace, sides, &rollouts)
     };
-    clusters.into_iter().filter_map(|(cluster, rollouts)| ask(cluster, rollouts)).collect()
+    clusters.into_iter().filter_map(one).collect()
 }
 
 /// The reason, where the owners that roll leave too few Machines.
 fn too_few(
     judged: &Judged<'_>,
-    (namespace, cluster): (Option<&str>, Option<&Pair>),
+    (namespace, sides): (Option<&str>, [Option<Value>; 2]),
     rollouts: &[&Rollout],
     limit: u64,
 ) -> Option<Reason> {
@@ -53,9 +75,8 @@ fn too_few(
         let count = missing.entry(&rollout.owner).or_default();
         *count = (*count).max(room(rollout)).max(ails(&rollout.owner));
     }
-    let live = || live_owner(judged, &contract::cluster(namespace, &first.cluster));
-    let sides = cluster.map_or_else(|| [live(), live()], |pair| [pair.live.clone(), pair.predicted.clone()]);
-    let mut below = at_once(judged, &sides, missing);
+    let live = |owner: &Key| live_owner(judged, owner);
+    let mut below = impact::at_once(&live, &sides, missing);
     below.retain(|(_, count)| *count > 0);
     let counted: u64 = below.iter().map(|(owner, _)| ails(owner)).sum();
     let ailing = (fleet.ailing() as u64).saturating_sub(counted);
@@ -90,30 +111,4 @@ fn is_guessed(rollout: &Rollout) -> bool {
     let owner = kind(&rollout.owner);
     let is_known = owner.mirror.is_some() && rollout.machines.is_some();
     rollout.max_unavailable.is_none() && owner.role.owns_machines() && !is_known
-}
-
-/// The owners that leave the fewest Machines at one time. A topology hands a new version to its control plane first, then to so many
-/// groups of workers at a time, and nothing else to an owner that waits for it (Cluster API
-/// `exp/topology/desiredstate/desired_state.go`).
-fn at_once<'r>(
-    judged: &Judged<'_>,
-    [was, is]: &[Option<Value>; 2],
-    missing: BTreeMap<&'r Key, u64>,
-) -> Vec<(&'r Key, u64)> {
-    let version = |side: &Option<Value>| text(side.as_ref()?, "/spec/topology/version").map(str::to_owned);
-    let (had, wanted) = (version(was), version(is));
-    let waits = |owner: &Key| {
-        let Some(live) = live_owner(judged, owner) else { return wanted.is_some() && had != wanted };
-        let version = text(&live, "/spec/version").or_else(|| text(&live, "/spec/template/spec/version"));
-        label(&live, TOPOLOGY_OWNED).is_some() && wanted.is_some() && version != wanted.as_deref()
-    };
-    let (waiting, mut out): (Vec<_>, Vec<_>) = missing.into_iter().partition(|(owner, _)| waits(owner));
-    let (planes, mut workers): (Vec<_>, Vec<_>) =
-        waiting.into_iter().partition(|(owner, _)| owner.group == CONTROL_PLANE);
-    let told = is.as_ref().and_then(|cluster| annotation(cluster, UPGRADE_CONCURRENCY)?.parse().ok());
-    workers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    workers.truncate(told.unwrap_or(1));
-    let count = |part: &[(&Key, u64)]| part.iter().map(|(_, count)| count).sum::<u64>();
-    out.extend(if count(&planes) >= count(&workers) { planes } else { workers });
-    out
 }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::course;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
-use crate::model::{Basis, Effect, Rollout, Unit};
+use crate::model::{Basis, Effect, Rollout, Standing, Unit};
 use crate::object::{Key, is_deleting};
 
 /// An owner of Machines, as it is weighed.
@@ -21,6 +22,10 @@ pub struct Weighed<'a> {
     pub basis: Basis,
     /// Its Machines.
     pub units: &'a [Unit],
+    /// The same as its controller's loop sees them, where they were read.
+    pub standing: &'a [Standing],
+    /// Why no Machine can be made for it.
+    pub makes_none: Option<&'a str>,
     /// The owner before the write.
     pub old: &'a Value,
     /// The owner after it.
@@ -84,6 +89,7 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         machine_names: Vec::new(),
         max_surge: None,
         max_unavailable: None,
+        course: None,
         steps: Vec::new(),
         causes: Vec::new(),
     };
@@ -139,6 +145,10 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
     let each =
         if count == 1 { "the Machine that is".to_owned() } else { format!("each of the {count} Machines that are") };
     let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
+    let course = course::of(assessment, wanted);
+    let mut steps = assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room);
+    steps.extend(course.drains());
+    steps.extend(course.stops.clone());
     let mut seen = HashSet::new();
     let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
@@ -146,7 +156,8 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
         machine_names: units.iter().flat_map(|unit| unit.names.clone()).collect(),
         max_surge: Some(room.0),
         max_unavailable: Some(room.1),
-        steps: assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room),
+        steps,
+        course: Some(course),
         causes,
         ..base
     }

@@ -14,7 +14,7 @@ use crate::kinds::Versions;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
 use crate::kinds::fields::target;
 use crate::kinds::mirror::{Case, Mirror};
-use crate::model::{Act, Basis, Cause, Hold, Unit, hold_of};
+use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
 use crate::object::Key;
 use crate::providers::kind;
 use crate::providers::machines;
@@ -31,6 +31,10 @@ pub struct Assessment {
     pub is_bare: bool,
     /// Its Machines.
     pub units: Vec<Unit>,
+    /// The same as its controller's loop sees them, where some are out of date.
+    pub standing: Vec<Standing>,
+    /// Why no Machine can be made for it after the write.
+    pub makes_none: Option<String>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
@@ -90,11 +94,15 @@ impl Assessment {
         };
         let (basis, units) = mirror.units(&case);
         let [before, after] = Side::both(stage);
+        let rolls = basis == Basis::Machines && units.iter().any(|unit| !unit.after.is_empty());
+        let standing = if rolls { mirror.standing(&case) } else { Vec::new() };
         Self {
             mirror,
             basis,
             is_bare: basis == Basis::Specs && has_whole_list(stage, key),
             units,
+            standing,
+            makes_none: waiting::makes_none(after, key, &new, cluster.as_ref()).filter(|_| rolls),
             of_specs: OnceCell::new(),
             perpetual: mirror.perpetual(&new, versions, now),
             held: waiting::holds(after, key, mirror, &new, cluster.as_ref()),
@@ -120,6 +128,8 @@ impl Assessment {
             cluster: self.cluster.as_ref(),
             basis: self.basis,
             units: &self.units,
+            standing: &self.standing,
+            makes_none: self.makes_none.as_deref(),
             old: &self.old,
             new: &self.new,
             waits: self.waits(),

@@ -43,6 +43,7 @@ pub(crate) fn bounded(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)
         replicas: Some(most),
         machines: runs.map(|runs| runs - most),
         steps: vec![format!("the cloud ends hosts until {most} run")],
+        course: None,
         causes: vec![bound.trim_start_matches('/').replace('/', ".")],
         ..Rollout::plain(&owner, cluster, Effect::Scale, Vec::new(), 0)
     })
@@ -84,6 +85,7 @@ pub(crate) fn rollout(
         max_surge: None,
         max_unavailable: None,
         steps: Vec::new(),
+        course: None,
         causes: worst(Effect::Rollout),
     };
     let ends = worst(Effect::Delete);

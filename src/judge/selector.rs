@@ -78,6 +78,7 @@ pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) ->
             format!("finds {count} no longer, and makes {made} at once beside them"),
             format!("the old ones run on, counted and updated by nobody, until somebody deletes them or {}", key.kind),
         ],
+        course: None,
         causes: vec!["spec.selector".to_owned()],
     })
 }

@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::fields::{number, plain_number};
+use super::standing;
 use super::versions::Versions;
-use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Unit};
+use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Standing, Strategy, Unit};
 use crate::object::{Key, Path, View};
 
 /// What a mirror is asked about an owner: both sides in the superset form, with defaults.
@@ -175,6 +176,27 @@ pub trait Mirror: Sync {
     /// What a Machine itself carries of a place of its owner, beside its bootstrap config.
     fn carried(&self, _member: &Member, _path: &Path) -> Option<Value> {
         None
+    }
+
+    /// What its controller does with Machines that are out of date.
+    fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
+        Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: true }
+    }
+
+    /// The Machines of an owner as its loop sees them, those that are being deleted too.
+    fn standing(&self, case: &Case<'_>) -> Vec<Standing> {
+        let stands = |member: &Member| standing::of_control_plane(&member.name, &member.machine, self.preflight());
+        (case.members)().iter().map(stands).collect()
+    }
+
+    /// The conditions that each Machine of a control plane must have before another one is made or deleted.
+    fn preflight(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Where the owner says how long the deletion of one of its Machines may take.
+    fn deletion<'o>(&self, owner: &'o Value) -> Option<&'o Value> {
+        owner.pointer("/spec/machineTemplate/spec/deletion")
     }
 
     /// The names of the Machines of an owner, where they were read.

@@ -12,6 +12,7 @@ pub mod mirror;
 pub mod reads;
 pub mod references;
 pub mod shapes;
+pub mod standing;
 pub mod superset;
 pub mod versions;
 pub mod webhook;

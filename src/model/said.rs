@@ -195,6 +195,9 @@ pub struct Rollout {
     pub max_unavailable: Option<u64>,
     /// What happens, in order, one line each.
     pub steps: Vec<String>,
+    /// How it goes, played Machine by Machine; absent where no Machine is replaced, or its controller is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
     /// Paths in the owner (or in what it refers to) that cause it.
     pub causes: Vec<String>,
 }
@@ -214,7 +217,60 @@ impl Rollout {
             max_surge: None,
             max_unavailable: None,
             steps: Vec::new(),
+            course: None,
             causes: Vec::new(),
         }
     }
+}
+
+/// Owners of one cluster that roll, counted together over those that can be at it at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Together {
+    /// Namespace of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub cluster: String,
+    /// The owners that are at it at the same time.
+    pub owners: Vec<Key>,
+    /// Machines that all owners of the cluster that roll have now.
+    pub machines: u64,
+    /// The fewest of them that are available at one time.
+    pub lowest: u64,
+    /// The most Machines at one time: so many hosts and addresses are in use then.
+    pub peak: u64,
+    /// What one of them may wait for that another one keeps back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
+}
+
+/// How a rollout goes, as the simulated loops of its controllers play it at several paces, the worst of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Course {
+    /// The fewest Machines that are available at one time.
+    pub lowest: u64,
+    /// The most Machines at one time, those on their way out too: so many hosts and addresses are in use then.
+    pub peak: u64,
+    /// How many more that is than now.
+    pub more: u64,
+    /// Machines that are made.
+    pub made: u64,
+    /// Machines that are deleted.
+    pub deleted: u64,
+    /// Their names in the order in which they go; empty where the order is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
+    /// Why it does not come to its end by itself; absent where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops: Option<String>,
+    /// Seconds that a drain may take; absent where nothing ends one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_seconds: Option<u64>,
+    /// Seconds that volumes may take to be let go; absent where nothing ends the wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_detach_seconds: Option<u64>,
 }

@@ -16,7 +16,7 @@ use crate::compare::{Action, Change, Pair};
 use crate::host::canonical;
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::kinds::fields;
-use crate::model::{Classified, Effect, Rollout};
+use crate::model::{Classified, Effect, Rollout, Together};
 use crate::object::Key;
 use crate::verdict;
 use crate::world::World;
@@ -36,6 +36,8 @@ pub struct Parts<'a> {
     pub break_glass: Option<BreakGlassReport>,
     /// Rollouts, findings and warnings of the classification.
     pub classified: Classified,
+    /// What owners that roll at the same time come to.
+    pub together: Vec<Together>,
     /// Findings of the prediction.
     pub findings: Vec<Finding>,
     /// Warnings of the prediction.
@@ -81,6 +83,7 @@ pub fn build(parts: Parts<'_>) -> Report {
         objects: parts.pairs.iter().filter(|pair| pair.action != Action::Unchanged).map(object).collect(),
         ignored: Vec::new(),
         rollouts: parts.classified.rollouts,
+        together: parts.together,
         server_dry_run: None,
         late_values: parts.late_values,
         policy: parts.policy,

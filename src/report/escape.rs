@@ -186,6 +186,15 @@ pub fn report(report: &mut Report) {
         in_place(&mut rollout.cluster);
         let lists = [&mut rollout.machine_names, &mut rollout.steps, &mut rollout.causes];
         lists.into_iter().for_each(|list| list.iter_mut().for_each(in_place));
+        if let Some(course) = &mut rollout.course {
+            course.order.iter_mut().chain(&mut course.stops).for_each(in_place);
+        }
+    }
+    for together in &mut report.together {
+        in_place(&mut together.cluster);
+        maybe(&mut together.namespace);
+        together.owners.iter_mut().for_each(key);
+        together.waits.iter_mut().for_each(in_place);
     }
     report.server_dry_run.iter_mut().for_each(answers);
     report.late_values.iter_mut().for_each(late_value);

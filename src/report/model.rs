@@ -16,7 +16,7 @@ use super::DryRunReport;
 use crate::approval::ClusterId;
 use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
-use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Touches};
+use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Together, Touches};
 use crate::object::{Key, Location};
 
 /// Everything that one run has to say.
@@ -59,6 +59,9 @@ pub struct Report {
     pub ignored: Vec<IgnoredReport>,
     /// What happens to Machines, per owner.
     pub rollouts: Vec<Rollout>,
+    /// What owners of one cluster that roll at the same time come to together, where several do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<Together>,
     /// What the API server itself answered to the same writes, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_dry_run: Option<DryRunReport>,
@@ -370,6 +373,11 @@ impl Report {
         }
         let answers = self.server_dry_run.iter_mut().flat_map(|answers| &mut answers.objects);
         answers.for_each(|object| change(&mut object.because));
+        self.together.iter_mut().flat_map(|one| &mut one.waits).for_each(&mut change);
+        self.rollouts
+            .iter_mut()
+            .flat_map(|one| one.course.iter_mut().flat_map(|one| &mut one.stops))
+            .for_each(&mut change);
         self.rollouts.iter_mut().flat_map(|rollout| &mut rollout.steps).for_each(change);
     }
 }

@@ -5,12 +5,27 @@ use serde_json::Value;
 use super::plural;
 use crate::compare::{Change, Pair, Within};
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
-use crate::model::Effect;
+use crate::model::{Effect, Together};
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;
 /// Longest line of evidence.
 const LONGEST_EVIDENCE: usize = 160;
+
+/// What owners of one cluster that roll at the same time come to together.
+#[must_use]
+pub fn of_together(one: &Together) -> String {
+    let place = one.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
+    let Together { cluster, machines, lowest, peak, .. } = one;
+    let more = match peak.saturating_sub(*machines) {
+        0 => "no host or address more than now".to_owned(),
+        1 => "1 host and address more than now".to_owned(),
+        more => format!("{more} hosts and addresses more than now"),
+    };
+    format!(
+        "cluster {place}{cluster}, together: at least {lowest} of {machines} Machines at one time, at most {peak}, {more}"
+    )
+}
 
 /// What an object's changes of one effect come to, in one line.
 #[must_use]

@@ -31,9 +31,14 @@ mod predict_objects;
 mod predict_others;
 mod readme;
 mod rollback;
+#[cfg(feature = "forecasts")]
+mod rollouts;
 mod set_back;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod story;
 mod template;
+#[cfg(feature = "forecasts")]
+#[path = "../rollouts/trace.rs"]
+mod trace;
 mod why;

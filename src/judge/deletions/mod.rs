@@ -165,6 +165,7 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
             1 => "drains and deletes the Machine; none takes its place".to_owned(),
             count => format!("drains and deletes all {count} Machines at once; none takes their place"),
         }],
+        course: None,
         causes: vec![format!("{key} is removed")],
     }
 }

@@ -290,6 +290,7 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
         max_surge: room.map(|(surge, _)| surge),
         max_unavailable: room.map(|(_, unavailable)| unavailable),
         steps: vec![step],
+        course: None,
         causes: vec![cause.to_owned()],
     }
 }

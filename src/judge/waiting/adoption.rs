@@ -104,6 +104,7 @@ fn taken(
         machine_names: names,
         max_surge: None,
         max_unavailable: None,
+        course: None,
         steps: vec![format!("takes over {} that nobody owns", counted(count)), what.clone()],
         causes: vec![format!("{key} is new")],
     });

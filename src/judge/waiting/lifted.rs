@@ -171,6 +171,7 @@ impl<'a> Work<'a> {
             machine_names: names,
             max_surge: None,
             max_unavailable: None,
+            course: None,
             steps: vec![step],
             causes: causes(&self.pending, &assessment.old),
         })

@@ -46,6 +46,12 @@ pub(super) fn holds(
     out
 }
 
+/// Why no Machine can be made for an owner, although some may go before.
+#[must_use]
+pub(super) fn makes_none(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<String> {
+    kind(key).role.is_workers().then(|| preflight::makes_none(side, key, owner, cluster)).flatten()
+}
+
 /// What this write lets go beside what the owners in it do themselves.
 #[must_use]
 pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {

@@ -9,7 +9,7 @@ use super::side::Side;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::target;
 use crate::kinds::fields::text;
-use crate::model::{Hold, Why};
+use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
 use crate::providers::core::PREFLIGHT;
 use crate::providers::core::changes::PREFLIGHT_ON;
@@ -28,6 +28,7 @@ pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
     if !stage.told_gate(PREFLIGHT).unwrap_or_else(may_be_on) {
         return None;
     }
+    let (says, places) = fails(side, key, owner, cluster)?;
     // With room below the wanted number old Machines go first, whether or not new ones can be made.
     let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
     if room.is_some_and(|room| {
@@ -35,6 +36,25 @@ pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
     }) {
         return None;
     }
+    Some(Hold {
+        why: Why::Preflight,
+        places,
+        says: format!("the preflight check of MachineSets fails: {says}"),
+        over: "the versions fit or the check is skipped".to_owned(),
+    })
+}
+
+/// Why the checks let no new Machine be made, where the gate is known to be on.
+pub(super) fn makes_none(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<String> {
+    if !side.stage.told_gate(PREFLIGHT).unwrap_or(false) {
+        return None;
+    }
+    let (says, _) = fails(side, key, owner, cluster)?;
+    Some(format!("the preflight check of MachineSets lets no Machine be made: {says}"))
+}
+
+/// Which check fails, and what would end that.
+fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<(String, Places)> {
     let cluster = side.cluster(cluster?)?;
     let namespace = key.namespace.as_deref();
     let plane_key = target(cluster.pointer("/spec/controlPlaneRef")?, namespace)?;
@@ -60,12 +80,7 @@ pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
         (plane_key, Some(Path::root().key("spec").key("version"))),
     ];
     places.extend(config.map(|config| (config, Some(annotation_path(SKIP)))));
-    Some(Hold {
-        why: Why::Preflight,
-        places,
-        says: format!("the preflight check of MachineSets fails: {says}"),
-        over: "the versions fit or the check is skipped".to_owned(),
-    })
+    Some((says, places))
 }
 
 /// The checks that are skipped: the annotation of the workers, else that of their bootstrap template.

@@ -16,8 +16,9 @@ use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::kinds::fields::text;
 use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
+use crate::kinds::standing;
 use crate::model::RuleId;
-use crate::model::{Basis, Cause, Hold, Member, Unit, Why, plural};
+use crate::model::{Basis, Cause, DeletionOrder, Hold, Member, Standing, Strategy, Unit, Why, plural};
 use crate::object::{Key, Object, Path, Presence, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
@@ -149,6 +150,40 @@ impl Mirror for Workers {
         out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));
         out.push(format!("repeats until {each} out of date is replaced"));
         out
+    }
+
+    /// `machinedeployment_controller.go` reconcile; the order is that of `machineset_deletion_order.go` getDeletePriorityFunc.
+    fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
+        let order = match text(owner, "/spec/deletion/order") {
+            Some("Newest") => DeletionOrder::Newest,
+            Some("Oldest") => DeletionOrder::Oldest,
+            _ => DeletionOrder::Random,
+        };
+        if text(owner, "/spec/rollout/strategy/type") == Some("OnDelete") {
+            return Strategy::OnDelete { order };
+        }
+        let (surge, unavailable) = self.room(owner, wanted);
+        Strategy::Rolling { surge, unavailable: unavailable.min(wanted), order }
+    }
+
+    fn standing(&self, case: &Case<'_>) -> Vec<Standing> {
+        let namespace = case.key.namespace.as_deref();
+        let is_mine = |object: &&Object, kind: &str| object.key.kind == kind && fields::is_in(object, namespace);
+        let sets = case.live.owned_by(MACHINE_DEPLOYMENT, &case.key.name).filter(|object| is_mine(object, MACHINE_SET));
+        let of_set = |set: &Object| {
+            let born = set.value().map_or(0, |set| standing::born(&set));
+            let own = case.live.owned_by(MACHINE_SET, &set.key.name).filter(|object| is_mine(object, MACHINE));
+            let stands = |object: &Object| {
+                let machine = object.value().ok()?;
+                Some(Standing { set: set.key.name.clone(), set_born: born, ..standing::of(&object.key.name, &machine) })
+            };
+            own.filter_map(stands).collect::<Vec<_>>()
+        };
+        sets.flat_map(of_set).collect()
+    }
+
+    fn deletion<'o>(&self, owner: &'o Value) -> Option<&'o Value> {
+        owner.pointer("/spec/template/spec/deletion")
     }
 
     fn machine_names(&self, live: &dyn View, key: &Key, versions: &Versions) -> Option<Vec<String>> {

@@ -73,6 +73,17 @@ impl Mirror for Kubeadm {
     fn is_config(&self, field: &str) -> bool {
         field == "kubeadmConfigSpec"
     }
+
+    /// `preflight.go` checkHealthiness.
+    fn preflight(&self) -> &'static [&'static str] {
+        &[
+            "APIServerPodHealthy",
+            "ControllerManagerPodHealthy",
+            "SchedulerPodHealthy",
+            "EtcdPodHealthy",
+            "EtcdMemberHealthy",
+        ]
+    }
 }
 
 /// The reasons why a Machine is out of date, in the controller's order; none where it is up to date.

@@ -20,7 +20,7 @@ use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
-use crate::model::{Hold, Why};
+use crate::model::{Hold, Strategy, Why};
 use crate::object::Key;
 use crate::object::{Path, Segment};
 use crate::providers::kubeadm::mirror::{clone_of, cloned_from, derived_creation};
@@ -116,14 +116,13 @@ impl Mirror for Rke2 {
     /// A strategy without a type: nothing fills it in, and the controller replaces nothing
     /// (`rke2controlplane_controller.go` upgradeControlPlane).
     fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
-        let Some(strategy) = owner.pointer("/spec/rolloutStrategy") else { return Vec::new() };
-        if text(strategy, "/type").is_some() {
+        if has_strategy(owner) {
             return Vec::new();
         }
         vec![Hold {
             why: Why::NoStrategy,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("rolloutStrategy").key("type")))],
-            says: "its rollout strategy has no type, so its controller replaces nothing".to_owned(),
+            says: NO_TYPE.to_owned(),
             over: "the rollout strategy has a type".to_owned(),
         }]
     }
@@ -149,6 +148,19 @@ impl Mirror for Rke2 {
         field == "serverConfig" || CONFIG.contains(&field)
     }
 
+    /// Without a type it does nothing (`rke2controlplane_controller.go` upgradeControlPlane).
+    fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
+        if has_strategy(owner) {
+            return Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false };
+        }
+        Strategy::Stopped { why: NO_TYPE.to_owned() }
+    }
+
+    /// `scale.go` preflightChecks.
+    fn preflight(&self) -> &'static [&'static str] {
+        &["AgentHealthy", "EtcdMemberHealthy"]
+    }
+
     fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
         let surge = owner
             .pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge")
@@ -156,6 +168,14 @@ impl Mirror for Rke2 {
         let surge = surge.map_or(1, plain_number);
         (surge, u64::from(surge == 0))
     }
+}
+
+/// What a strategy without a type comes to.
+const NO_TYPE: &str = "its rollout strategy has no type, so its controller replaces nothing";
+
+/// Whether the strategy, where there is one, has a type.
+fn has_strategy(owner: &Value) -> bool {
+    owner.pointer("/spec/rolloutStrategy").is_none_or(|strategy| text(strategy, "/type").is_some())
 }
 
 /// The reasons why a Machine is out of date, in the controller's order.

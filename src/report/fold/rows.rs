@@ -139,6 +139,9 @@ fn lowest(rollout: &Rollout) -> Option<u64> {
     match rollout.effect {
         Effect::Delete => Some(0),
         Effect::Rollout => {
+            if let Some(course) = &rollout.course {
+                return Some(course.lowest);
+            }
             let away = rollout.max_unavailable?;
             let least = replicas?.saturating_sub(rollout.machines.map_or(away, |machines| machines.min(away)));
             Some(rollout.present.map_or(least, |present| present.min(least)))

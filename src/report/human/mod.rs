@@ -37,6 +37,7 @@ pub fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<
     if !page.is_summary {
         evidence::write(&folded, page, out)?;
         table::order(&folded, page, out)?;
+        table::together(&report.together, page, out)?;
         if let Some(answers) = &report.server_dry_run {
             dry_run::write(answers, page.paint, out)?;
         }

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use super::page::Page;
 use super::wrap::columns;
-use crate::model::Effect;
+use crate::model::{Effect, Together};
 use crate::report::fold::{Count, Folded, Place, Row, listed};
-use crate::report::plural;
+use crate::report::{plural, sentence};
 
 /// The heads of the columns.
 const HEADS: [&str; 5] = ["CLUSTER", "OWNER", "MACHINES", "LOWEST", "CAUSE"];
@@ -15,6 +15,8 @@ const HEADS: [&str; 5] = ["CLUSTER", "OWNER", "MACHINES", "LOWEST", "CAUSE"];
 const GAP: usize = 2;
 /// The least room that the last column needs; with less it stands on lines of its own.
 const CAUSE: usize = 36;
+/// Most clusters of which is said what their owners come to together.
+const TOGETHER: usize = 5;
 /// Most names of Machines that are listed for several owners together.
 const NAMES: usize = 12;
 
@@ -143,6 +145,21 @@ pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
         if !names.is_empty() {
             page.words(out, ("    Machines ", 13), &names, 6, |text| page.paint.faint(text))?;
         }
+    }
+    Ok(())
+}
+
+/// Writes what owners of one cluster that roll at the same time come to together.
+pub(super) fn together(all: &[Together], page: Page, out: &mut dyn Write) -> io::Result<()> {
+    for one in all.iter().take(TOGETHER) {
+        page.words(out, ("  ", 2), &sentence::of_together(one), 4, str::to_owned)?;
+        for wait in &one.waits {
+            page.words(out, ("    ", 4), wait, 6, str::to_owned)?;
+        }
+    }
+    if all.len() > TOGETHER {
+        let more = plural((all.len() - TOGETHER) as u64, "other cluster");
+        page.words(out, ("  ", 2), &format!("{more} with several owners that roll: see -o json"), 4, str::to_owned)?;
     }
     Ok(())
 }

@@ -1,0 +1,155 @@
+//! How a rollout goes: the simulated loops of its controllers, told in numbers and a sentence.
+//! What is played is the Machines as they were read; where none was, those that the old spec would have made, all of them healthy.
+
+use std::collections::BTreeSet;
+
+use super::Weighed;
+use super::simulate::{End, Fleet, Played, Wait, worst};
+use crate::kinds::fields::number;
+use crate::model::{Course, Standing, Strategy, Unit, plural};
+
+/// Names that a sentence shows.
+const NAMES: usize = 3;
+
+/// The course of the rollout of an owner that wants so many Machines.
+#[must_use]
+pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
+    let strategy = owner.mirror.strategy(owner.new, wanted);
+    let has_sets = matches!(strategy, Strategy::Rolling { .. } | Strategy::OnDelete { .. });
+    let (standing, old) = fleet(owner, has_sets);
+    let is_outdated = |machine: &Standing| old.contains(&machine.name);
+    let makes = owner.makes_none.is_none();
+    let fleet = Fleet::of(wanted, &standing, is_outdated);
+    let mut played = worst(&strategy, &fleet, (None, makes));
+    let stops = stops(owner, &played);
+    if matches!(played.end, End::Stuck(Wait::NotReady(_) | Wait::Going(_))) {
+        // What it waits for may come to be healthy: then it goes on from there.
+        let healed: Vec<Standing> =
+            standing.iter().map(|machine| Standing { is_ready: !machine.is_going, ..machine.clone() }).collect();
+        let other = worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), (None, makes));
+        played = Played { lowest: other.lowest.min(played.lowest), peak: other.peak.max(played.peak), ..other };
+    }
+    let deleted: Vec<String> = played.deleted().map(str::to_owned).collect();
+    let is_read = standing.iter().all(|machine| !machine.name.starts_with(UNREAD));
+    // Between failure domains that are alike, chance decides.
+    let domains: BTreeSet<&str> = standing.iter().map(|machine| machine.domain.as_str()).collect();
+    let seconds = |field: &str| {
+        let told = owner.mirror.deletion(owner.new).and_then(|deletion| number(deletion, field));
+        told.filter(|seconds| *seconds > 0)
+    };
+    Course {
+        lowest: played.lowest,
+        peak: played.peak,
+        more: played.peak.saturating_sub(fleet.count()),
+        made: played.made(),
+        deleted: deleted.len() as u64,
+        order: if is_read && domains.len() < 2 { deleted } else { Vec::new() },
+        stops,
+        drain_seconds: seconds("/nodeDrainTimeoutSeconds"),
+        volume_detach_seconds: seconds("/nodeVolumeDetachTimeoutSeconds"),
+    }
+}
+
+/// How the name of a Machine begins that nobody read.
+const UNREAD: &str = "(";
+
+/// The Machines of an owner, one MachineSet for each unit of workers, and the names of those that are out of date.
+fn fleet(owner: &Weighed<'_>, has_sets: bool) -> (Vec<Standing>, BTreeSet<String>) {
+    let mut old = BTreeSet::new();
+    let mut out = Vec::new();
+    for (place, unit) in owner.units.iter().enumerate() {
+        let mut named = 0;
+        for machine in owner.standing.iter().filter(|machine| unit.names.contains(&machine.name)) {
+            named += 1;
+            out.push(machine.clone());
+        }
+        let set = if has_sets { format!("{UNREAD}{place})") } else { String::new() };
+        out.extend((named..unit.count).map(|number| unread(format!("{UNREAD}{place}.{number})"), set.clone(), unit)));
+        if !unit.after.is_empty() {
+            old.extend(
+                out.iter()
+                    .rev()
+                    .take(usize::try_from(unit.count.max(named)).unwrap_or(usize::MAX))
+                    .map(|one| one.name.clone()),
+            );
+        }
+    }
+    let known: BTreeSet<String> = out.iter().map(|machine| machine.name.clone()).collect();
+    let of_old: BTreeSet<String> =
+        out.iter().filter(|machine| old.contains(&machine.name)).map(|machine| machine.set.clone()).collect();
+    for machine in owner.standing.iter().filter(|machine| machine.is_going && !known.contains(&machine.name)) {
+        if of_old.contains(&machine.set) {
+            old.insert(machine.name.clone());
+        }
+        out.push(machine.clone());
+    }
+    (out, old)
+}
+
+/// A Machine that nobody read: healthy, as far as anybody knows.
+fn unread(name: String, set: String, unit: &Unit) -> Standing {
+    Standing {
+        name,
+        set,
+        set_born: i64::from(unit.after.is_empty()),
+        born: 0,
+        is_ready: true,
+        is_sick: false,
+        is_going: false,
+        is_marked: false,
+        domain: String::new(),
+    }
+}
+
+/// Why it does not come to its end by itself, in a sentence.
+fn stops(owner: &Weighed<'_>, played: &Played) -> Option<String> {
+    let so_far = match played.deleted().count() {
+        0 => "replaces nothing".to_owned(),
+        deleted => format!("stands still after {}", plural(deleted as u64, "deleted Machine")),
+    };
+    let wait = match &played.end {
+        End::Settled => return None,
+        End::Endless => return Some("does not come to an end that can be foretold".to_owned()),
+        End::Stuck(wait) => wait,
+    };
+    let why = match wait {
+        Wait::Stopped(why) => why.clone(),
+        Wait::NotReady(names) => format!("until {} healthy", are(names)),
+        Wait::Going(names) => format!("until {} gone", are(names)),
+        Wait::ByHand => "until somebody deletes the Machines that are out of date".to_owned(),
+        Wait::CannotMake => owner.makes_none.unwrap_or("no Machine can be made").to_owned(),
+        Wait::NoRoom => "nothing may be taken away and nothing may be added".to_owned(),
+    };
+    let link = if why.starts_with("until") { " " } else { ": " };
+    Some(format!("{so_far}{link}{why}"))
+}
+
+/// "cp-1 is", "cp-1 and cp-2 are".
+fn are(names: &[String]) -> String {
+    match names {
+        [one] => format!("{one} is"),
+        [first, .., last] if names.len() <= NAMES => match names.len() {
+            2 => format!("{first} and {last} are"),
+            _ => format!("{} are", names.join(", ")),
+        },
+        _ => format!("{} are", plural(names.len() as u64, "Machine")),
+    }
+}
+
+impl Course {
+    /// How long a drain may take, where somebody set a limit.
+    pub(super) fn drains(&self) -> Option<String> {
+        self.drain_seconds.map(|seconds| format!("each drain may take up to {}", told(seconds)))
+    }
+}
+
+/// "90s", "10m", "1h 30m".
+fn told(seconds: u64) -> String {
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, _) => format!("{seconds}s"),
+        (0, minutes, 0) => format!("{minutes}m"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, 0, 0) => format!("{hours}h"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}

@@ -1,0 +1,206 @@
+//! Plays the controllers' loops over the Machines of one owner, without a clock and without chance: which Machine is made or
+//! deleted when, how few are available, how many there are, and where it stands still. Held equal to recorded rollouts.
+
+mod one_by_one;
+mod play;
+mod set;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+pub use play::{Counts, End, Pace, Played, play, worst};
+
+use crate::model::{Standing, Strategy};
+
+/// A Machine in a simulation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Machine {
+    /// Its name; `new-1` and so on for those that are made.
+    pub name: String,
+    /// The place of its MachineSet in the fleet; 0 for control planes.
+    pub set: usize,
+    /// When it was made, in seconds.
+    pub born: i64,
+    /// Whether it is to be replaced.
+    pub is_outdated: bool,
+    /// Whether it is healthy or available, whichever the loop asks.
+    pub is_ready: bool,
+    /// Whether its MachineSet gives it up before others.
+    pub is_sick: bool,
+    /// Whether it is being deleted.
+    pub is_going: bool,
+    /// Whether somebody asked for it to be deleted first.
+    pub is_marked: bool,
+    /// Where it stands; empty where no failure domain is told.
+    pub domain: String,
+}
+
+/// A MachineSet in a simulation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Set {
+    /// `spec.replicas`.
+    pub wanted: u64,
+    /// `status.replicas`: Machines when it was last looked at.
+    pub told: u64,
+    /// `status.availableReplicas`.
+    pub told_available: u64,
+    /// Whether it is the one that the owner's template matches.
+    pub is_current: bool,
+}
+
+/// The Machines of one owner at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fleet {
+    /// Machines that the owner wants.
+    pub wanted: u64,
+    /// Those that are there.
+    pub machines: Vec<Machine>,
+    /// Their MachineSets, the oldest first; empty for control planes.
+    pub sets: Vec<Set>,
+    /// How many were made so far.
+    pub made: u64,
+}
+
+/// What a loop does that can be seen from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Act {
+    /// Makes a Machine.
+    Make(String),
+    /// Deletes one.
+    Delete(String),
+}
+
+/// Why a loop does nothing although something is left to do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// The controller stops before it does anything.
+    Stopped(String),
+    /// Machines are not healthy, or not available: their names.
+    NotReady(Vec<String>),
+    /// Machines are being deleted and stay.
+    Going(Vec<String>),
+    /// Somebody has to delete the Machines that are out of date.
+    ByHand,
+    /// No Machine can be made.
+    CannotMake,
+    /// Nothing may be taken away, and nothing may be added.
+    NoRoom,
+}
+
+impl Fleet {
+    /// The Machines of an owner with what is wanted; `outdated` are the names of those to replace.
+    #[must_use]
+    pub fn of(wanted: u64, standing: &[Standing], is_outdated: impl Fn(&Standing) -> bool) -> Self {
+        let has_sets = standing.iter().any(|machine| !machine.set.is_empty());
+        let mut keys: Vec<(i64, &str, bool)> = standing
+            .iter()
+            .filter(|_| has_sets)
+            .map(|machine| (machine.set_born, machine.set.as_str(), is_outdated(machine)))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup_by_key(|key| key.1);
+        let place = |machine: &Standing| keys.iter().position(|key| key.1 == machine.set).unwrap_or(0);
+        let machines: Vec<Machine> = standing
+            .iter()
+            .map(|machine| Machine {
+                name: machine.name.clone(),
+                set: place(machine),
+                born: machine.born,
+                is_outdated: is_outdated(machine),
+                is_ready: machine.is_ready && !machine.is_going,
+                is_sick: machine.is_sick,
+                is_going: machine.is_going,
+                is_marked: machine.is_marked,
+                domain: machine.domain.clone(),
+            })
+            .collect();
+        let sets = keys.iter().map(|key| Set { wanted: 0, told: 0, told_available: 0, is_current: !key.2 }).collect();
+        let mut fleet = Self { wanted, machines, sets, made: 0 };
+        for set in 0..fleet.sets.len() {
+            let stays = fleet.machines.iter().filter(|machine| machine.set == set && !machine.is_going).count();
+            fleet.sets[set].wanted = stays as u64;
+            fleet.tell(set);
+        }
+        fleet
+    }
+
+    /// The number of Machines, those that are being deleted too.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.machines.len() as u64
+    }
+
+    /// Machines that are available.
+    #[must_use]
+    pub fn available(&self) -> u64 {
+        self.machines.iter().filter(|machine| machine.is_ready).count() as u64
+    }
+
+    /// Machines that need not be replaced and stay.
+    #[must_use]
+    pub fn up_to_date(&self) -> u64 {
+        self.machines.iter().filter(|machine| !machine.is_outdated && !machine.is_going).count() as u64
+    }
+
+    /// A MachineSet's controller writes what it sees (`machineset_controller_status.go` updateStatus).
+    pub fn tell(&mut self, set: usize) {
+        let own = || self.machines.iter().filter(|machine| machine.set == set);
+        let (told, available) = (own().count() as u64, own().filter(|machine| machine.is_ready).count() as u64);
+        self.sets[set].told = told;
+        self.sets[set].told_available = available;
+    }
+
+    /// One reconcile of the owner: what it does, or why it waits.
+    pub fn owner_turn(&mut self, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+        match strategy {
+            Strategy::OneByOne { surge, sick_first } => one_by_one::turn(self, *surge, *sick_first, can_make),
+            Strategy::Rolling { surge, unavailable, .. } => (Vec::new(), workers::roll(self, *surge, *unavailable)),
+            Strategy::OnDelete { .. } => (Vec::new(), workers::on_delete(self)),
+            Strategy::Stopped { why } => (Vec::new(), Some(Wait::Stopped(why.clone()))),
+        }
+    }
+
+    /// One reconcile of a MachineSet: what it does, or why it waits.
+    pub fn set_turn(&mut self, set: usize, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+        match strategy {
+            Strategy::Rolling { order, .. } => set::turn(self, set, *order, (can_make, true)),
+            Strategy::OnDelete { order } => set::turn(self, set, *order, (can_make, self.sets[set].is_current)),
+            Strategy::OneByOne { .. } | Strategy::Stopped { .. } => (Vec::new(), None),
+        }
+    }
+
+    /// Adds a Machine.
+    fn make(&mut self, set: usize, domain: String) -> Act {
+        self.made += 1;
+        let name = format!("new-{}", self.made);
+        let born = i64::MAX / 2 + i64::try_from(self.made).unwrap_or_default();
+        self.machines.push(Machine {
+            name: name.clone(),
+            set,
+            born,
+            is_outdated: self.sets.get(set).is_some_and(|set| !set.is_current),
+            is_ready: false,
+            is_sick: true,
+            is_going: false,
+            is_marked: false,
+            domain,
+        });
+        Act::Make(name)
+    }
+
+    /// Begins to delete a Machine.
+    fn delete(&mut self, place: usize) -> Act {
+        let machine = &mut self.machines[place];
+        machine.is_going = true;
+        machine.is_ready = false;
+        Act::Delete(machine.name.clone())
+    }
+
+    /// Names of the Machines that are being deleted, and of those that are not ready.
+    fn ailing(&self) -> [Vec<String>; 2] {
+        let names = |is: fn(&Machine) -> bool| {
+            self.machines.iter().filter(|machine| is(machine)).map(|machine| machine.name.clone()).collect()
+        };
+        [names(|machine| machine.is_going), names(|machine| !machine.is_going && !machine.is_ready)]
+    }
+}

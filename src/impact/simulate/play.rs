@@ -1,0 +1,225 @@
+//! Plays turns until nothing moves any more, and keeps what was seen on the way.
+//! A tick: Machines come up and go, MachineSets write what they see, the owner has a turn, each MachineSet has one.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Act, Fleet, Machine, Wait};
+use crate::model::Strategy;
+
+/// How long things take, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// From the making of a Machine until it is available; `None`: it never is.
+    pub ready: Option<u64>,
+    /// From the beginning of a deletion until the Machine is gone.
+    pub gone: u64,
+    /// Hosts that are free, where that is known: a Machine that finds none waits for one that is given back.
+    pub hosts: Option<u64>,
+    /// Whether Machines can be made at all: checks before that can say no.
+    pub makes: bool,
+}
+
+impl Pace {
+    /// Everything takes one tick.
+    pub const EVEN: Self = Self { ready: Some(1), gone: 1, hosts: None, makes: true };
+    /// Machines go slowly.
+    pub const SLOW_TO_GO: Self = Self { gone: 3, ..Self::EVEN };
+    /// Machines come up slowly.
+    pub const SLOW_TO_COME: Self = Self { ready: Some(3), ..Self::EVEN };
+}
+
+/// Machines at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// All, those on their way out too.
+    pub there: u64,
+    /// Those that need not be replaced and stay.
+    pub up_to_date: u64,
+    /// Those that are available.
+    pub available: u64,
+}
+
+/// How a simulated rollout ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// As many Machines as are wanted, all of them up to date.
+    Settled,
+    /// It stands still before that.
+    Stuck(Wait),
+    /// It goes on and on: what no controller does.
+    Endless,
+}
+
+/// A simulated rollout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// The counts, whenever one changed.
+    pub counts: Vec<Counts>,
+    /// What was done, in order.
+    pub acts: Vec<Act>,
+    /// The fewest Machines available at one time.
+    pub lowest: u64,
+    /// The most Machines at one time.
+    pub peak: u64,
+    /// How it ends.
+    pub end: End,
+}
+
+impl Played {
+    /// Names of the Machines that are deleted, in order.
+    pub fn deleted(&self) -> impl Iterator<Item = &str> {
+        self.acts.iter().filter_map(|act| match act {
+            Act::Delete(name) => Some(name.as_str()),
+            Act::Make(_) => None,
+        })
+    }
+
+    /// How many Machines are made.
+    #[must_use]
+    pub fn made(&self) -> u64 {
+        self.acts.iter().filter(|act| matches!(act, Act::Make(_))).count() as u64
+    }
+}
+
+/// What time brings: when each Machine comes up or goes, and the hosts for it.
+struct Time {
+    pace: Pace,
+    tick: u64,
+    due: BTreeMap<String, u64>,
+    /// Machines without a host, in the order in which they were made.
+    waiting: VecDeque<String>,
+    /// Machines that go without ever having had one.
+    hostless: BTreeSet<String>,
+    hosts: u64,
+}
+
+impl Time {
+    fn new(pace: Pace, fleet: &Fleet) -> Self {
+        let going = fleet.machines.iter().filter(|machine| machine.is_going);
+        let due = going.map(|machine| (machine.name.clone(), pace.gone)).collect();
+        let hosts = pace.hosts.unwrap_or(u64::MAX);
+        Self { pace, tick: 0, due, waiting: VecDeque::new(), hostless: BTreeSet::new(), hosts }
+    }
+
+    /// Machines come up, and those that are deleted go.
+    fn pass(&mut self, fleet: &mut Fleet) {
+        self.tick += 1;
+        let now = self.tick;
+        let is_due = |name: &str| self.due.get(name).is_some_and(|when| *when <= now);
+        let goes = |machine: &Machine| machine.is_going && is_due(&machine.name);
+        let back =
+            fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
+        self.hosts = self.hosts.saturating_add(back as u64);
+        fleet.machines.retain(|machine| !goes(machine));
+        for machine in fleet.machines.iter_mut().filter(|machine| is_due(&machine.name)) {
+            machine.is_ready = true;
+            machine.is_sick = false;
+        }
+        self.due.retain(|_, when| *when > now);
+        self.start();
+    }
+
+    /// Takes note of what was done.
+    fn take(&mut self, act: &Act) {
+        match act {
+            Act::Make(name) => self.waiting.push_back(name.clone()),
+            Act::Delete(name) => {
+                // What waits for a host has none to give back.
+                if self.waiting.contains(name) {
+                    self.waiting.retain(|other| other != name);
+                    self.hostless.insert(name.clone());
+                }
+                self.due.insert(name.clone(), self.tick + self.pace.gone);
+            }
+        }
+        self.start();
+    }
+
+    /// Machines that find a host begin to come up.
+    fn start(&mut self) {
+        while self.hosts > 0 {
+            let Some(name) = self.waiting.pop_front() else { return };
+            self.hosts -= 1;
+            if let Some(ticks) = self.pace.ready {
+                self.due.insert(name, self.tick + ticks);
+            }
+        }
+    }
+}
+
+/// Plays a rollout from its beginning to where nothing moves any more.
+#[must_use]
+pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
+    let mut out = Played {
+        counts: vec![counts(&fleet)],
+        acts: Vec::new(),
+        lowest: fleet.available(),
+        peak: fleet.count(),
+        end: End::Endless,
+    };
+    let mut time = Time::new(pace, &fleet);
+    let longest = (fleet.count() + fleet.wanted + 8) * 16 * (pace.ready.unwrap_or(1) + pace.gone);
+    while time.tick < longest {
+        let before = fleet.clone();
+        time.pass(&mut fleet);
+        // What a deletion takes is seen before anything is made in its place.
+        note(&fleet, &mut out);
+        (0..fleet.sets.len()).for_each(|set| fleet.tell(set));
+        let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
+        for set in 0..fleet.sets.len() {
+            let (more, why) = fleet.set_turn(set, strategy, pace.makes);
+            acts.extend(more);
+            wait = why.or(wait);
+        }
+        acts.iter().for_each(|act| time.take(act));
+        out.acts.extend(acts);
+        note(&fleet, &mut out);
+        if fleet == before && time.due.is_empty() {
+            out.end = end(&fleet, wait);
+            break;
+        }
+    }
+    out
+}
+
+/// The same at several paces, and the worst of them: the lowest count and the peak stand for all.
+#[must_use]
+pub fn worst(strategy: &Strategy, fleet: &Fleet, (hosts, makes): (Option<u64>, bool)) -> Played {
+    let at = |pace: Pace| play(strategy, fleet.clone(), Pace { hosts, makes, ..pace });
+    let mut out = at(Pace::EVEN);
+    for other in [Pace::SLOW_TO_GO, Pace::SLOW_TO_COME].into_iter().map(at) {
+        out.lowest = out.lowest.min(other.lowest);
+        out.peak = out.peak.max(other.peak);
+        if out.end == End::Settled {
+            out.end = other.end;
+        }
+    }
+    out
+}
+
+fn counts(fleet: &Fleet) -> Counts {
+    Counts { there: fleet.count(), up_to_date: fleet.up_to_date(), available: fleet.available() }
+}
+
+fn note(fleet: &Fleet, out: &mut Played) {
+    let now = counts(fleet);
+    out.lowest = out.lowest.min(now.available);
+    out.peak = out.peak.max(now.there);
+    if out.counts.last() != Some(&now) {
+        out.counts.push(now);
+    }
+}
+
+/// How it ended where nothing moves any more.
+fn end(fleet: &Fleet, wait: Option<Wait>) -> End {
+    let stays = || fleet.machines.iter().filter(|machine| !machine.is_going);
+    let is_done = stays().count() as u64 == fleet.wanted && stays().all(|machine| !machine.is_outdated);
+    match wait {
+        Some(wait) => End::Stuck(wait),
+        None if is_done => {
+            let late: Vec<String> = stays().filter(|one| !one.is_ready).map(|one| one.name.clone()).collect();
+            if late.is_empty() { End::Settled } else { End::Stuck(Wait::NotReady(late)) }
+        }
+        None => End::Stuck(Wait::NoRoom),
+    }
+}

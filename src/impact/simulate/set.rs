@@ -1,0 +1,46 @@
+//! The loop of a MachineSet: `core/reconcilers/machineset` of Cluster API 1.14 (syncReplicas, createMachines, deleteMachines,
+//! getMachinesToDeletePrioritized).
+
+use std::cmp::Reverse;
+
+use super::{Act, Fleet, Machine, Wait};
+use crate::model::DeletionOrder;
+
+/// One reconcile. A MachineSet makes what is missing where it can and may, or deletes what is too much.
+pub(super) fn turn(
+    fleet: &mut Fleet,
+    set: usize,
+    order: DeletionOrder,
+    (can_make, may_make): (bool, bool),
+) -> (Vec<Act>, Option<Wait>) {
+    let own: Vec<usize> = (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
+    let (there, wanted) = (own.len() as u64, fleet.sets[set].wanted);
+    if there < wanted {
+        if !may_make || !can_make {
+            return (Vec::new(), may_make.then_some(Wait::CannotMake));
+        }
+        return ((there..wanted).map(|_| fleet.make(set, String::new())).collect(), None);
+    }
+    let mut going_first = own;
+    going_first.sort_by_key(|place| priority(&fleet.machines[*place], order));
+    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX);
+    let acts = going_first.into_iter().take(most).filter(|place| !fleet.machines[*place].is_going);
+    (acts.collect::<Vec<_>>().into_iter().map(|place| fleet.delete(place)).collect(), None)
+}
+
+/// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
+fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, String) {
+    let class = match machine {
+        Machine { is_going: true, .. } => 0,
+        Machine { is_marked: true, .. } => 1,
+        Machine { is_sick: true, .. } => 2,
+        Machine { .. } => 3,
+    };
+    let (newest, oldest) = match order {
+        _ if class < 3 => (0, 0),
+        DeletionOrder::Random => (0, 0),
+        DeletionOrder::Newest => (machine.born, 0),
+        DeletionOrder::Oldest => (0, machine.born),
+    };
+    (class, Reverse(newest), oldest, machine.name.clone())
+}
