@@ -46,7 +46,7 @@ fn a_pod_is_kept_where_a_drain_asks_for_it_and_the_budget_refuses() {
         assert!(!keeps(&full, more.clone()), "{more}");
     }
     // One that is not healthy enough keeps also what is not ready, unless it says otherwise.
-    let ailing = Budget { healthy: 1, ..full.clone() };
+    let ailing = Budget { healthy: 1, ..full };
     assert!(keeps(&ailing, json!({"status": {"phase": "Running"}})));
     assert!(!keeps(&Budget { lets_unhealthy_go: true, ..ailing }, json!({"status": {"phase": "Running"}})));
 }
