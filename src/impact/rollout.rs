@@ -142,8 +142,7 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
     units.sort_by(|left, right| left.names.cmp(&right.names));
     let count: u64 = units.iter().map(|unit| unit.count).sum();
     let room = assessment.mirror.room(assessment.new, wanted);
-    let each =
-        if count == 1 { "the Machine that is".to_owned() } else { format!("each of the {count} Machines that are") };
+    let each = if count == 1 { "the Machine".to_owned() } else { format!("each of the {count} Machines") };
     let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
     let course = course::of(assessment, wanted);
     let mut steps = assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room);

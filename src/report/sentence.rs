@@ -12,19 +12,21 @@ const LONGEST: usize = 60;
 /// Longest line of evidence.
 const LONGEST_EVIDENCE: usize = 160;
 
-/// What owners of one cluster that roll at the same time come to together.
+/// What owners of one cluster that roll at the same time come to together, and of how many clusters that is true.
 #[must_use]
-pub fn of_together(one: &Together) -> String {
+pub fn of_together(one: &Together, clusters: u64) -> String {
     let place = one.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
     let Together { cluster, machines, lowest, peak, .. } = one;
     let more = match peak.saturating_sub(*machines) {
-        0 => "no host or address more than now".to_owned(),
-        1 => "1 host and address more than now".to_owned(),
-        more => format!("{more} hosts and addresses more than now"),
+        0 => "no host or address more".to_owned(),
+        1 => "1 host and address more".to_owned(),
+        more => format!("{more} hosts and addresses more"),
     };
-    format!(
-        "cluster {place}{cluster}, together: at least {lowest} of {machines} Machines at one time, at most {peak}, {more}"
-    )
+    let whose = match clusters {
+        0 | 1 => format!("cluster {place}{cluster}"),
+        many => format!("each of {many} clusters"),
+    };
+    format!("{whose}, together: at least {lowest} of {machines} Machines, at most {peak}, {more}")
 }
 
 /// What an object's changes of one effect come to, in one line.

@@ -149,16 +149,28 @@ pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Writes what owners of one cluster that roll at the same time come to together.
+/// Writes what owners of one cluster that roll at the same time come to together, once for all clusters of which the same is true.
 pub(super) fn together(all: &[Together], page: Page, out: &mut dyn Write) -> io::Result<()> {
-    for one in all.iter().take(TOGETHER) {
-        page.words(out, ("  ", 2), &sentence::of_together(one), 4, str::to_owned)?;
+    let mut alike: Vec<(&Together, u64)> = Vec::new();
+    for one in all {
+        let same = |other: &Together| {
+            let counts = |one: &Together| (one.machines, one.lowest, one.peak);
+            counts(one) == counts(other) && one.waits.is_empty() && other.waits.is_empty()
+        };
+        match alike.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, clusters)) => *clusters += 1,
+            None => alike.push((one, 1)),
+        }
+    }
+    for (one, clusters) in alike.iter().take(TOGETHER) {
+        page.words(out, ("  ", 2), &sentence::of_together(one, *clusters), 4, str::to_owned)?;
         for wait in &one.waits {
             page.words(out, ("    ", 4), wait, 6, str::to_owned)?;
         }
     }
-    if all.len() > TOGETHER {
-        let more = plural((all.len() - TOGETHER) as u64, "other cluster");
+    let rest: u64 = alike.iter().skip(TOGETHER).map(|(_, clusters)| clusters).sum();
+    if rest > 0 {
+        let more = plural(rest, "other cluster");
         page.words(out, ("  ", 2), &format!("{more} with several owners that roll: see -o json"), 4, str::to_owned)?;
     }
     Ok(())
