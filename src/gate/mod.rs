@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod budget;
+mod checks;
 mod clusters;
 mod doubt;
 mod effects;
@@ -57,7 +58,7 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 15] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 16] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
@@ -68,6 +69,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 15] = [
     window::reasons,
     progress::reasons,
     health::reasons,
+    checks::reasons,
     vip::reasons,
     pdb::reasons,
     unavailable::reasons,

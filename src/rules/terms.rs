@@ -211,8 +211,9 @@ pub const TERMS: &[Term] = &[
     ),
     gate(
         "health.remediation",
-        "A Machine of the owner is being replaced because it is broken; a rollout now would compete with it.",
-        "Wait until the remediation is over.",
+        "A Machine is being replaced because it is broken, or a MachineHealthCheck has unhealthy Machines, which it replaces or which are more than it \
+         may replace; a rollout now would compete with it.",
+        "Wait until the remediation is over; kubectl describe the MachineHealthCheck says which Machines.",
     ),
     gate(
         "health.machines",
