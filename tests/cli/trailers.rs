@@ -164,45 +164,22 @@ fn without_a_signature_that_counts_nobody_has_approved() {
         let output = git_as(&program, who, &args, &printed.stdout);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
+    let signed_by = |key: &str| {
+        let key = format!("user.signingKey={}", program.home().join(key).display());
+        let args = ["-c", &key, "commit", "--quiet", "--allow-empty", "-S", "--file=-"];
+        assert!(git_as(&program, "anna", &args, &printed.stdout).status.success());
+    };
     let back = || drop(git(&program, "root", &["reset", "--quiet", "--hard", "HEAD~1"]));
     commit("anna", &[]);
     held(&program, "unproven", "it has no signature; sign it (git commit --allow-empty -S)");
     back();
     // Her name with another key, of which nobody here knows.
     key(&program, "eve");
-    let output = git_as(
-        &program,
-        "anna",
-        &[
-            "-c",
-            &format!("user.signingKey={}", program.home().join("eve").display()),
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "-S",
-            "--file=-",
-        ],
-        &printed.stdout,
-    );
-    assert!(output.status.success());
+    signed_by("eve");
     held(&program, "unproven", "nobody here knows the key");
     back();
     // Her name with the key of somebody whom the policy does know.
-    let output = git_as(
-        &program,
-        "anna",
-        &[
-            "-c",
-            &format!("user.signingKey={}", program.home().join("berta").display()),
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "-S",
-            "--file=-",
-        ],
-        &printed.stdout,
-    );
-    assert!(output.status.success());
+    signed_by("berta");
     held(&program, "unproven", "it was signed by berta@example.org and committed by anna <anna@example.org>");
     back();
     // A key that the change itself adds to the signers is not one of the base.
