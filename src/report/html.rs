@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
 use super::{ChangeReport, ObjectReport, Report, human, sentence, several, template};
-use crate::model::{Effect, Rollout};
+use crate::model::{Effect, Rollout, Together};
 use crate::object::Location;
 
 /// How much of a change is shown.
@@ -167,8 +167,12 @@ fn clusters(report: &Report, anchor: &dyn Fn(&str) -> Option<String>) -> Vec<Val
     };
     let cluster = |((namespace, name), owners): (&(Option<&str>, &str), &Vec<&Rollout>)| {
         let name = if name.is_empty() { "cluster not known" } else { name };
+        let is_it = |one: &&Together| one.namespace.as_deref() == *namespace && one.cluster == name;
+        let together = report.together.iter().find(is_it);
         json!({
             "namespace": namespace.map(text), "name": text(name), "owners": owners.iter().map(owner).collect::<Vec<_>>(),
+            "together": together.map(|one| text(&sentence::of_together(one, 1))),
+            "waits": texts(together.map_or(&[], |one| one.waits.as_slice())),
         })
     };
     clusters.iter().map(cluster).collect()

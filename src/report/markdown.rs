@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
-use super::{LateState, ObjectReport, Report, hash, human, plural, sentence, several};
+use super::{LateState, ObjectReport, Report, fold, hash, human, plural, sentence, several};
 use crate::compare::Action;
 use crate::model::{Decision, Effect, Rollout};
 use crate::object::Location;
@@ -87,6 +87,12 @@ fn body(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     room -= reasons.len();
     let machines = Part::new(MACHINES, report.rollouts.iter().map(rollout_row)).within(room / 3, "owner", &mut left);
     room -= machines.len();
+    let together = fold::together(&report.together).into_iter().map(|(one, clusters)| {
+        let waits: String = one.waits.iter().map(|wait| format!("  - {}\n", plain(wait))).collect();
+        format!("- {}\n{waits}", plain(&sentence::of_together(one, clusters)))
+    });
+    let together = Part::new("\n", together).within(room / 4, "cluster", &mut left);
+    room -= together.len();
     let findings = report.findings.iter().map(|finding| {
         let object = called(&finding.object);
         let about = if finding.message.contains(&object) { String::new() } else { format!("{} ", code(&object)) };
@@ -113,7 +119,7 @@ fn body(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     room -= late.len();
     let objects = report.objects.iter().filter(|object| !object.is_quiet()).map(object);
     let objects = Part::new("\n#### Objects\n\n", objects).within(room, "object", &mut left);
-    for part in [reasons, machines, objects, findings, warnings, late, foot(report, &left)] {
+    for part in [reasons, machines, together, objects, findings, warnings, late, foot(report, &left)] {
         out.write_all(part.as_bytes())?;
     }
     Ok(())

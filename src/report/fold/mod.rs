@@ -5,6 +5,7 @@ mod names;
 mod objects;
 mod rows;
 mod said;
+mod together;
 
 use std::collections::BTreeSet;
 
@@ -12,6 +13,7 @@ pub use names::{Crowd, Place, listed};
 pub use objects::{ChangeGroup, Each, ObjectGroup, Remark, Sides};
 pub use rows::{Count, Row};
 pub use said::{ReasonGroup, SaidGroup};
+pub use together::together;
 
 use super::{ObjectReport, Report};
 use crate::kinds::Role;

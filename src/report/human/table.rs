@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::page::Page;
 use super::wrap::columns;
 use crate::model::{Effect, Together};
-use crate::report::fold::{Count, Folded, Place, Row, listed};
+use crate::report::fold::{self, Count, Folded, Place, Row, listed};
 use crate::report::{plural, sentence};
 
 /// The heads of the columns.
@@ -151,17 +151,7 @@ pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
 
 /// Writes what owners of one cluster that roll at the same time come to together, once for all clusters of which the same is true.
 pub(super) fn together(all: &[Together], page: Page, out: &mut dyn Write) -> io::Result<()> {
-    let mut alike: Vec<(&Together, u64)> = Vec::new();
-    for one in all {
-        let same = |other: &Together| {
-            let counts = |one: &Together| (one.machines, one.lowest, one.peak);
-            counts(one) == counts(other) && one.waits.is_empty() && other.waits.is_empty()
-        };
-        match alike.iter_mut().find(|(other, _)| same(other)) {
-            Some((_, clusters)) => *clusters += 1,
-            None => alike.push((one, 1)),
-        }
-    }
+    let alike = fold::together(all);
     for (one, clusters) in alike.iter().take(TOGETHER) {
         page.words(out, ("  ", 2), &sentence::of_together(one, *clusters), 4, str::to_owned)?;
         for wait in &one.waits {
