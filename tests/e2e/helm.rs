@@ -176,6 +176,13 @@ impl Release<'_> {
         panic!("{}: twenty pairs of looks, and no two gave the same report", self.space.namespace);
     }
 
+    /// What rollgate expects of an upgrade at this moment, and its exit code: one look, however much moves meanwhile.
+    pub(crate) fn look(&self, values: &[&str]) -> (Option<i32>, Value) {
+        let stream = Run::of(self.command("template", values).output().expect("helm runs")).succeeded().stdout;
+        let run = self.rollgate("plan", &["--live", "cluster", "--base", "release", "-o", "json"], &stream);
+        (run.code, report(&run))
+    }
+
     /// Runs rollgate on a stream.
     fn rollgate(&self, command: &str, more: &[&str], stream: &str) -> Run {
         let own = self.space.bench.kubeconfig.to_string_lossy();

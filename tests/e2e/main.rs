@@ -12,6 +12,7 @@ mod doubts;
 mod dry_run;
 mod emptied;
 mod flux;
+mod gates;
 mod helm;
 mod inputs;
 mod matrix;
