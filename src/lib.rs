@@ -27,6 +27,7 @@ pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;
+pub mod session;
 pub mod store;
 pub mod verdict;
 pub mod world;

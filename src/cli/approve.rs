@@ -5,7 +5,6 @@ mod places;
 mod reports;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -15,8 +14,8 @@ use serde_json::{Value, json};
 use self::places::Places;
 pub(super) use self::reports::offer;
 use self::reports::report_of;
-use super::policy_object::Whence;
-use super::{Outside, Stop, setup, trailers};
+use super::known::duration;
+use super::{Outside, Stop};
 use crate::approval::{self, Approval, Found, ReleaseId, Revoked, trailer};
 use crate::exit::Exit;
 use crate::gate::approval as gate;
@@ -24,6 +23,7 @@ use crate::model::Decision;
 use crate::pin;
 use crate::policy::{self, ApprovalTrailer, Policy};
 use crate::report::{Report, escape};
+use crate::session::{InForce, Untold, Whence, environment, trailers};
 
 /// Options of `approve`.
 #[derive(Debug, Args)]
@@ -90,16 +90,16 @@ pub enum ListFormat {
 }
 
 pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let env = setup::environment();
-    let whence = Whence::of(args.kube_context.as_ref(), args.namespace.as_ref(), &args.deadline);
-    let (policy, _, folder) = setup::policy(args.policy.as_deref(), setup::Untold::Look, whence)?;
+    let env = environment();
+    let deadline = duration(&args.deadline, "--deadline")?;
+    let whence = Whence { context: args.kube_context.as_deref(), namespace: args.namespace.as_deref(), deadline };
+    let InForce { policy, folder, .. } = InForce::of(args.policy.as_deref(), Untold::look(), whence)?;
     if policy.approvals.is_nowhere() {
         return Err(Stop::usage(anyhow!(
             "the policy names no place where approvals count; write approvals: {{from: [configmap/rollgate-approvals]}}"
         )));
     }
     let now = approval::to_the_second(args.now.unwrap_or_else(Timestamp::now));
-    let deadline = duration(&args.deadline, "--deadline")?;
     let mut places = Places { args, env: &env, policy: &policy, folder: &folder, deadline, cluster: None, home: None };
     match (&args.revoke, args.list) {
         (_, true) => list(&mut places, now, outside),
@@ -336,10 +336,6 @@ fn said(reason: Option<&str>) -> Result<String, Stop> {
         None | Some("") => Err(Stop::usage(anyhow!("--reason is empty; whoever reads the report wants to know why"))),
         Some(reason) => Ok(reason.to_owned()),
     }
-}
-
-fn duration(text: &str, option: &str) -> Result<Duration, Stop> {
-    policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
 }
 
 fn print(outside: &mut Outside<'_>, text: &str) -> Result<Exit, Stop> {

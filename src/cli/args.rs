@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::examples;
 use crate::host::HostKind;
+use crate::session;
 use crate::world::WriteMethod;
 
 /// Says what an install will do to Cluster API Machines, and holds it when nobody asked for that.
@@ -180,6 +181,16 @@ pub enum Commit {
     Always,
     /// Not at all.
     Never,
+}
+
+impl From<Commit> for session::Commit {
+    fn from(wish: Commit) -> Self {
+        match wish {
+            Commit::Auto => Self::Auto,
+            Commit::Always => Self::Always,
+            Commit::Never => Self::Never,
+        }
+    }
 }
 
 /// Options that every judging command has.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{fault, render};
+use super::{fault, leave};
 use crate::exit::Exit;
 use crate::memory;
 
@@ -109,5 +109,5 @@ fn end(message: &str, exit: Exit) {
     // A closed standard error leaves nothing to say it with.
     drop(writeln!(std::io::stderr(), "rollgate: {message}"));
     fault::tell(message);
-    render::leave(exit);
+    leave::leave(exit);
 }

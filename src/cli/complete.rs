@@ -9,13 +9,12 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{EnvCompleter, Shells};
 
-use super::policy_object::Whence;
-use super::setup::{self, Untold};
 use super::{Cli, Outside, Stop};
 use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::providers::gates;
 use crate::rules::{self, Rules};
+use crate::session::{InForce, Untold, Whence};
 
 /// The variable by which the script of a shell says which shell asks.
 const VARIABLE: &str = "ROLLGATE_COMPLETE";
@@ -122,17 +121,18 @@ fn late_value(arg: Arg, told: &Option<String>) -> Arg {
 
 fn of_policy(told: &Option<String>, names: impl Fn(&Policy) -> Vec<String>) -> Vec<CompletionCandidate> {
     // A policy that cannot be read completes nothing; the command itself says what is wrong with it.
-    setup::policy(told.as_deref(), Untold::Look, Whence::default())
-        .map_or_else(|_| Vec::new(), |(policy, ..)| candidates(names(&policy)))
+    InForce::of(told.as_deref(), Untold::look(), Whence::default())
+        .map_or_else(|_| Vec::new(), |found| candidates(names(&found.policy)))
 }
 
 /// What `explain` knows: rules, kinds, words of a report; behind a kind and a dot its fields.
 fn words(typed: &OsStr, told: &Option<String>) -> Vec<CompletionCandidate> {
     let typed = typed.to_str().unwrap_or_default();
-    let own = setup::policy(told.as_deref(), Untold::Look, Whence::default()).ok().and_then(|(policy, ..)| {
-        let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
-        Rules::with_user(&values).ok()
-    });
+    let own =
+        InForce::of(told.as_deref(), Untold::look(), Whence::default()).ok().and_then(|InForce { policy, .. }| {
+            let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
+            Rules::with_user(&values).ok()
+        });
     let rules = own.as_ref().unwrap_or_else(|| Rules::built_in());
     candidates(rules::completions(rules, typed).into_iter().filter(|word| word.starts_with(typed)))
 }

@@ -3,9 +3,9 @@
 use anyhow::Context as _;
 
 use super::args::{DebugArgs, DebugCommand};
-use super::input::Input;
 use super::{Outside, Stop};
 use crate::exit::Exit;
+use crate::session::Input;
 use crate::yaml;
 
 pub(super) fn run(args: &DebugArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {

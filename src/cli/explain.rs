@@ -1,26 +1,30 @@
 //! `rollgate explain`: a rule, a field, a kind, a word of a report, or the last report.
 
-use anyhow::Context as _;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use serde_json::Value;
 
 use super::args::{Colour, ExplainArgs};
-use super::policy_object::Whence;
-use super::{Outside, Stop, packs, setup};
+use super::{Outside, Stop, setup};
 use crate::approval;
 use crate::exit::Exit;
 use crate::host::say;
 use crate::pipeline;
 use crate::report::{Report, escape, human};
 use crate::rules;
+use crate::session::{InForce, Untold, Whence, environment, packs};
 
 pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if let Some(file) = &args.check_pack {
-        return packs::check(file, outside);
+        return check(file, outside);
     }
     let what = args.what.as_deref().unwrap_or_default();
     if what == "last" {
         return last(colour, outside);
     }
-    let (mut policy, mut report, _) = setup::policy(args.policy.as_deref(), setup::Untold::Look, Whence::default())?;
+    let InForce { mut policy, mut report, .. } =
+        InForce::of(args.policy.as_deref(), Untold::look(), Whence::default())?;
     packs::add(&args.pack, &mut policy, &mut report)?;
     let rules = pipeline::rules(&policy).map_err(|faults| Stop::usage(pipeline::Fault::Rules(faults)))?;
     let text = rules::explain(&rules, what).ok_or_else(|| {
@@ -37,7 +41,7 @@ pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>)
 
 /// Shows the report of the last run that `post-render` wrote.
 fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let env = setup::environment();
+    let env = environment();
     let path = say::report_path(&env)
         .context("there is no place for reports; set ROLLGATE_REPORT, XDG_STATE_HOME or HOME")
         .map_err(Stop::usage)?;
@@ -64,5 +68,20 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     }
     let page = setup::page(colour, outside.out_is_terminal, false, outside);
     human::write_on(&report, page, outside.out).context("cannot write to standard output").map_err(Stop::internal)?;
+    Ok(Exit::Allow)
+}
+
+/// Says everything that is wrong with a pack.
+fn check(file: &Path, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let (value, _) = packs::read(file).map_err(Stop::usage)?;
+    let faults = packs::faults(&value);
+    if !faults.is_empty() {
+        let lines: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", file.display())).collect();
+        return Err(Stop::usage(anyhow!("{}", lines.join("\n"))));
+    }
+    let count = value.get("rules").and_then(Value::as_array).map_or(1, Vec::len);
+    writeln!(outside.out, "{}: {count} rules, nothing is wrong with them", file.display())
+        .context("cannot write to standard output")
+        .map_err(Stop::internal)?;
     Ok(Exit::Allow)
 }

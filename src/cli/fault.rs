@@ -2,13 +2,12 @@
 //! report of an earlier run must not stand for this one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::setup;
-use crate::host::{self, Detected, Signs, Told, parent, say};
+use crate::host::{Detected, Told, say};
 use crate::model::{Decision, Effect, Reason};
 use crate::report::{HostReport, LiveReport, PolicyReport, Report};
+use crate::session::{detect, environment};
 
 /// The post-renderer that runs, by what it was told of its host.
 static RUNS: Mutex<Option<Told>> = Mutex::new(None);
@@ -21,10 +20,9 @@ pub(super) fn of_post_renderer(told: Told) {
 /// Says a message past the host and in the place of the last report, where a post-renderer runs. Standard error has it already.
 pub(super) fn tell(message: &str) {
     let Some(told) = RUNS.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return };
-    let env = setup::environment();
-    let parents = parent::chain(Path::new("/proc"), std::process::id());
+    let env = environment();
     // The stream may be what is wrong; who writes is told by the rest.
-    let detected = host::detect(&Signs { stdin: Some(&[]), env: &env, parents: &parents, told: &told });
+    let detected = detect(&told, Some(&[]), &env);
     if let Some(path) = say::report_path(&env)
         && let Ok(bytes) = serde_json::to_vec_pretty(&report(message, &detected))
     {

@@ -10,32 +10,28 @@ mod examples;
 mod explain;
 mod fault;
 mod helm;
-mod input;
 mod installed;
 mod known;
+mod leave;
 mod output;
-mod packs;
 mod pin;
 mod plan;
 mod policy;
-mod policy_object;
 mod post_render;
 mod releases;
-mod render;
 mod revisions;
-mod run;
 mod schema;
 mod setup;
 mod signals;
 mod snapshot;
 mod source;
-mod trailers;
 mod values;
 mod why;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
@@ -43,7 +39,9 @@ pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
 use crate::host::Told;
+use crate::late::wait::Screen;
 use crate::report::escape;
+use crate::session::{Guard, Observer, Stop};
 
 /// Everything that a command may touch of the outside world, besides files and the cluster.
 pub struct Outside<'a> {
@@ -136,7 +134,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         _ => Ok(exit),
     });
     // What a signal or a bound ends has its own code; what fails because it is taken away says nothing.
-    render::give_way();
+    leave::give_way();
     match result {
         Ok(exit) => exit,
         // Whoever closed the pipe, as `| head` does, has read enough; the code still says that not all was said.
@@ -169,44 +167,24 @@ fn usage(error: &clap::Error, outside: &mut Outside<'_>) -> Exit {
     if written.and_then(|()| outside.out.flush()).is_ok() { exit } else { Exit::Internal }
 }
 
-/// An error that ends a command, with the exit code that it stands for.
-#[derive(Debug)]
-pub struct Stop {
-    /// The code.
-    pub exit: Exit,
-    /// What went wrong.
-    pub error: anyhow::Error,
-}
-
-impl Stop {
-    /// A wrong command line, policy or stream.
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Usage, error: error.into() }
+impl Observer for Outside<'_> {
+    fn begins(&self, step: &'static str, limit: Duration) -> Guard {
+        Box::new(bound::deadline(step, limit))
     }
 
-    /// Something that is needed and cannot be read.
-    pub fn undecided(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Undecided, error: error.into() }
+    fn waits(&self) -> Guard {
+        Box::new(signals::waiting(self.err_is_terminal))
     }
 
-    /// The same with the file that it is about in front, where the message starts with a line of the stream.
-    #[must_use]
-    fn about(self, input: &input::Input) -> Self {
-        let message = self.error.to_string();
-        let (line, rest) = message.strip_prefix("line ").unwrap_or(&message).split_once(':').unwrap_or_default();
-        match line.parse() {
-            Ok(line) => Self { exit: self.exit, error: anyhow::anyhow!("{}:{rest}", input.place(line)) },
-            Err(_) => self,
-        }
+    fn starts(&self, folder: Option<&Path>) -> io::Result<()> {
+        leave::clean_up_on_signals(folder)
     }
 
-    /// The same with names in its message replaced.
-    fn respelt(self, name: impl Fn(&str) -> String) -> Self {
-        Self { exit: self.exit, error: anyhow::anyhow!("{}", name(&format!("{:#}", self.error))) }
+    fn progress(&self) -> Option<Box<dyn Write + Send>> {
+        self.err_is_terminal.then(|| Box::new(io::stderr()) as Box<dyn Write + Send>)
     }
 
-    /// A defect, or an output that cannot be written.
-    pub fn internal(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Internal, error: error.into() }
+    fn screen(&mut self) -> Screen<'_> {
+        Screen { out: self.err, terminal: self.err_is_terminal }
     }
 }

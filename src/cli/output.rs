@@ -1,11 +1,11 @@
 //! Where reports go: `-o FORMAT` to a stream, `-o FORMAT=FILE` to a file.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::setup::Variables;
 use crate::host::say;
 use crate::report::{Format, Look, Report, human, markdown};
 
@@ -39,7 +39,7 @@ impl Output {
         &self,
         reports: &[Report],
         page: human::Page,
-        env: &Variables,
+        env: &BTreeMap<String, String>,
         stream: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let is_set = |name: &str| env.get(name).is_some_and(|text| !text.is_empty());

@@ -4,15 +4,10 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
 use super::called::Called;
-use super::input::Input;
-use super::revisions::{Revisions, Trees};
-use super::run::{Look, Seen};
-use super::setup::{self, Setup, Untold};
-use super::source::{Chart, Source, Tree};
-use super::{Outside, Stop, approve, bound, releases};
+use super::{Outside, Stop, approve, releases, setup};
 use crate::exit::Exit;
-use crate::pipeline::{self, Fault};
 use crate::report::{self, Report};
+use crate::session::{Chart, Input, Ready, Revisions, Session, Setup, Source, Tree, Trees, Untold};
 use crate::verdict;
 use crate::world::{BaseKind, LiveKind};
 
@@ -20,20 +15,22 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     if args.all {
         return releases::run(&args, colour, outside);
     }
+    let outputs = setup::outputs(&args.common)?;
     let source = match args.revisions.render.clone() {
         Some(command) => Source::Command(command),
         None => args.source.source(&args.common),
     };
     let case = match args.revisions.base_ref.clone() {
-        None => Case::of(&source, args.common)?,
+        None => Case::of(&source, args.common, outside)?,
         Some(_) if matches!(&source, Source::Paths { paths, .. } if paths.is_empty()) => {
             return Err(Stop::usage(anyhow!(
                 "--base-ref renders both revisions: say what by --render COMMAND, --chart CHART, or paths"
             )));
         }
         Some(base) => {
-            let trees = Trees::open(&args.revisions, &base)?;
-            let revisions = Revisions::render(&trees, 0, Some(&source), &source, args.revisions.new_chart)?;
+            let trees = Trees::open(args.revisions.asked(&base), outside)?;
+            let may_be_new = args.revisions.new_chart;
+            let revisions = Revisions::render(&trees, 0, Some(&source), &source, may_be_new, outside)?;
             args.common.under(&trees)?;
             Case::of_revisions(revisions, args.common)
         }
@@ -50,7 +47,7 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
         }
     };
     let page = setup::page(colour, outside.out_is_terminal, case.common.summary, outside);
-    for output in setup.outputs() {
+    for output in &outputs {
         output.write(std::slice::from_ref(&report), page, &setup.env, outside.out).map_err(Stop::internal)?;
     }
     Ok(verdict::exit(report.decision))
@@ -93,15 +90,15 @@ impl CommonArgs {
 
 impl Case {
     /// Renders what is compared with what is live.
-    pub(super) fn of(source: &Source, common: CommonArgs) -> Result<Self, Stop> {
+    pub(super) fn of(source: &Source, common: CommonArgs, outside: &Outside<'_>) -> Result<Self, Stop> {
         let first = common.live == "none";
-        let input = source.render(Tree::here(), first).map_err(Stop::usage)?;
+        let input = source.render(Tree::here(), first, outside).map_err(Stop::usage)?;
         let mut warnings = Vec::new();
         if let Source::Chart(chart @ Chart { first: false, .. }) = source
             && common.live == "cluster"
         {
             // Whether the release is there is not known yet; most charts print the same in both cases.
-            let install = source.render(Tree::here(), true).map_err(Stop::usage)?;
+            let install = source.render(Tree::here(), true, outside).map_err(Stop::usage)?;
             if install.bytes != input.bytes {
                 warnings.push(format!(
                     "chart {} prints another stream for a first install, or each time it is rendered; judged is an upgrade \
@@ -135,7 +132,7 @@ impl Case {
                 "--dry-run-server asks the API server; leave --live out, or say --live cluster"
             )));
         }
-        let mut setup = Setup::new(common, Untold::Look)?;
+        let mut setup = common.setup(Untold::look())?;
         let trees = self.revisions.as_ref().map(|revisions| &revisions.trees);
         if let Some(trees) = trees {
             setup.policy_report.source = trees.named(&setup.policy_report.source);
@@ -143,34 +140,28 @@ impl Case {
             setup.commits = Some(trees.range.clone());
         }
         input.refuse_empty()?;
-        let look = Look { setup: &setup, args: common, input, piped: false };
-        let mut seen = look.read(outside).map_err(|stop| stop.about(input))?;
-        seen.warnings.extend(self.warnings.iter().cloned());
+        let session = Session { setup: &setup, input, is_hosts: false };
+        let mut ready = session.read(outside).map_err(|stop| stop.about(input))?;
+        ready.warnings.extend(self.warnings.iter().cloned());
         if let Some(trees) = trees {
-            seen.world.source.name = trees.named(&seen.world.source.name);
-            if seen.world.source.kind == LiveKind::None {
+            ready.world.source.name = trees.named(&ready.world.source.name);
+            if ready.world.source.kind == LiveKind::None {
                 // A base that renders to nothing was looked at: everything is new.
-                seen.world.source.kind = LiveKind::OldRender;
-                seen.world.base.kind = BaseKind::Live;
+                ready.world.source.kind = LiveKind::OldRender;
+                ready.world.base.kind = BaseKind::Live;
             }
         }
         if asked.explain_reads {
-            return Ok(self.explain_reads(&seen));
+            return Ok(self.explain_reads(&ready));
         }
         if asked.dry_run_server {
-            let writes =
-                pipeline::writes(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
-            seen.ask(writes, &setup)?;
+            ready.ask(&setup).map_err(|stop| stop.about(input))?;
         }
-        let bound = bound::deadline("judging", setup.deadline);
-        let mut judgement =
-            pipeline::judge(&seen.question, &seen.world).map_err(|fault| fault_stop(fault).about(input))?;
-        drop(bound);
-        judgement.report.warnings.extend(seen.warnings);
+        let mut judgement = ready.judge(&setup, outside).map_err(|stop| stop.about(input))?;
         // A policy of another revision has no path here: the one of this folder is found.
         let called = match trees {
-            None => setup.called(common, &seen.world.host),
-            Some(_) => Called { policy: None, live: None, ..setup.called(common, &seen.world.host) },
+            None => common.called(&setup, &ready.world.host),
+            Some(_) => Called { policy: None, live: None, ..common.called(&setup, &ready.world.host) },
         };
         called.complete(&mut judgement.report);
         for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
@@ -183,10 +174,10 @@ impl Case {
     }
 
     /// What was read from the cluster, and what could not be.
-    fn explain_reads(&self, seen: &Seen) -> Said {
-        let unread = &seen.world.unread;
+    fn explain_reads(&self, ready: &Ready) -> Said {
+        let unread = &ready.world.unread;
         let not_read = unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy));
-        let mut lines: Vec<String> = not_read.chain(seen.reads.iter().cloned()).collect();
+        let mut lines: Vec<String> = not_read.chain(ready.reads.iter().cloned()).collect();
         if self.common.live != "cluster" {
             lines.push(format!("nothing is read from a cluster: --live is {}", self.common.live));
         } else if lines.is_empty() {
@@ -194,13 +185,5 @@ impl Case {
         }
         let text = lines.iter().map(|line| format!("{}\n", report::escape::line(line))).collect();
         Said::Reads(text, if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
-    }
-}
-
-/// A stream that cannot be read is the user's; lost documents are our defect.
-pub(super) fn fault_stop(fault: Fault) -> Stop {
-    match fault {
-        Fault::Stream(_) | Fault::Name { .. } | Fault::Rules(_) => Stop::usage(fault),
-        Fault::Lost { .. } => Stop::internal(fault),
     }
 }

@@ -8,14 +8,13 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::policy_object::Whence;
-use super::setup::{self, Untold};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::model::{Decision, Effect};
 use crate::object;
 use crate::policy::{self, Profile};
 use crate::report::{Report, escape};
+use crate::session::{InForce, Untold, Whence};
 use crate::yaml;
 
 /// Options of `policy`.
@@ -68,7 +67,7 @@ pub(super) fn run(args: PolicyArgs, outside: &mut Outside<'_>) -> Result<Exit, S
 
 /// The policy in force: its rules are looked through too.
 fn load(told: &Told) -> Result<(policy::Policy, crate::report::PolicyReport), Stop> {
-    let (policy, report, _) = setup::policy(told.policy.as_deref(), Untold::Look, Whence::default())?;
+    let InForce { policy, report, .. } = InForce::of(told.policy.as_deref(), Untold::look(), Whence::default())?;
     Ok((policy, report))
 }
 

@@ -9,13 +9,11 @@ use anyhow::anyhow;
 
 use super::args::{Colour, CommonArgs, PlanArgs};
 use super::plan::{Case, Judged, Said};
-use super::revisions::{Revisions, Trees};
-use super::setup::{self, Untold};
-use super::source::{Chart, Source};
-use super::{Outside, Stop, run};
+use super::{Outside, Stop, setup};
 use crate::exit::Exit;
 use crate::policy::{Doubt, ListedRelease, Policy};
 use crate::report;
+use crate::session::{Chart, InForce, Revisions, Source, Trees, Untold, runtime};
 use crate::verdict;
 
 /// Stack of a thread that judges: as much as the first one has.
@@ -34,9 +32,10 @@ struct Job {
 }
 
 pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let outputs = setup::outputs(&args.common)?;
     let (jobs, notes) = match &args.revisions.base_ref {
         None => (here(args)?, Vec::new()),
-        Some(base) => between(args, base)?,
+        Some(base) => between(args, base, outside)?,
     };
     if jobs.is_empty() {
         return Err(Stop::usage(anyhow!(
@@ -44,7 +43,7 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
         )));
     }
     // Made before several threads could make one each.
-    run::runtime()?;
+    runtime()?;
     let mut judged = Vec::new();
     let mut faults = Vec::new();
     for (job, (said, err)) in jobs.iter().zip(all(&jobs, args)) {
@@ -69,7 +68,7 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
     }
     let page = setup::page(colour, outside.out_is_terminal, args.common.summary, outside);
     if let Some(setup) = setups.pop() {
-        for output in setup.outputs() {
+        for output in &outputs {
             output.write(&reports, page, &setup.env, outside.out).map_err(Stop::internal)?;
         }
     }
@@ -112,9 +111,9 @@ fn all(jobs: &[Job], args: &PlanArgs) -> Vec<Outcome> {
 impl Job {
     fn judge(&self, at: usize, args: &PlanArgs, outside: &mut Outside<'_>) -> Result<Judged, Stop> {
         let case = match &self.before {
-            None => Case::of(&self.new, self.common.clone())?,
+            None => Case::of(&self.new, self.common.clone(), outside)?,
             Some((trees, old, may_be_new)) => {
-                let revisions = Revisions::render(trees, at, Some(old), &self.new, *may_be_new)?;
+                let revisions = Revisions::render(trees, at, Some(old), &self.new, *may_be_new, outside)?;
                 Case::of_revisions(revisions, self.common.clone())
             }
         };
@@ -127,7 +126,8 @@ impl Job {
 
 /// The releases of the policy in force, compared with what is live.
 fn here(args: &PlanArgs) -> Result<Vec<Job>, Stop> {
-    let (policy, _, folder) = setup::policy(args.common.policy.as_deref(), Untold::Look, args.common.whence())?;
+    let InForce { policy, folder, .. } =
+        InForce::of(args.common.policy.as_deref(), Untold::look(), args.common.whence()?)?;
     // A policy that was found upward is named by its whole path; a report names files from here where it can.
     let here = std::env::current_dir().unwrap_or_default();
     let folder = folder.strip_prefix(&here).map(Path::to_owned).unwrap_or(folder);
@@ -137,12 +137,12 @@ fn here(args: &PlanArgs) -> Result<Vec<Job>, Stop> {
 
 /// The releases of a change. Which there are is what the change says, and how they are judged what the base says; one that the
 /// change takes from the list is no longer judged by anybody, which the base has to allow.
-fn between(args: &PlanArgs, base: &str) -> Result<(Vec<Job>, Vec<String>), Stop> {
-    let trees = Trees::open(&args.revisions, base)?;
+fn between(args: &PlanArgs, base: &str, outside: &Outside<'_>) -> Result<(Vec<Job>, Vec<String>), Stop> {
+    let trees = Trees::open(args.revisions.asked(base), outside)?;
     let told = args.common.policy.as_deref();
-    let list = |file: String| {
-        setup::policy(Some(&file), Untold::Look, args.common.whence()).map(|(policy, _, folder)| (policy, folder))
-    };
+    let whence = args.common.whence()?;
+    let list =
+        |file: String| InForce::of(Some(&file), Untold::look(), whence).map(|found| (found.policy, found.folder));
     let named = |stop: Stop| stop.respelt(|text| trees.named(text));
     let (new, new_folder) = list(trees.policy_of_change(told)?).map_err(named)?;
     let before = trees.policy_before(told)?;

@@ -1,40 +1,22 @@
-//! What every judging command starts with: its options read and checked, the policy in force, and how its pages look.
+//! What every judging command starts with: its options read and checked, and how its pages look.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
 use super::args::{Colour, CommonArgs};
 use super::called::Called;
-use super::input::Input;
+use super::known::duration;
 use super::output::Output;
-use super::policy_object::{self, Whence};
-use super::revisions::Range;
-use super::{Outside, Stop, packs};
-use crate::approval;
-use crate::compare::redact::MarkKey;
-use crate::history;
-use crate::host::Host;
-use crate::late::Reach;
-use crate::pin::FileStore;
-use crate::pipeline::Question;
-use crate::policy::{self, ApprovalPlace, HistoryPlace, Loaded, Policy, Revision};
+use super::{Outside, Stop};
+use crate::host::{Host, Told};
+use crate::policy;
 use crate::providers::gates;
-use crate::report::{PolicyReport, human};
+use crate::report::human;
 use crate::rules;
-use crate::world::{Provider, World};
-
-/// The environment as text.
-pub(super) type Variables = BTreeMap<String, String>;
-
-/// The environment; a variable that is not text is not there.
-pub(super) fn environment() -> Variables {
-    std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?))).collect()
-}
+use crate::session::{Base, InForce, Live, Setup, Untold, Whence, environment, packs};
+use crate::world::Provider;
 
 /// Whether a stream is painted.
 pub(super) fn paint(colour: Colour, terminal: bool) -> human::Paint {
@@ -51,186 +33,66 @@ pub(super) fn page(colour: Colour, terminal: bool, summary: bool, outside: &Outs
     human::Page { paint: paint(colour, terminal), width, is_summary: summary }
 }
 
-/// Which policy is in force where none is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Untold {
-    /// Look upward for rollgate.yaml, else the safe defaults.
-    Look,
-    /// Refuse: a post-renderer must not change its mind with the folder that it is run from.
-    Refuse,
-}
-
-/// Options, read and checked.
-#[derive(Debug)]
-pub(super) struct Setup {
-    pub(super) outputs: Vec<Output>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) policy: Policy,
-    pub(super) policy_report: PolicyReport,
-    /// The file of the policy, where there is one that a command here can be told.
-    pub(super) policy_file: Option<String>,
-    pub(super) policy_folder: PathBuf,
-    /// The folder of the policy in the change that is judged, where two revisions are compared.
-    pub(super) change_folder: Option<PathBuf>,
-    /// The commits that are judged, where two revisions are compared.
-    pub(super) commits: Option<Range>,
-    pub(super) providers: BTreeMap<String, Provider>,
-    pub(super) feature_gates: BTreeMap<String, bool>,
-    pub(super) now: Timestamp,
-    pub(super) deadline: Duration,
-    pub(super) max_age: Option<Duration>,
-    pub(super) wait: Option<Duration>,
-    /// What the marks of hidden values are made with.
-    pub(super) key: MarkKey,
-    /// Whether that key was told, and so outlives the run.
-    pub(super) key_is_told: bool,
+/// The reports that were asked for; one for people on the stream where nothing is said.
+pub(super) fn outputs(args: &CommonArgs) -> Result<Vec<Output>, Stop> {
+    if args.output.is_empty() {
+        return Ok(vec![Output::HUMAN]);
+    }
+    args.output.iter().map(|text| Output::parse(text)).collect::<anyhow::Result<_>>().map_err(Stop::usage)
 }
 
 impl CommonArgs {
     /// Where a policy of the cluster is read.
-    pub(super) fn whence(&self) -> Whence<'_> {
-        Whence::of(self.kube_context.as_ref(), self.namespace.as_ref(), &self.deadline)
+    pub(super) fn whence(&self) -> Result<Whence<'_>, Stop> {
+        let (context, namespace) = (self.kube_context.as_deref(), self.namespace.as_deref());
+        Ok(Whence { context, namespace, deadline: duration(&self.deadline, "--deadline")? })
     }
-}
 
-impl Setup {
-    /// Reads the options and the policy.
-    pub(super) fn new(args: &CommonArgs, untold: Untold) -> Result<Self, Stop> {
-        let (mut policy, mut policy_report, policy_folder) = policy(args.policy.as_deref(), untold, args.whence())?;
-        let policy_file = Some(policy_report.source.clone()).filter(|_| !policy_report.is_built_in());
-        packs::add(&args.pack, &mut policy, &mut policy_report)?;
-        let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
-        let duration = |text: &str, option: &str| {
-            policy::duration(text).with_context(|| format!("{option} {text}")).map_err(Stop::usage)
-        };
-        let env = environment();
-        let told = mark_key(&env).map_err(Stop::usage)?;
-        Ok(Self {
-            key_is_told: told.is_some(),
-            key: told.unwrap_or_else(MarkKey::fresh),
-            outputs: outputs.map_err(Stop::usage)?,
-            env,
-            policy,
-            policy_report,
-            policy_file,
-            policy_folder,
-            change_folder: None,
-            commits: None,
-            providers: providers(&args.provider).map_err(Stop::usage)?,
-            feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
-            now: args.now.unwrap_or_else(Timestamp::now),
-            deadline: duration(&args.deadline, "--deadline")?,
-            max_age: args.max_age.as_deref().map(|text| duration(text, "--max-age")).transpose()?,
-            wait: args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?,
+    /// What these options say of the host.
+    pub(super) fn told(&self) -> Told {
+        Told {
+            kind: self.host,
+            release: self.release.clone(),
+            namespace: self.namespace.clone(),
+            context: self.kube_context.clone(),
+            method: self.method,
+            force: self.force_conflicts,
+        }
+    }
+
+    /// The policy in force and everything else that these options say of a question.
+    pub(super) fn setup(&self, untold: Untold<'_>) -> Result<Setup, Stop> {
+        let policy = InForce::of(self.policy.as_deref(), untold, self.whence()?)?;
+        let mut setup = Setup::new(policy, environment())?;
+        packs::add(&self.pack, &mut setup.policy, &mut setup.policy_report)?;
+        let length =
+            |text: &Option<String>, option: &str| text.as_deref().map(|text| duration(text, option)).transpose();
+        Ok(Setup {
+            told: self.told(),
+            live: Live::parse(&self.live),
+            base: self.base.as_deref().map(Base::parse),
+            storage_namespace: self.storage_namespace.clone(),
+            providers: providers(&self.provider).map_err(Stop::usage)?,
+            feature_gates: feature_gates(&self.feature_gate).map_err(Stop::usage)?,
+            now: self.now.unwrap_or_else(Timestamp::now),
+            now_is_told: self.now.is_some(),
+            deadline: duration(&self.deadline, "--deadline")?,
+            max_age: length(&self.max_age, "--max-age")?,
+            wait: length(&self.wait, "--wait")?,
+            ..setup
         })
     }
 
-    /// Where the reports go; for people on the stream where nothing is said.
-    pub(super) fn outputs(&self) -> &[Output] {
-        if self.outputs.is_empty() { &[Output::HUMAN] } else { &self.outputs }
-    }
-
-    /// What was told and changes nothing, though somebody means it to.
-    pub(super) fn idle(&self) -> impl Iterator<Item = String> {
-        let is_known = |name: &str| gates::all().any(|gate| gate.name == name);
-        let names =
-            || gates::all().map(|gate| gate.name).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-        let unknown = self.feature_gates.keys().filter(move |name| !is_known(name));
-        unknown.map(move |name| format!("--feature-gate {name}: nothing here depends on it; known are {}", names()))
-    }
-
-    /// The clock.
-    pub(super) const fn now(&self) -> Timestamp {
-        self.now
-    }
-
-    /// Puts into a World what was told on the command line.
-    pub(super) fn tell(&self, world: &mut World) {
-        world.providers.extend(self.providers.clone());
-        world.feature_gates.extend(self.feature_gates.clone());
-    }
-
-    /// The store of the pins, where the policy names a file.
-    pub(super) fn pin_file(&self) -> Option<FileStore> {
-        Some(FileStore::new(self.policy_folder.join(self.policy.pins.file.as_ref()?)))
-    }
-
-    /// The file with approvals that a place of the policy is.
-    pub(super) fn approval_file(&self, place: &ApprovalPlace) -> Option<approval::File> {
-        let ApprovalPlace::File(file) = place else { return None };
-        let folder = match file.of {
-            Revision::Change => self.change_folder.as_ref().unwrap_or(&self.policy_folder),
-            Revision::Base => &self.policy_folder,
-        };
-        Some(approval::File::new(folder.join(&file.file)))
-    }
-
-    /// The file with the history, where the policy names one.
-    pub(super) fn history_file(&self) -> Option<history::File> {
-        let Some(HistoryPlace::File(file)) = &self.policy.gates.budget.history else { return None };
-        Some(history::File::new(self.policy_folder.join(&file.file)))
-    }
-
     /// How this run was called. Pins of a file are compared with the same objects again; those of a cluster are in the cluster.
-    pub(super) fn called<'s>(&'s self, args: &'s CommonArgs, host: &'s Host) -> Called<'s> {
+    pub(super) fn called<'s>(&'s self, setup: &'s Setup, host: &'s Host) -> Called<'s> {
         Called {
-            policy: self.policy_file.as_deref(),
-            packs: &args.pack,
-            live: Some(args.live.as_str()).filter(|live| *live != "cluster" && self.policy.pins.file.is_some()),
+            policy: setup.policy_file.as_deref(),
+            packs: &self.pack,
+            live: Some(self.live.as_str()).filter(|live| *live != "cluster" && setup.policy.pins.file.is_some()),
             namespace: host.namespace.as_deref(),
             context: host.context.as_deref(),
         }
     }
-
-    pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
-        let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
-        let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
-        let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
-        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out }
-    }
-}
-
-/// The key of the marks, where the environment has one: then the marks and digests of several runs can be compared.
-fn mark_key(env: &BTreeMap<String, String>) -> anyhow::Result<Option<MarkKey>> {
-    let Some(text) = env.get("ROLLGATE_KEY").filter(|text| !text.is_empty()) else { return Ok(None) };
-    let key = MarkKey::of_text(text);
-    ensure!(key.is_some(), "ROLLGATE_KEY is too short to be kept secret; give it 32 random characters or more");
-    Ok(key)
-}
-
-/// The policy in force, how the report calls it, and the folder that its files start from.
-pub(super) fn policy(
-    told: Option<&str>,
-    untold: Untold,
-    whence: Whence<'_>,
-) -> Result<(Policy, PolicyReport, PathBuf), Stop> {
-    let here = PathBuf::from(".");
-    let built_in = || {
-        let report = PolicyReport { source: PolicyReport::BUILT_IN.to_owned(), digest: policy::digest(b"") };
-        (Policy::default(), report, here.clone())
-    };
-    let file = match (told, untold) {
-        (Some("none"), _) => return Ok(built_in()),
-        (Some(told), _) if policy_object::is_object(told) => return Ok(parts(policy_object::load(told, whence)?)),
-        (Some(file), _) => PathBuf::from(file),
-        (None, Untold::Look) => match policy::find(&here).map_err(Stop::usage)? {
-            Some(file) => file,
-            None => return Ok(built_in()),
-        },
-        (None, Untold::Refuse) => {
-            return Err(Stop::usage(anyhow!(
-                "no policy was told; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
-            )));
-        }
-    };
-    let loaded = Loaded::from_file(&file).map_err(Stop::usage)?;
-    Ok(parts(loaded))
-}
-
-/// A policy, how the report calls it, and the folder that its files start from.
-fn parts(loaded: Loaded) -> (Policy, PolicyReport, PathBuf) {
-    let report = PolicyReport { source: loaded.file.display().to_string(), digest: loaded.digest };
-    (loaded.policy, report, loaded.folder)
 }
 
 fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{fault, render};
+use super::{fault, leave};
 use crate::exit::Exit;
 
 /// What is waited for now, and whether standard error is a terminal.
@@ -32,7 +32,7 @@ pub(super) fn waiting(terminal: bool) -> Waiting {
     Waiting
 }
 
-/// From now on a signal ends the program through [`render::leave`]. Runs inside a runtime.
+/// From now on a signal ends the program through [`leave::leave`]. Runs inside a runtime.
 ///
 /// # Errors
 /// When signals cannot be listened to.
@@ -62,9 +62,9 @@ pub(super) fn listen() -> io::Result<()> {
                 // A closed standard error leaves nothing to say it with.
                 drop(writeln!(io::stderr(), "{wipe}rollgate: {text}"));
                 fault::tell(text);
-                render::leave(Exit::Undecided);
+                leave::leave(Exit::Undecided);
             }
-            None => render::leave(Exit::Internal),
+            None => leave::leave(Exit::Internal),
         }
     });
     Ok(())

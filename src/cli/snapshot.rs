@@ -8,14 +8,12 @@ use serde::Serialize as _;
 use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
-use super::run::Look;
-use super::setup::{Setup, Untold};
-use super::source::Tree;
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::late;
 use crate::report::escape::{self, Visible};
+use crate::session::{Session, Setup, Tree, Untold, histories};
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -24,20 +22,19 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [file] => Some(file.clone()),
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
-    let setup = Setup::new(&args.common, Untold::Look)?;
+    let setup = args.common.setup(Untold::look())?;
     let source = args.source.source(&args.common);
-    let input = source.render(Tree::here(), args.source.first_install).map_err(Stop::usage)?;
+    let input = source.render(Tree::here(), args.source.first_install, outside).map_err(Stop::usage)?;
     input.refuse_empty()?;
-    let look = Look { setup: &setup, args: &args.common, input: &input, piped: false };
-    let mut seen = look.read(outside).map_err(|stop| stop.about(&input))?;
-    if let Some(cluster) = &seen.cluster {
+    let session = Session { setup: &setup, input: &input, is_hosts: false };
+    let mut ready = session.read(outside).map_err(|stop| stop.about(&input))?;
+    if let Some(cluster) = &ready.cluster {
         // Who wrote what is asked later, when the release may have forgotten it.
-        let told = args.common.storage_namespace.as_deref();
-        super::why::histories(&mut seen.world, cluster, None, told, &setup)?;
+        histories(&mut ready.world, cluster, None, &setup)?;
     }
-    let unread = seen.world.unread.clone();
-    late::vet(&input.bytes, &setup.policy, &mut seen.world.readings);
-    let saved = Snapshot::of(seen.world, &setup.key, &setup.policy.redact);
+    let unread = ready.world.unread.clone();
+    late::vet(&input.bytes, &setup.policy, &mut ready.world.readings);
+    let saved = Snapshot::of(ready.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {
         saved.serialize(&mut Serializer::with_formatter(&mut out, Visible))?;

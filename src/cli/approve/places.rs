@@ -8,9 +8,10 @@ use anyhow::anyhow;
 
 use super::ApproveArgs;
 use crate::approval::{self, Ledger, LedgerError};
-use crate::cli::{Stop, run};
-use crate::host::{self, Signs, Told, parent};
+use crate::cli::Stop;
+use crate::host::Told;
 use crate::policy::{ApprovalPlace, Policy, StoreKind};
+use crate::session::{connect, detect, runtime};
 use crate::store::{ClusterError, FileError};
 use crate::world::cluster;
 
@@ -94,7 +95,7 @@ impl Places<'_> {
 
     /// Waits for an answer of the cluster no longer than was told.
     fn within<T>(&self, asked: impl Future<Output = T>) -> Result<T, Stop> {
-        let bounded = run::runtime()?.block_on(async { tokio::time::timeout(self.deadline, asked).await });
+        let bounded = runtime()?.block_on(async { tokio::time::timeout(self.deadline, asked).await });
         bounded.map_err(|_| Stop::undecided(anyhow!("the cluster did not answer in {}", self.args.deadline)))
     }
 
@@ -111,19 +112,12 @@ impl Places<'_> {
         };
         if self.cluster.is_none() {
             let told = Told {
-                kind: None,
-                release: None,
                 namespace: self.args.namespace.clone().or_else(|| self.home.clone()),
                 context: self.args.kube_context.clone(),
-                method: None,
-                force: false,
+                ..Told::default()
             };
-            let parents = parent::chain(Path::new("/proc"), std::process::id());
-            let detected = host::detect(&Signs { stdin: None, env: self.env, parents: &parents, told: &told });
-            let connected = run::runtime()?.block_on(cluster::connect(&detected, self.env, self.deadline));
-            let connected = connected
-                .map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))?;
-            self.cluster = Some(connected);
+            let detected = detect(&told, None, self.env);
+            self.cluster = Some(connect(&detected, self.env, self.deadline)?);
         }
         let (Some(cluster), Some(namespace)) = (&self.cluster, self.namespace()) else {
             return Err(Stop::usage(anyhow!("no namespace is known for the approvals; give --namespace")));

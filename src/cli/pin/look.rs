@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use super::super::{Outside, Stop};
 use super::shown::{masked, origin, shown, told, told_event};
-use super::{Known, at, print};
+use super::{LateValues, at, print};
 use crate::exit::Exit;
 use crate::pin::Event;
 use crate::policy::Policy;
 use crate::report::escape;
 
 /// `pin list --json`: the pins alone.
-pub(super) fn bare(known: &mut Known<'_>, policy: &Policy, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+pub(super) fn bare(known: &mut LateValues<'_>, policy: &Policy, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let pins: Vec<Value> = known.pins()?.pins().iter().map(|pin| told(policy, pin)).collect();
     print(outside, &escape::json(&json!(pins)))
 }
 
 pub(super) fn list(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     as_json: bool,
     outside: &mut Outside<'_>,
@@ -45,7 +45,7 @@ pub(super) fn list(
 }
 
 pub(super) fn show(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     name: &str,
     as_json: bool,
@@ -87,7 +87,7 @@ pub(super) fn show(
 }
 
 pub(super) fn history(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     name: Option<&str>,
     as_json: bool,

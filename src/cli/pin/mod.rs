@@ -6,15 +6,18 @@ mod moves;
 mod shown;
 mod verify;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, anyhow};
 
 pub(super) use args::{PinArgs, PinCommand, PinOutput};
 
-use super::known::{self, Known, KnownArgs, Said};
+use super::known::KnownArgs;
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::policy::{self, Loaded};
 use crate::report::escape;
+use crate::session::late::{LateValues, Said};
 use moves::Order;
 
 pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -30,7 +33,7 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
     let loaded = loaded(options)?;
     let folder = loaded.folder.clone();
     let policy = &loaded.policy;
-    let mut known = Known::new(options, policy, &folder)?.under(&loaded.digest);
+    let mut known = options.late_values(policy, &folder, &loaded.digest, Some(Duration::ZERO))?;
     let as_json = |output: Option<PinOutput>| output == Some(PinOutput::Json);
     match &args.command {
         PinCommand::List { json: true, .. } => look::bare(&mut known, policy, outside),
@@ -61,7 +64,7 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
 
 /// The policy that says where pins are; there is no good default for that.
 fn loaded(options: &KnownArgs) -> Result<Loaded, Stop> {
-    let loaded = known::policy(options, None)?.ok_or_else(|| {
+    let loaded = options.policy(None)?.ok_or_else(|| {
         let name = policy::FILE_NAME;
         Stop::usage(anyhow!("no policy says where pins are; give --policy FILE, or run below a folder with {name}"))
     })?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::super::{Outside, Stop};
 use super::shown::shown;
-use super::{Known, Said, at, print};
+use super::{LateValues, Said, at, print};
 use crate::approval::to_the_second;
 use crate::exit::Exit;
 use crate::late;
@@ -43,7 +43,7 @@ fn late_of<'p>(policy: &'p Policy, name: &str) -> Result<&'p LateValue, Stop> {
 }
 
 pub(super) fn set(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     order: Order<'_>,
     value: &str,
@@ -54,7 +54,7 @@ pub(super) fn set(
     let value = typed(value)?;
     fits(policy, late, &value)?;
     // What the source says now is known to whoever sets another value; only what it says later is news.
-    let over = match known.said(late, outside) {
+    let over = match known.said(late) {
         Said::Value { value: says, .. } => Some(says).filter(|says| !late::kind::same(late.kind, says, &value)),
         Said::Nothing => None,
         Said::Unasked(why) => {
@@ -68,7 +68,7 @@ pub(super) fn set(
 /// A source that could not be asked: what it says now will be news to the next run. To keep what is pinned against it is then not
 /// possible, and that nothing has changed must not look like success.
 fn unasked(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     late: &LateValue,
     order: Order<'_>,
     value: &str,
@@ -95,7 +95,7 @@ fn unasked(
 }
 
 pub(super) fn repin(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     order: Order<'_>,
     outside: &mut Outside<'_>,
@@ -103,7 +103,7 @@ pub(super) fn repin(
     said(order.reason)?;
     let name = order.name;
     let late = late_of(policy, name)?;
-    let (value, from) = match known.said(late, outside) {
+    let (value, from) = match known.said(late) {
         Said::Value { value, source } => (value, source),
         Said::Nothing => {
             return Err(Stop::undecided(anyhow!(
@@ -146,7 +146,7 @@ fn is_sealed(policy: &Policy, late: &LateValue, standing: Option<&Pin>, plain: b
 
 /// Writes a pin that a person moves, and says where.
 fn write(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     late: &LateValue,
     order: Order<'_>,
@@ -208,7 +208,7 @@ fn typed(value: &str) -> Result<String, Stop> {
 }
 
 pub(super) fn unset(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     name: &str,
     reason: &str,

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use serde_json::json;
 
 use super::super::{Outside, Stop};
-use super::{Known, at, print};
+use super::{LateValues, at, print};
 use crate::exit::Exit;
 use crate::late::Settled;
 use crate::model::Decision;
@@ -15,7 +15,7 @@ use crate::report::{LateState, escape};
 use crate::verdict;
 
 pub(super) fn verify(
-    known: &mut Known<'_>,
+    known: &mut LateValues<'_>,
     policy: &Policy,
     names: &[String],
     as_json: bool,

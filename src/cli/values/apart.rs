@@ -10,9 +10,10 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Outside, Stop, bound, render as processes, run};
+use crate::cli::{Outside, Stop, bound};
 use crate::exit::Exit;
 use crate::late::template::{self, Rendered, Scope};
+use crate::session::{process, runtime};
 
 /// The hidden command of that process.
 pub(in crate::cli) const COMMAND: &str = "render-values";
@@ -35,8 +36,8 @@ pub(super) fn render(file: &str, text: &str, context: &Scope, limit: Duration) -
     let job = serde_json::to_vec(&job).map_err(Stop::internal)?;
     let mut command = tokio::process::Command::new(program());
     command.arg(COMMAND).stdin(Stdio::piped());
-    let ended = run::runtime()?
-        .block_on(processes::feed(command, job))
+    let ended = runtime()?
+        .block_on(process::feed(command, job))
         .with_context(|| format!("{file}: cannot start the process that renders it"))
         .map_err(Stop::undecided)?;
     if ended.status.success() {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 
 use super::{Stop, ValuesArgs};
-use crate::cli::input::STDIN;
 use crate::late::template;
+use crate::session::input::STDIN;
 use crate::world::whole;
 use crate::yaml;
 

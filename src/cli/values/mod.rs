@@ -16,14 +16,16 @@ use clap::Args;
 
 use super::args::Commit;
 use super::called::{self, Called};
-use super::known::{self, Known, KnownArgs};
-use super::{Outside, Stop, run, signals};
+use super::known::{KnownArgs, duration};
+use super::{Outside, Stop, signals};
 use crate::exit::Exit;
 use crate::late::template::{Rendered, Scope};
 use crate::late::{self, Settled};
 use crate::memory;
 use crate::policy::{self, Policy};
 use crate::report::escape;
+use crate::session::late::LateValues;
+use crate::session::runtime;
 use crate::verdict;
 use input::{Call, Input};
 
@@ -67,7 +69,7 @@ pub(super) fn refuse() {
 
 pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     OWED.store(true, Ordering::SeqCst);
-    run::runtime()?.block_on(async { signals::listen() }).map_err(Stop::internal)?;
+    runtime()?.block_on(async { signals::listen() }).map_err(Stop::internal)?;
     let result = values(args, outside);
     // From here on they are paid, by hand or here.
     let owed = OWED.swap(false, Ordering::SeqCst);
@@ -93,8 +95,8 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     }
     let needs_policy = inputs.iter().any(|input| input.template);
     let (policy, policy_file, folder) = policy(&args, needs_policy)?;
-    let mut known = Known::new(&args.known, &policy, &folder)?;
-    known.wait_for(args.wait.as_deref())?;
+    let wait = args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?;
+    let mut known = args.known.late_values(&policy, &folder, "", wait)?;
     let mut settled = BTreeMap::new();
     let texts = loop {
         match render_all(&inputs, &policy, &known, &settled)? {
@@ -103,7 +105,7 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
                 let mut found = known.settle(&names, outside)?;
                 let reasons: Vec<_> = found.iter().filter_map(|one| one.reason.clone()).collect();
                 let exit = verdict::exit(verdict::decide(&reasons));
-                say(&mut found, &known.called(&args.known, policy_file.as_deref()), outside);
+                say(&mut found, &args.known.called(&known, policy_file.as_deref()), outside);
                 if exit != Exit::Allow {
                     return Ok(exit);
                 }
@@ -117,7 +119,7 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     };
     refuse_placeholders(&text, &policy)?;
     // What is used is kept: the pins are durable before anybody can read the values.
-    known.commit(args.commit, settled.values())?;
+    known.commit(args.commit.into(), settled.values())?;
     let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
     written.context("cannot write to standard output").map_err(Stop::internal)?;
     Ok(Exit::Allow)
@@ -137,7 +139,7 @@ fn refuse_placeholders(text: &str, policy: &Policy) -> Result<(), Stop> {
 fn render_all(
     inputs: &[Input],
     policy: &Policy,
-    known: &Known<'_>,
+    known: &LateValues<'_>,
     settled: &BTreeMap<String, Settled>,
 ) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
     let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
@@ -176,7 +178,7 @@ fn say(found: &mut [Settled], called: &Called<'_>, outside: &mut Outside<'_>) {
 fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, Option<String>, PathBuf), Stop> {
     // A getter runs wherever Helm was started: the policy stands by the values.
     let near = if args.getter { args.files.first().and_then(|file| file.parent()) } else { None };
-    match known::policy(&args.known, near)? {
+    match args.known.policy(near)? {
         Some(loaded) => {
             let folder = loaded.folder.clone();
             Ok((loaded.policy, Some(loaded.file.display().to_string()), folder))

@@ -1,9 +1,7 @@
 //! `rollgate why`: which Machines are out of date or were replaced, which field says so, who wrote it, and what is due by itself.
 
-mod releases;
 mod tell;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -11,25 +9,23 @@ use clap::Args;
 
 use self::tell::Teller;
 use super::args::{Colour, CommonArgs};
-use super::run::{Look, runtime, told};
-use super::setup::{self, Setup, Untold};
-use super::source::{Source, Tree};
-use super::{Outside, Stop};
+use super::{Outside, Stop, setup};
 use crate::compare::redact::Redactor;
 use crate::exit::Exit;
-use crate::host::{self, Host, Signs, parent};
+use crate::host::Host;
 use crate::judge::why;
 use crate::kinds::Role;
 use crate::kinds::contract::{self, MACHINE};
 use crate::kinds::fields::number;
 use crate::model::Basis;
-use crate::object::{Inventory, Key, Object};
+use crate::object::{Key, Object};
 use crate::pipeline;
 use crate::providers::kind;
 use crate::report::escape::{self, Visible};
 use crate::report::why::{self as answer, WhyOwner, WhyReport, WhyRollout, headline};
-use crate::world::cluster::{self, Cluster, Online, Owners};
-use crate::world::{Base, Unread, World, files, history};
+use crate::session::{Session, Setup, Source, Tree, Untold, histories, is_called, owners, place};
+use crate::world::cluster::Cluster;
+use crate::world::{Unread, World, files, history};
 
 /// Where nothing is asked about by name, rollouts that ended in so long a time are told.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
@@ -59,7 +55,7 @@ pub(super) fn run(args: &WhyArgs, colour: Colour, outside: &mut Outside<'_>) -> 
         [format] if format == "json" => true,
         _ => return Err(Stop::usage(anyhow!("why writes to standard output: give -o human or -o json, once"))),
     };
-    let setup = Setup::new(&args.common, Untold::Look)?;
+    let setup = args.common.setup(Untold::look())?;
     let read = read(args, &setup, outside)?;
     let mut report = read.report(args, &setup)?;
     report.each_text(|text| *text = escape::line(text).into_owned());
@@ -87,17 +83,16 @@ struct Read {
 
 /// Reads the World, and the earlier one where there is one.
 fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read, Stop> {
-    let open = |path: &Path| files::open(path, &Host::default(), setup.now()).map_err(Stop::usage);
+    let open = |path: &Path| files::open(path, &Host::default(), setup.now).map_err(Stop::usage);
     let (mut world, key, mut warnings) = match args.common.live.as_str() {
         "none" => return Err(Stop::usage(anyhow!("there is nothing to read; say --live cluster or --live PATH"))),
         "cluster" => {
             let (mut world, cluster, warnings) = match args.of.is_empty() {
-                true => of_owners(args, setup, outside)?,
+                true => of_owners(setup, outside)?,
                 false => of_stream(args, setup, outside)?,
             };
             if let Some(cluster) = cluster {
-                let told = args.common.storage_namespace.as_deref();
-                histories(&mut world, &cluster, args.what.as_deref(), told, setup)?;
+                histories(&mut world, &cluster, args.what.as_deref(), setup)?;
             }
             (world, None, warnings)
         }
@@ -108,7 +103,7 @@ fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read
     };
     setup.tell(&mut world);
     if args.common.now.is_some() {
-        world.now = setup.now();
+        world.now = setup.now;
     }
     if world.histories.is_empty() {
         world.histories = history::among(&world.live);
@@ -130,55 +125,22 @@ fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read
 }
 
 /// What is read of a cluster.
-type Seen = (World, Option<Cluster>, Vec<String>);
+type Answers = (World, Option<Cluster>, Vec<String>);
 
 /// Reads what a stream calls for.
-fn of_stream(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
+fn of_stream(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Answers, Stop> {
     let of = Source::Paths { paths: args.of.clone(), kustomize: None };
-    let input = of.render(Tree::here(), false).map_err(Stop::usage)?;
+    let input = of.render(Tree::here(), false, outside).map_err(Stop::usage)?;
     input.refuse_empty()?;
-    let look = Look { setup, args: &args.common, input: &input, piped: false };
-    let seen = look.read(outside).map_err(|stop| stop.about(&input))?;
-    Ok((seen.world, seen.cluster, seen.warnings))
+    let session = Session { setup, input: &input, is_hosts: false };
+    let ready = session.read(outside).map_err(|stop| stop.about(&input))?;
+    Ok((ready.world, ready.cluster, ready.warnings))
 }
 
 /// Reads all owners of Machines, with what they are made from.
-fn of_owners(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Seen, Stop> {
-    let parents = parent::chain(Path::new("/proc"), std::process::id());
-    let mut detected =
-        host::detect(&Signs { stdin: None, env: &setup.env, parents: &parents, told: &told(&args.common) });
-    // Nobody writes: which release it would be is no doubt.
-    detected.doubts.clear();
-    let (nothing, none) = (Inventory::default(), BTreeSet::new());
-    let online = Online {
-        rendered: &nothing,
-        policy: &setup.policy,
-        late: &none,
-        base: Some(Base::default()),
-        detected,
-        env: &setup.env,
-        storage_namespace: None,
-        deadline: setup.deadline,
-        now: setup.now,
-        owners: Some(Owners { namespace: args.common.namespace.as_deref() }),
-    };
-    let mut progress = std::io::stderr();
-    let progress = outside.err_is_terminal.then_some(&mut progress as &mut (dyn std::io::Write + Send));
-    let outcome = runtime()?.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
+fn of_owners(setup: &Setup, outside: &Outside<'_>) -> Result<Answers, Stop> {
+    let outcome = owners(setup, outside)?;
     Ok((outcome.world, outcome.cluster, outcome.warnings))
-}
-
-/// Reads the histories of the releases that have to do with what is asked about.
-pub(super) fn histories(
-    world: &mut World,
-    cluster: &Cluster,
-    about: Option<&str>,
-    told: Option<&str>,
-    setup: &Setup,
-) -> Result<(), Stop> {
-    let releases = releases::of(world, about, told);
-    world.histories = runtime()?.block_on(cluster.histories(&releases, setup.deadline));
-    Ok(())
 }
 
 impl Read {
@@ -266,7 +228,7 @@ impl Read {
             made() || kind(&object.key).role == Role::Pool && wanted()
         };
         let asked = move |object: &&Object| {
-            let cluster = || object.value().ok().and_then(|value| releases::place(object, &value));
+            let cluster = || object.value().ok().and_then(|value| place(object, &value));
             let of = || cluster().map(|(namespace, name)| contract::cluster(namespace.as_deref(), &name));
             what.is_none_or(|what| is_called(&object.key, what) || of().is_some_and(|of| is_called(&of, what)))
         };
@@ -299,8 +261,8 @@ impl Read {
         if objects.any(|object| is_called(&object.key, what) && can_be_asked(&object.key)) {
             return Ok(());
         }
-        let place = &self.world.source.name;
-        Err(Stop::usage(anyhow!("no cluster, owner of Machines or Machine is called {what:?} in {place}")))
+        let source = &self.world.source.name;
+        Err(Stop::usage(anyhow!("no cluster, owner of Machines or Machine is called {what:?} in {source}")))
     }
 
     /// What hides secrets: it has seen every Secret that was read.
@@ -345,14 +307,4 @@ fn is_about(owner: &mut WhyOwner, what: &str) -> bool {
     owner.remediation.retain(|line| what.rsplit('/').next().is_some_and(|name| line.contains(name)));
     owner.headline = headline(owner);
     !(owner.outdated.is_empty() && owner.rollouts.is_empty() && owner.due.is_none() && owner.remediation.is_empty())
-}
-
-/// Whether an object is called so: by its name, with its namespace or with its kind before it.
-fn is_called(key: &Key, what: &str) -> bool {
-    match what.rsplit_once('/') {
-        None => key.name == what,
-        Some((first, name)) => {
-            key.name == name && (key.namespace.as_deref() == Some(first) || key.kind.eq_ignore_ascii_case(first))
-        }
-    }
 }

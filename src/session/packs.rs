@@ -1,12 +1,11 @@
-//! Packs that a user brings: read for a judgement with `--pack`, or only looked through with `explain --check-pack`.
+//! Packs that a user brings: read for a judgement, or only looked through.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
-use super::{Outside, Stop};
-use crate::exit::Exit;
+use super::Stop;
 use crate::policy::{self, Policy, UserRule};
 use crate::report::PolicyReport;
 use crate::rules::{Rules, UserFault};
@@ -16,7 +15,7 @@ use crate::yaml;
 ///
 /// # Errors
 /// When a file cannot be read, or anything is wrong with it.
-pub(super) fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyReport) -> Result<(), Stop> {
+pub fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyReport) -> Result<(), Stop> {
     for file in files {
         let (value, bytes) = read(file).map_err(Stop::usage)?;
         if let Some(fault) = faults(&value).first() {
@@ -29,29 +28,19 @@ pub(super) fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyRep
     Ok(())
 }
 
-/// Says everything that is wrong with a pack.
-pub(super) fn check(file: &Path, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let (value, _) = read(file).map_err(Stop::usage)?;
-    let faults = faults(&value);
-    if !faults.is_empty() {
-        let lines: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", file.display())).collect();
-        return Err(Stop::usage(anyhow!("{}", lines.join("\n"))));
-    }
-    let count = value.get("rules").and_then(Value::as_array).map_or(1, Vec::len);
-    writeln!(outside.out, "{}: {count} rules, nothing is wrong with them", file.display())
-        .context("cannot write to standard output")
-        .map_err(Stop::internal)?;
-    Ok(Exit::Allow)
-}
-
-fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
+/// The pack in a file, with its bytes.
+///
+/// # Errors
+/// When it cannot be read, or is no YAML.
+pub fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
     let bytes = std::fs::read(file).with_context(|| format!("pack {} cannot be read", file.display()))?;
     let value = yaml::read_strict(&bytes).map_err(|error| anyhow!("{}:{error}", file.display()))?;
     Ok((value, bytes))
 }
 
 /// Everything that is wrong with a pack, a sentence each.
-fn faults(value: &Value) -> Vec<String> {
+#[must_use]
+pub fn faults(value: &Value) -> Vec<String> {
     match Rules::with_user(std::slice::from_ref(value)) {
         Ok(_) => Vec::new(),
         Err(faults) => faults.iter().map(UserFault::text).collect(),

@@ -1,18 +1,13 @@
-//! Runs what renders: whatever a command starts ends with it, however it lets go of it, and a signal to this program takes all of it
-//! and the temporary folder away.
+//! Runs other programs: whatever a command starts ends with it, however it lets go of it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-use super::{signals, values};
-use crate::exit::Exit;
 
 /// How long is waited for what was printed, once the command has ended: what it left behind may hold its output open.
 const LINGER: Duration = Duration::from_secs(2);
@@ -22,24 +17,21 @@ const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 /// The groups of processes that run now.
 static GROUPS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
-/// The temporary folder with the worktrees, where there is one.
-static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
-
 /// What a command came to.
-pub(super) struct Ended {
+pub struct Ended {
     /// How it ended.
-    pub(super) status: ExitStatus,
+    pub status: ExitStatus,
     /// What it printed.
-    pub(super) stdout: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// What it said.
-    pub(super) stderr: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 /// Runs a command in a folder.
 ///
 /// # Errors
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
-pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
+pub async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
     command.current_dir(folder).stdin(Stdio::null());
     feed(command, Vec::new()).await
 }
@@ -48,7 +40,7 @@ pub(super) async fn run(mut command: tokio::process::Command, folder: &Path) -> 
 ///
 /// # Errors
 /// As [`run`].
-pub(super) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
+pub async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     adopt();
     // A group is known before another command's end looks for what belongs to none.
@@ -86,7 +78,7 @@ fn groups() -> std::sync::MutexGuard<'static, Vec<i32>> {
 }
 
 /// A shell that fails where any command of a pipe fails, as far as the machine has one.
-pub(super) fn shell(command: &str) -> tokio::process::Command {
+pub fn shell(command: &str) -> tokio::process::Command {
     let mut asked = std::process::Command::new("bash");
     asked.args(["-c", ":"]).stdin(Stdio::null());
     let has_bash = asked.status().is_ok_and(|end| end.success());
@@ -181,38 +173,8 @@ fn strays() -> Vec<Pid> {
     out
 }
 
-/// From now on a signal ends what renders, removes the folder with Git's worktrees in it, and then the program.
-///
-/// # Errors
-/// When signals cannot be listened to.
-pub(super) fn clean_up_on_signals(folder: Option<&Path>) -> io::Result<()> {
-    if let Some(folder) = folder {
-        *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
-    }
-    signals::listen()
-}
-
-/// Whether [`leave`] ends the program.
-static LEAVING: AtomicBool = AtomicBool::new(false);
-
-/// Waits for the end of the program, where it has begun.
-pub(super) fn give_way() {
-    while LEAVING.load(Ordering::SeqCst) {
-        std::thread::park();
-    }
-}
-
-/// Ends the program from any thread, and takes away what it has made.
-#[expect(clippy::exit, reason = "a signal or a bound ends the program, and the main thread may be anywhere.")]
-pub(super) fn leave(exit: Exit) {
-    LEAVING.store(true, Ordering::SeqCst);
-    values::refuse();
+/// Ends all that runs now.
+pub fn end_all() {
     groups().drain(..).for_each(end);
     end_strays();
-    if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
-        drop(std::fs::remove_dir_all(folder));
-        drop(std::process::Command::new("git").args(["worktree", "prune"]).stdin(Stdio::null()).output());
-    }
-    std::process::exit(i32::from(exit.code()));
 }

@@ -1,41 +1,41 @@
-//! The wait of a judging command for late values that are not there yet: what is watched, and how often is looked.
+//! The wait of a judging question for late values that are not there yet: what is watched, and how often is looked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use super::{object_read, objects};
-use crate::cli::{Outside, Stop, run, signals};
-use crate::late::wait::{self, Pace, Screen};
+use crate::late::wait::{self, Pace};
 use crate::late::{self, Evidence, Reach};
 use crate::policy::Policy;
+use crate::session::{Observer, Stop, runtime};
 use crate::world::cluster::{Cluster, Watches};
 use crate::world::plan::ObjectRead;
 use crate::world::{SourceReading, World};
 
-/// What a wait of a judging command is about.
-pub(in crate::cli) struct Pending<'a> {
+/// What a wait of a judging question is about.
+pub(in crate::session) struct Pending<'a> {
     /// The policy.
-    pub(in crate::cli) policy: &'a Policy,
+    pub(in crate::session) policy: &'a Policy,
     /// The folder that its files start from.
-    pub(in crate::cli) folder: &'a Path,
+    pub(in crate::session) folder: &'a Path,
     /// The environment.
-    pub(in crate::cli) env: &'a BTreeMap<String, String>,
+    pub(in crate::session) env: &'a BTreeMap<String, String>,
     /// The late values that the stream needs.
-    pub(in crate::cli) names: &'a BTreeSet<String>,
+    pub(in crate::session) names: &'a BTreeSet<String>,
     /// What was read.
-    pub(in crate::cli) world: &'a World,
+    pub(in crate::session) world: &'a World,
     /// The cluster that is asked again.
-    pub(in crate::cli) cluster: &'a Cluster,
+    pub(in crate::session) cluster: &'a Cluster,
     /// Longest time for one read.
-    pub(in crate::cli) deadline: Duration,
+    pub(in crate::session) deadline: Duration,
     /// How long is waited for each value; the policy says it where nothing was told.
-    pub(in crate::cli) told: Option<Duration>,
+    pub(in crate::session) told: Option<Duration>,
 }
 
 impl Pending<'_> {
     /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
-    pub(in crate::cli) fn wait(&self, outside: &mut Outside<'_>) -> Result<bool, Stop> {
+    pub(in crate::session) fn wait(&self, observer: &mut dyn Observer) -> Result<bool, Stop> {
         let namespace = self.world.host.namespace.as_deref();
         let missing = |readings: &[SourceReading]| {
             let (pins, now) = (&self.world.pins, self.world.now);
@@ -52,9 +52,9 @@ impl Pending<'_> {
             readings.extend(objects(self.cluster, self.policy, self.names, namespace, self.deadline).await);
             readings
         };
-        let mut screen = Screen { out: outside.err, terminal: outside.err_is_terminal };
-        drop(run::runtime()?.block_on(async {
-            let _waiting = signals::waiting(screen.terminal);
+        drop(runtime()?.block_on(async {
+            let _waiting = observer.waits();
+            let mut screen = observer.screen();
             let mut watch = Watched::of(Some(self.cluster), self.policy, self.names, namespace);
             wait::until_known(first.clone(), missing, read, &mut screen, &mut watch).await
         }));
@@ -71,7 +71,7 @@ pub(super) struct Watched {
 
 impl Watched {
     /// Watches the objects that these late values come from, where there is a cluster.
-    pub(in crate::cli) fn of(
+    pub(in crate::session) fn of(
         cluster: Option<&Cluster>,
         policy: &Policy,
         names: &BTreeSet<String>,

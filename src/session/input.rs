@@ -15,23 +15,26 @@ use crate::yaml;
 
 /// A stream that was given, and where it came from.
 #[derive(Debug, Clone)]
-pub(super) struct Input {
+pub struct Input {
     /// Its bytes.
-    pub(super) bytes: Arc<[u8]>,
+    pub bytes: Arc<[u8]>,
     /// How it is called in messages where no file is.
-    pub(super) name: String,
+    pub name: String,
     /// The files that it is put together from.
-    pub(super) files: Files,
+    pub files: Files,
 }
 
 impl Input {
     /// A stream that is no file.
-    pub(super) fn unnamed(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
+    pub fn unnamed(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
         Self { bytes, name: name.into(), files: Files::default() }
     }
 
     /// A stream without an object is a render that failed, and nothing could go wrong in it.
-    pub(super) fn refuse_empty(&self) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    /// When this is one.
+    pub fn refuse_empty(&self) -> Result<(), Stop> {
         if is_empty(&self.bytes) {
             let file = Some(&self.name).filter(|name| !name.is_empty() && *name != STDIN);
             let file = file.map_or_else(String::new, |file| format!("{file}: "));
@@ -43,7 +46,10 @@ impl Input {
     }
 
     /// Reads a file, or standard input for `-` and nothing, whatever stands in it.
-    pub(super) fn one(file: Option<&Path>) -> Result<Self, Stop> {
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn one(file: Option<&Path>) -> Result<Self, Stop> {
         match file.filter(|file| file.as_os_str() != "-") {
             Some(file) => {
                 let name = file.display().to_string();
@@ -54,21 +60,25 @@ impl Input {
     }
 
     /// Reads standard input.
-    pub(super) fn of_stdin() -> Result<Self, Stop> {
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_stdin() -> Result<Self, Stop> {
         let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
         Ok(Self::unnamed(STDIN, bytes))
     }
 
     /// A line of the stream as a person finds it: the file and its line.
-    pub(super) fn place(&self, line: usize) -> String {
+    #[must_use]
+    pub fn place(&self, line: usize) -> String {
         let (file, line) = self.files.at(line);
         format!("{}:{line}", file.unwrap_or(&self.name))
     }
 }
 
 /// How standard input is called.
-pub(super) const STDIN: &str = "<stdin>";
+pub const STDIN: &str = "<stdin>";
 
 fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
     let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
@@ -77,7 +87,8 @@ fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
 
 /// Whether a stream holds nothing but blanks, comments and nulls. What cannot be split is not empty: the reader says what is
 /// wrong with it.
-pub(super) fn is_empty(stream: &[u8]) -> bool {
+#[must_use]
+pub fn is_empty(stream: &[u8]) -> bool {
     let is_nothing = |section: &yaml::Section| {
         section.is_blank(stream) || matches!(section.document.of(stream).trim_ascii(), b"null" | b"~" | b"--- null")
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::is_called;
+use super::{Setup, Stop, is_called, runtime};
 use crate::host::detect::release_of;
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER_NAME, MACHINE};
@@ -12,17 +12,27 @@ use crate::kinds::fields::{label, text};
 use crate::object::Object;
 use crate::providers::kind;
 use crate::world::World;
-use crate::world::cluster::Recorded;
+use crate::world::cluster::{Cluster, Recorded};
 
 /// Label of Flux: where the HelmRelease is, and its record where nothing else is said.
 const OF_FLUX: &str = "helm.toolkit.fluxcd.io/namespace";
 
 /// A Cluster by its namespace and name.
-type Place = (Option<String>, String);
+pub type Place = (Option<String>, String);
+
+/// Reads the histories of the releases that have to do with what is asked about, or of all, into a World.
+///
+/// # Errors
+/// When there is no runtime to read with; what the cluster does not answer is a doubt of the history.
+pub fn histories(world: &mut World, cluster: &Cluster, about: Option<&str>, setup: &Setup) -> Result<(), Stop> {
+    let releases = of(world, about, setup.storage_namespace.as_deref());
+    world.histories = runtime()?.block_on(cluster.histories(&releases, setup.deadline));
+    Ok(())
+}
 
 /// The releases of the owners of Machines in a World that have to do with what is asked about, those of the Cluster with the
 /// newest Machine first.
-pub(in crate::cli) fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
+fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
     let mut newest: BTreeMap<Place, String> = BTreeMap::new();
     for machine in world.live.of_kind(MACHINE) {
         let Ok(value) = machine.value() else { continue };
@@ -75,7 +85,8 @@ pub(in crate::cli) fn of(world: &World, about: Option<&str>, told: Option<&str>)
 }
 
 /// The Cluster that an object is or belongs to.
-pub(super) fn place(object: &Object, value: &Value) -> Option<Place> {
+#[must_use]
+pub fn place(object: &Object, value: &Value) -> Option<Place> {
     let name = match kind(&object.key).role {
         Role::Cluster => Some(object.key.name.as_str()),
         _ => label(value, CLUSTER_NAME).or_else(|| text(value, "/spec/clusterName")),

@@ -1,0 +1,145 @@
+//! What one read gave, ready to be judged, and the cluster's answers as what a World holds.
+
+use std::collections::BTreeSet;
+
+use super::{Observer, Setup, Stop, runtime};
+use crate::approval::{Found, Ledger};
+use crate::history::{self, History};
+use crate::host::Detected;
+use crate::late;
+use crate::pin::{Book, Pin};
+use crate::pipeline::{self, Judgement, Question};
+use crate::policy::{Policy, StoreKind};
+use crate::store;
+use crate::world::cluster::{self, Answer, SourceObject};
+use crate::world::{SourceReading, Unread, World};
+
+/// What one read gave, ready to be judged.
+pub struct Ready {
+    /// What is asked.
+    pub question: Question,
+    /// What was read.
+    pub world: World,
+    /// Who writes.
+    pub detected: Detected,
+    /// The cluster, where it answered.
+    pub cluster: Option<cluster::Cluster>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// Kinds and requests, one a line.
+    pub reads: Vec<String>,
+    /// Whether readings and pins were recorded with the World.
+    pub(super) recorded: bool,
+}
+
+impl std::fmt::Debug for Ready {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ready").field("question", &self.question).finish_non_exhaustive()
+    }
+}
+
+impl Ready {
+    /// Asks the API server about the writes of the host, and puts its answers into the World.
+    ///
+    /// # Errors
+    /// When the stream cannot be read.
+    pub fn ask(&mut self, setup: &Setup) -> Result<(), Stop> {
+        let writes = pipeline::writes(&self.question, &self.world).map_err(Stop::of_fault)?;
+        // A cluster that was not reached is a doubt already.
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let (answers, unread) = runtime()?.block_on(cluster.dry_run(writes, setup.deadline));
+        self.world.answers = Some(answers);
+        self.world.unread.extend(unread);
+        Ok(())
+    }
+
+    /// Judges it.
+    ///
+    /// # Errors
+    /// When the stream cannot be read, or a rule of the user.
+    pub fn judge(&self, setup: &Setup, observer: &dyn Observer) -> Result<Judgement, Stop> {
+        let bound = observer.begins("judging", setup.deadline);
+        let mut judgement = pipeline::judge(&self.question, &self.world).map_err(Stop::of_fault)?;
+        drop(bound);
+        judgement.report.warnings.extend(self.warnings.iter().cloned());
+        Ok(judgement)
+    }
+}
+
+/// The answers of the cluster as readings.
+pub(super) fn readings(
+    policy: &Policy,
+    names: &BTreeSet<String>,
+    namespace: Option<&str>,
+    sources: &[SourceObject],
+) -> Vec<SourceReading> {
+    late::wanted(policy, names, namespace)
+        .iter()
+        .map(|wanted| {
+            let source = sources.iter().find(|one| one.value == wanted.value.name && one.place == wanted.place);
+            match source.map(|source| &source.answer) {
+                Some(Answer::Found(value)) => late::reading(wanted, Ok(Some(value))),
+                Some(Answer::Absent) => late::reading(wanted, Ok(None)),
+                Some(Answer::NoKind) => late::no_kind(wanted),
+                Some(Answer::Unread(unread)) => {
+                    late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy)))
+                }
+                None => late::reading(wanted, Err("it was not read".to_owned())),
+            }
+        })
+        .collect()
+}
+
+/// The pins of a store in the cluster; one that could not be read is a doubt.
+pub(super) fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+    let Some((kind, _)) = policy.pins.in_cluster() else { return Vec::new() };
+    match answer {
+        None | Some(Answer::Absent | Answer::NoKind) => Vec::new(),
+        Some(Answer::Unread(why)) => {
+            unread.push(why);
+            Vec::new()
+        }
+        Some(Answer::Found(map)) => match crate::pin::cluster::from_object::<Book>(&map, kind) {
+            Ok(book) => book.pins().to_vec(),
+            Err(error) => {
+                unread.push(Unread {
+                    what: "the pins".to_owned(),
+                    why: error.to_string(),
+                    remedy: format!("mend the {}, or take the broken key out", crate::pin::cluster::word(kind)),
+                    keys: Vec::new(),
+                });
+                Vec::new()
+            }
+        },
+    }
+}
+
+/// What objects of the cluster approve. One that could not be read approves nothing, and is no doubt of its own: what holds, holds.
+pub(super) fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<Found> {
+    let found = answers.into_iter().filter_map(|(number, name, answer)| {
+        let place = policy.approvals.from.get(number)?.to_string();
+        let ledger = match answer {
+            Answer::Absent | Answer::NoKind => Ok(Ledger::default()),
+            Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+            Answer::Found(map) => {
+                store::cluster::from_object::<Ledger>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
+            }
+        };
+        Some(Found::of(&place, &name, false, ledger))
+    });
+    found.collect()
+}
+
+/// What an object of the cluster says went out before. Where there is none yet, nothing did.
+pub(super) fn history_of(policy: &Policy, answer: Option<Answer>) -> Option<history::Found> {
+    let (answer, place) = (answer?, policy.gates.budget.history.as_ref()?.to_string());
+    let history = match answer {
+        Answer::Absent => Ok(History::default()),
+        Answer::NoKind => Err("the API server knows no ConfigMaps".to_owned()),
+        Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+        Answer::Found(map) => {
+            store::cluster::from_object::<History>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
+        }
+    };
+    Some(history::Found::of(&place, false, history))
+}

@@ -1,0 +1,395 @@
+//! Two Git revisions, rendered to be compared with no cluster. Judged is what
+//! the change adds: the base is the commit at which it left its target branch, unless the tip of that branch is asked for.
+//! Both are rendered in temporary worktrees, which are removed whatever happens. Policy, packs and pins come from the base, never
+//! from the change that is judged.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use tempfile::TempDir;
+
+use super::input::{self, Input};
+use super::policy::is_object;
+use super::source::{Source, Tree};
+use super::{Observer, Stop, runtime};
+use crate::policy;
+
+/// Which revisions.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The branch that the change is for.
+    pub base: &'a str,
+    /// The revision that is judged.
+    pub head: &'a str,
+    /// The change is compared with the tip of that branch.
+    pub at_tip: bool,
+}
+
+/// Both revisions in temporary worktrees.
+#[derive(Debug)]
+pub struct Trees {
+    /// How the base is called.
+    base: String,
+    /// How the judged revision is called.
+    head: String,
+    /// The folder that corresponds to the current one, at the commit where the change left the base.
+    old_folder: PathBuf,
+    /// The same in the change.
+    head_folder: PathBuf,
+    /// The same at the tip of the base's branch: what decides stands there.
+    folder: PathBuf,
+    /// The worktrees themselves.
+    old_root: PathBuf,
+    head_root: PathBuf,
+    root: PathBuf,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// The commits that are judged.
+    pub range: Range,
+    /// The folder of the repository, as Git calls it and without links.
+    top: PathBuf,
+    real_top: PathBuf,
+    /// Removed when this goes.
+    worktrees: Worktrees,
+}
+
+/// The commits of a change: all of `head` that `tip` has not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Range {
+    /// What the base has.
+    pub tip: String,
+    /// The judged revision.
+    pub head: String,
+}
+
+/// Both sides of one release, rendered.
+#[derive(Debug)]
+pub struct Revisions {
+    /// The revisions.
+    pub trees: Arc<Trees>,
+    /// The file that the base was rendered to; `none` where it renders to nothing.
+    pub live: PathBuf,
+    /// What the judged revision renders to.
+    pub input: Input,
+}
+
+impl Revisions {
+    /// Renders both sides; `number` tells the releases of one run apart. Without a source on the base's side it is new.
+    ///
+    /// # Errors
+    /// When one of them fails or prints nothing.
+    pub fn render(
+        trees: &Arc<Trees>,
+        number: usize,
+        old: Option<&Source>,
+        new: &Source,
+        may_be_new: bool,
+        observer: &dyn Observer,
+    ) -> Result<Self, Stop> {
+        let rendered = trees.rendered(number, old, new, may_be_new, observer);
+        let (live, input) = rendered.map_err(|error| Stop::usage(error).respelt(|text| trees.named(text)))?;
+        Ok(Self { trees: Arc::clone(trees), live, input })
+    }
+}
+
+impl Trees {
+    /// Checks both revisions out.
+    ///
+    /// # Errors
+    /// When a revision is not there, or they share no history.
+    pub fn open(asked: Asked<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
+        opened(asked, observer).map(Arc::new).map_err(Stop::usage)
+    }
+
+    /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
+    /// lies outside of the repository does not count, since it is not what was reviewed.
+    ///
+    /// # Errors
+    /// When a file lies there that could be meant and is called otherwise.
+    pub fn policy(&self, told: Option<&str>) -> Result<String, Stop> {
+        self.policy_in(told, &self.folder, &self.root)
+    }
+
+    /// The same file in the judged revision: it says which releases there are, and decides nothing.
+    ///
+    /// # Errors
+    /// As [`Self::policy`].
+    pub fn policy_of_change(&self, told: Option<&str>) -> Result<String, Stop> {
+        self.policy_in(told, &self.head_folder, &self.head_root)
+    }
+
+    /// The same file where the change left the base: it says which releases there were.
+    ///
+    /// # Errors
+    /// As [`Self::policy`].
+    pub fn policy_before(&self, told: Option<&str>) -> Result<String, Stop> {
+        self.policy_in(told, &self.old_folder, &self.old_root)
+    }
+
+    fn policy_in(&self, told: Option<&str>, folder: &Path, root: &Path) -> Result<String, Stop> {
+        let within = |file: &Path| file.starts_with(root);
+        let found = match told {
+            Some("none") => None,
+            Some(told) if is_object(told) => return Ok(told.to_owned()),
+            Some(file) => Some(self.in_tree(Path::new(file), folder, root)),
+            None => match policy::find(folder) {
+                Ok(file) => file.filter(|file| within(file)),
+                Err(policy::LoadError::Misnamed { file }) if !within(&file) => None,
+                Err(error) => return Err(Stop::usage(error).respelt(|text| self.named(text))),
+            },
+        };
+        Ok(found.map_or_else(|| "none".to_owned(), |file| file.display().to_string()))
+    }
+
+    /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
+    pub fn of_base(&self, file: &Path) -> PathBuf {
+        self.in_tree(file, &self.folder, &self.root)
+    }
+
+    fn in_tree(&self, file: &Path, folder: &Path, root: &Path) -> PathBuf {
+        if file.is_relative() {
+            return folder.join(file);
+        }
+        // Also what was found in one of the worktrees stands at its place in each.
+        let roots = [&self.head_root, &self.old_root, &self.root, &self.top, &self.real_top];
+        let below = roots.into_iter().find_map(|top| file.strip_prefix(top).ok());
+        below.map_or_else(|| file.to_owned(), |below| root.join(below))
+    }
+
+    /// A folder of the tip, as it stands in the change; one outside of the repository stays what it is.
+    pub fn in_change(&self, folder: &Path) -> PathBuf {
+        folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head_root.join(below))
+    }
+
+    /// Whether a path stands in the judged revision.
+    pub fn is_in_change(&self, path: &Path) -> bool {
+        path.starts_with(&self.head_root)
+    }
+
+    /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
+    pub fn named(&self, text: &str) -> String {
+        let folder = self.worktrees.folder.path();
+        let mut text = text.to_owned();
+        for (root, name) in [(&self.root, &self.base), (&self.old_root, &self.base), (&self.head_root, &self.head)] {
+            text = text.replace(&format!("{}/", root.display()), &format!("{name}:"));
+            text = text.replace(&root.display().to_string(), name);
+        }
+        // The files that bases were rendered to.
+        let rendered = format!("{}/rendered-", folder.display());
+        let mut parts = text.split(&rendered);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(&self.base);
+            out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(".yaml"));
+        }
+        out
+    }
+
+    /// Renders both sides, the base into a file.
+    fn rendered(
+        &self,
+        number: usize,
+        old: Option<&Source>,
+        new: &Source,
+        may_be_new: bool,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<(PathBuf, Input)> {
+        let (base, head) = (&self.base, &self.head);
+        let shown = |path: &Path| {
+            let below = [&self.head_root, &self.old_root].into_iter().find_map(|root| path.strip_prefix(root).ok());
+            below.unwrap_or(path).display().to_string()
+        };
+        let before = |path: &Path| self.in_tree(path, &self.old_folder, &self.old_root);
+        let after = |path: &Path| self.in_tree(path, &self.head_folder, &self.head_root);
+        let tree = Tree {
+            folder: &self.old_folder,
+            place: &before,
+            shown: &shown,
+            root: Some(&self.old_root),
+            may_be_empty: may_be_new,
+        };
+        let was = match old.map(|old| (old.within(tree), old)) {
+            // Of what is partly new the rest is compared.
+            Some((Some(old), _)) if may_be_new => {
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.bytes)
+            }
+            Some((_, old)) if !may_be_new => {
+                is_there(&self.old_folder, base)?;
+                let is_new = |path: &&Path| !tree.there(path).exists() && self.head_folder.join(path).exists();
+                if let Some(path) = old.paths().into_iter().find(is_new) {
+                    bail!("{} is not in {base}; where it is new, say --new-chart", path.display());
+                }
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.bytes)
+            }
+            _ => None,
+        };
+        let was = was.filter(|bytes| !input::is_empty(bytes));
+        let live = match &was {
+            Some(bytes) => {
+                let live = self.worktrees.folder.path().join(format!("rendered-{number}.yaml"));
+                std::fs::write(&live, bytes).with_context(|| format!("cannot write {}", live.display()))?;
+                live
+            }
+            None if may_be_new => PathBuf::from("none"),
+            // Beside nothing everything looks new, and new is allowed.
+            None => bail!("{} prints no object in {base}; where the chart is new, say --new-chart", new.name()),
+        };
+        is_there(&self.head_folder, head)?;
+        let tree = Tree {
+            folder: &self.head_folder,
+            place: &after,
+            shown: &shown,
+            root: Some(&self.head_root),
+            may_be_empty: false,
+        };
+        let mut input = new.render(tree, was.is_none(), observer).with_context(|| format!("in {head}"))?;
+        if input::is_empty(&input.bytes) {
+            bail!(
+                "{} prints no object in {head}; to ask what removing it all would do, plan a stream of its own",
+                new.name()
+            );
+        }
+        if input.name.is_empty() {
+            input.name.clone_from(head);
+        }
+        Ok((live, input))
+    }
+}
+
+/// What a person is told where one revision lacks the folder.
+fn is_there(folder: &Path, revision: &str) -> anyhow::Result<()> {
+    if !folder.is_dir() {
+        bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
+    }
+    Ok(())
+}
+
+fn opened(Asked { base, head, at_tip }: Asked<'_>, observer: &dyn Observer) -> anyhow::Result<Trees> {
+    let prefix = git(&["rev-parse", "--show-prefix"])?;
+    let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
+    let real_top = std::fs::canonicalize(&top).unwrap_or_else(|_| top.clone());
+    let (tip, head_commit) = (commit(base)?, commit(head)?);
+    let start = if at_tip { tip.clone() } else { merge_base(base, &tip, head, &head_commit)? };
+    let worktrees = Worktrees::new()?;
+    let _guard = runtime().map_err(|stop| stop.error)?.enter();
+    observer.starts(Some(worktrees.folder.path()))?;
+    let (old, new) = (worktrees.add("base", &start)?, worktrees.add("head", &head_commit)?);
+    // A policy that was tightened since the change began counts for it.
+    let root = if start == tip { old.clone() } else { worktrees.add("tip", &tip)? };
+    let mut warnings = Vec::new();
+    if head == "HEAD" && !git(&["status", "--porcelain"])?.is_empty() {
+        warnings.push("changes that are not committed were not looked at: HEAD was rendered".to_owned());
+    }
+    if start != tip {
+        warnings.push(format!(
+            "judged is what {head} adds since it left {base} at {}; {base} has moved on since (--base-tip compares with its tip)",
+            start.get(..12).unwrap_or(&start)
+        ));
+    }
+    Ok(Trees {
+        base: base.to_owned(),
+        head: head.to_owned(),
+        old_folder: old.join(&prefix),
+        head_folder: new.join(&prefix),
+        folder: root.join(&prefix),
+        old_root: old,
+        head_root: new,
+        root,
+        warnings,
+        range: Range { tip, head: head_commit },
+        top,
+        real_top,
+        worktrees,
+    })
+}
+
+/// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.
+fn commit(revision: &str) -> anyhow::Result<String> {
+    let name = format!("{revision}^{{commit}}");
+    git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])
+        .map_err(|_| anyhow!("{revision} is not a revision of this repository; {}", fetch_of(revision)))
+}
+
+/// The command that fetches a revision that is not there.
+fn fetch_of(revision: &str) -> String {
+    if revision.contains(['~', '^', ':', '@', '{']) {
+        return "fetch the branch that it starts from first".to_owned();
+    }
+    let remotes = git(&["remote"]).unwrap_or_default();
+    let mut names = remotes.lines();
+    let split = revision.split_once('/').filter(|(remote, _)| remotes.lines().any(|name| name == *remote));
+    match (split, names.next()) {
+        (Some((remote, branch)), _) => {
+            format!("run: git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}")
+        }
+        (None, Some(remote)) => format!("run: git fetch {remote} +refs/heads/{revision}:refs/heads/{revision}"),
+        (None, None) => "and it has no remote to fetch it from".to_owned(),
+    }
+}
+
+/// The commit at which a change left its target branch.
+fn merge_base(base: &str, tip: &str, head: &str, head_commit: &str) -> anyhow::Result<String> {
+    if let Ok(start) = git(&["merge-base", tip, head_commit])
+        && !start.is_empty()
+    {
+        return Ok(start);
+    }
+    if git(&["rev-parse", "--is-shallow-repository"]).is_ok_and(|answer| answer == "true") {
+        let remotes = git(&["remote"]).unwrap_or_default();
+        let remote = remotes.lines().next().unwrap_or("origin");
+        bail!(
+            "this clone is shallow, and where {head} left {base} lies deeper; run: git fetch --unshallow {remote} \
+             (in GitLab CI set GIT_DEPTH: 0, in GitHub Actions fetch-depth: 0)"
+        );
+    }
+    bail!("{head} and {base} have no commit in common; --base-tip compares with the tip of {base}")
+}
+
+/// Temporary worktrees of the repository that the program runs in.
+#[derive(Debug)]
+struct Worktrees {
+    folder: TempDir,
+}
+
+impl Worktrees {
+    fn new() -> anyhow::Result<Self> {
+        let folder =
+            tempfile::Builder::new().prefix("rollgate-").tempdir().context("no temporary folder can be made")?;
+        Ok(Self { folder })
+    }
+
+    /// Checks a commit out.
+    fn add(&self, name: &str, commit: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder.path().join(name);
+        let to = path.to_str().ok_or_else(|| anyhow!("{} is not text", path.display()))?;
+        git(&["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", to, commit])?;
+        Ok(path)
+    }
+}
+
+impl Drop for Worktrees {
+    fn drop(&mut self) {
+        for name in ["base", "head", "tip"] {
+            let path = self.folder.path().join(name);
+            if let Some(path) = path.to_str().filter(|_| path.exists()) {
+                // What cannot be removed here goes with the folder, and Git forgets it at its next `worktree prune`.
+                drop(git(&["worktree", "remove", "--force", path]));
+            }
+        }
+    }
+}
+
+/// What a Git command prints, without the line break at its end.
+///
+/// # Errors
+/// When it fails.
+pub fn git(args: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new("git").args(args).stdin(Stdio::null()).output().context("git cannot be run")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("git {}: {}", args.join(" "), said.lines().next().unwrap_or("it failed"));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
+}

@@ -1,0 +1,367 @@
+//! What a plan is asked about: rendered streams, folders of them, kustomizations and charts, each rendered by its own tool in the
+//! tree that it stands in. A render that fails or gives nothing is an error that carries what the tool said.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, anyhow, bail};
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::Observer;
+use super::input::{self, Input};
+use super::process::{self, Ended};
+use super::tool::{printed, ran, said};
+use crate::kinds::fields::text;
+use crate::object::Files;
+use crate::world::files;
+use crate::yaml::{self, Span};
+
+/// What is said where there is no Helm.
+const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
+
+/// What is rendered, with everything that decides what comes out.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Streams, folders and kustomizations.
+    Paths {
+        /// Where they are; `-` or nothing for standard input.
+        paths: Vec<PathBuf>,
+        /// What renders kustomizations, where that is said.
+        kustomize: Option<PathBuf>,
+    },
+    /// A chart.
+    Chart(Chart),
+    /// A command of the user, run by a shell.
+    Command(String),
+}
+
+/// A chart and how Helm is called for it.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// The program.
+    pub helm: PathBuf,
+    /// A folder, an archive, or what a repository or a registry has.
+    pub chart: String,
+    /// Whether a repository or a registry has it, and no tree.
+    pub is_remote: bool,
+    /// Files with values; the last one wins.
+    pub values: Vec<String>,
+    /// Whether what it depends on is fetched first.
+    pub builds_dependencies: bool,
+    /// Further arguments, as Helm takes them.
+    pub args: Vec<String>,
+    /// Name of the release.
+    pub release: String,
+    /// Its namespace.
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig.
+    pub context: Option<String>,
+    /// Whether it is installed for the first time in any case.
+    pub first: bool,
+}
+
+/// The tree that something is rendered in.
+#[derive(Clone, Copy)]
+pub struct Tree<'t> {
+    /// Where relative paths start.
+    pub folder: &'t Path,
+    /// How an absolute path is found in it.
+    pub place: &'t (dyn Fn(&Path) -> PathBuf + Sync),
+    /// How a path in it is called in reports.
+    pub shown: &'t (dyn Fn(&Path) -> String + Sync),
+    /// The worktree that it is, where a request wrote what is in it: no link of it may lead out.
+    pub root: Option<&'t Path>,
+    /// Whether nothing may come out: a base may lack what is new.
+    pub may_be_empty: bool,
+}
+
+impl std::fmt::Debug for Tree<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tree").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl Tree<'static> {
+    /// The folder that the program runs in.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            folder: Path::new("."),
+            place: &|path| path.to_owned(),
+            shown: &|path| path.display().to_string(),
+            root: None,
+            may_be_empty: false,
+        }
+    }
+}
+
+impl Tree<'_> {
+    /// Refuses what a link or `..` leads to outside of the worktree: whoever wrote it could read this machine with our rights.
+    fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+        if self.root.is_some_and(|root| there.starts_with(root)) { self.holds(there, path) } else { Ok(()) }
+    }
+
+    /// Refuses what is not in the worktree, wherever it was said to be.
+    fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
+        // What is not there is the reader's to complain about.
+        let (Ok(there), Ok(root)) = (std::fs::canonicalize(there), std::fs::canonicalize(root)) else { return Ok(()) };
+        if !there.starts_with(root) {
+            bail!("{} leads out of the repository, so it is not what was reviewed", path.display());
+        }
+        Ok(())
+    }
+
+    /// Where a path stands in this tree.
+    #[must_use]
+    pub fn there(self, path: &Path) -> PathBuf {
+        if path.is_absolute() { (self.place)(path) } else { self.folder.join(path) }
+    }
+}
+
+impl Source {
+    /// Reads or renders it; `first` says that a chart is installed for the first time.
+    ///
+    /// # Errors
+    /// When it is not there, what renders it fails, or nothing comes out where something must.
+    pub fn render(&self, tree: Tree<'_>, first: bool, observer: &dyn Observer) -> anyhow::Result<Input> {
+        match self {
+            Self::Paths { paths, kustomize } => of_paths(paths, kustomize.as_deref(), tree, observer),
+            Self::Chart(chart) => chart.render(tree, first, observer),
+            Self::Command(command) => of_command(command, tree, observer),
+        }
+    }
+
+    /// What of it a tree has, as far as files tell; `None` where that is nothing.
+    #[must_use]
+    pub fn within(&self, tree: Tree<'_>) -> Option<Self> {
+        let there = |path: &Path| tree.there(path).exists();
+        match self {
+            _ if !tree.folder.is_dir() => None,
+            Self::Paths { paths, kustomize } => {
+                let paths: Vec<PathBuf> = paths.iter().filter(|path| there(path)).cloned().collect();
+                (!paths.is_empty()).then(|| Self::Paths { paths, kustomize: kustomize.clone() })
+            }
+            // What is called by a registry is there on both sides; of a chart without its values nothing is known.
+            Self::Chart(chart) => chart.files().all(there).then(|| self.clone()),
+            Self::Command(_) => Some(self.clone()),
+        }
+    }
+
+    /// The files and folders that it is made of, as far as they are named.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Paths { paths, .. } => paths.iter().map(PathBuf::as_path).collect(),
+            Self::Chart(chart) => chart.files().collect(),
+            Self::Command(_) => Vec::new(),
+        }
+    }
+
+    /// How an error calls it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Paths { paths, .. } => {
+                let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                names.join(", ")
+            }
+            Self::Chart(chart) => format!("chart {}", chart.chart),
+            Self::Command(_) => "the command of --render".to_owned(),
+        }
+    }
+}
+
+impl Chart {
+    /// Its files of this machine: the chart and the values that no server has.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let own = Some(&self.chart).filter(|_| !self.is_remote);
+        own.into_iter().chain(&self.values).filter(|file| !file.contains("://")).map(Path::new)
+    }
+
+    fn render(&self, tree: Tree<'_>, first: bool, observer: &dyn Observer) -> anyhow::Result<Input> {
+        for file in self.files() {
+            tree.keeps(&tree.there(file), file)?;
+        }
+        let mut command = Command::new(&self.helm);
+        let chart: OsString = match Path::new(&self.chart) {
+            path if path.is_absolute() => (tree.place)(path).into_os_string(),
+            _ => self.chart.clone().into(),
+        };
+        if self.builds_dependencies && !self.is_remote {
+            self.build_dependencies(&chart, tree, observer)?;
+        }
+        command.args(["template", &self.release]).arg(chart);
+        if let Some(namespace) = &self.namespace {
+            command.args(["--namespace", namespace]);
+        }
+        if let Some(context) = &self.context {
+            command.args(["--kube-context", context]);
+        }
+        for values in &self.values {
+            let path = Path::new(values);
+            let path = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
+            command.arg("--values").arg(path);
+        }
+        if !first && !self.first {
+            command.arg("--is-upgrade");
+        }
+        command.args(&self.args);
+        let what = format!("{} template {} {}", self.helm.display(), self.release, self.chart);
+        let bytes = printed(command, tree, (&what, NO_HELM), observer).map_err(|error| {
+            // helm `pkg/action/dependency.go`, CheckDependencies.
+            let lacks = error.to_string().contains("missing in charts/ directory");
+            if lacks { anyhow!("{error}; --dependency-build fetches them first") } else { error }
+        })?;
+        Ok(Input::unnamed(self.chart.clone(), bytes))
+    }
+
+    /// Has Helm fetch what the chart depends on. A chart beside it must lie in the same tree.
+    fn build_dependencies(&self, chart: &OsStr, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<()> {
+        // Of several releases of one chart the first one builds, and the others wait.
+        static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let folder = tree.there(Path::new(&self.chart));
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        if built.contains(&folder) {
+            return Ok(());
+        }
+        let (about, shown) = (folder.join("Chart.yaml"), Path::new(&self.chart).join("Chart.yaml"));
+        tree.keeps(&about, &shown)?;
+        let about = read(&about, &shown)?;
+        let about = yaml::read_json(&about, Span { start: 0, end: about.len() })?;
+        let dependencies = about.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+        for beside in dependencies.filter_map(|one| text(one, "/repository")?.strip_prefix("file://")) {
+            tree.holds(&folder.join(beside), Path::new(beside))?;
+        }
+        let mut command = Command::new(&self.helm);
+        command.args(["dependency", "build"]).arg(chart);
+        let what = format!("{} dependency build {}", self.helm.display(), self.chart);
+        let Ended { status, stderr, .. } = ran(command, tree.folder, (&what, NO_HELM), observer)?;
+        if !status.success() {
+            bail!("{what} failed ({status}): {}", said(&stderr));
+        }
+        let _is_new: bool = built.insert(folder);
+        Ok(())
+    }
+}
+
+/// Runs a command of the user.
+fn of_command(command: &str, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<Input> {
+    let what = "the command of --render";
+    let Ended { status, stdout, stderr } = ran(process::shell(command), tree.folder, (what, ""), observer)?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&stderr);
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        bail!("{what} failed ({status}): {last}");
+    }
+    Ok(Input::unnamed("", stdout.into()))
+}
+
+/// Streams, folders and kustomizations as one stream, in the order in which they were given.
+fn of_paths(
+    paths: &[PathBuf],
+    kustomize: Option<&Path>,
+    tree: Tree<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<Input> {
+    if let [] | [_] = paths
+        && paths.first().is_none_or(|path| path.as_os_str() == "-")
+    {
+        return Input::of_stdin().map_err(|stop| stop.error);
+    }
+    let mut parts: Vec<(String, Arc<[u8]>)> = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.bytes));
+            continue;
+        }
+        let there = tree.there(path);
+        tree.keeps(&there, path)?;
+        let data = std::fs::metadata(&there).with_context(|| format!("cannot read {}", path.display()))?;
+        if !data.is_dir() {
+            parts.push(((tree.shown)(path), read(&there, path)?));
+        } else if is_kustomization(&there) {
+            // What a kustomization prints stands in no file.
+            parts.push((String::new(), kustomized(path, kustomize, tree, observer)?));
+        } else {
+            parts.extend(of_folder(path, &there, tree)?);
+        }
+    }
+    let name = if let [path] = paths { (tree.shown)(path) } else { "the stream".to_owned() };
+    let (files, bytes) = match <[_; 1]>::try_from(parts) {
+        // One file is handed on as it is.
+        Ok([(name, bytes)]) => (Files::one(name), bytes),
+        Err(parts) => Files::joined(parts),
+    };
+    Ok(Input { files, ..Input::unnamed(name, bytes) })
+}
+
+/// The manifests of a folder and of those below it. A chart or a kustomization in it is not taken for manifests.
+fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Arc<[u8]>)>> {
+    if there.join(CHART).is_file() {
+        bail!("{0} is a chart; say --chart {0} --release NAME", path.display());
+    }
+    let found = files::manifests(there)?;
+    let shown = |file: &Path| path.join(file.strip_prefix(there).unwrap_or(file));
+    for folder in found.iter().filter_map(|file| file.parent()).filter(|folder| *folder != there) {
+        if is_kustomization(folder) || folder.join(CHART).is_file() {
+            let what = if is_kustomization(folder) { "a kustomization" } else { "a chart" };
+            bail!(
+                "{} is {what} in {}, a folder of manifests; name what is meant by itself",
+                shown(folder).display(),
+                path.display()
+            );
+        }
+    }
+    if found.is_empty() {
+        bail!("{} holds no .yaml, .yml or .json file", path.display());
+    }
+    let one = |file: &PathBuf| {
+        tree.keeps(file, &shown(file))?;
+        Ok(((tree.shown)(&shown(file)), read(file, &shown(file))?))
+    };
+    found.iter().map(one).collect()
+}
+
+/// What a kustomization renders to.
+fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<Arc<[u8]>> {
+    let there = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
+    let command = |program: &Path| {
+        let is_kubectl =
+            program.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.contains("kubectl"));
+        let mut command = Command::new(program);
+        command.arg(if is_kubectl { "kustomize" } else { "build" }).arg(&there);
+        let what =
+            format!("{} {} {}", program.display(), if is_kubectl { "kustomize" } else { "build" }, path.display());
+        (command, what)
+    };
+    let remedy = "install kustomize or kubectl, or give --kustomize PROGRAM";
+    let programs: &[&Path] = match told {
+        Some(program) => &[program],
+        None => &[Path::new("kustomize"), Path::new("kubectl")],
+    };
+    let program = programs.iter().find(|program| told.is_some() || is_on_path(program));
+    let (command, what) = command(program.unwrap_or(&programs[0]));
+    printed(command, tree, (&what, remedy), observer)
+}
+
+/// Whether a program of this name is on the path.
+fn is_on_path(program: &Path) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// The file that makes a folder a chart.
+const CHART: &str = "Chart.yaml";
+
+/// Whether a folder is a kustomization (kustomize `api/konfig/general.go`, `RecognizedKustomizationFileNames`).
+fn is_kustomization(folder: &Path) -> bool {
+    ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| folder.join(name).is_file())
+}
+
+fn read(there: &Path, path: &Path) -> anyhow::Result<Arc<[u8]>> {
+    std::fs::File::open(there).and_then(crate::world::whole).with_context(|| format!("cannot read {}", path.display()))
+}

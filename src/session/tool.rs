@@ -1,0 +1,69 @@
+//! The tools that render: what one prints, and what it says where it fails.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use tokio::process::Command;
+
+use super::process::{self, Ended};
+use super::source::Tree;
+use super::{Observer, input, runtime};
+
+/// Most lines of a tool that are handed on.
+const MOST_LINES: usize = 20;
+/// Longest of them, in characters.
+const LONGEST_LINE: usize = 500;
+
+/// How an error calls a command, and what helps where it is not there.
+pub(super) type Name<'a> = (&'a str, &'a str);
+
+/// What a tool prints; an error with what it said where it fails or prints no object.
+pub(super) fn printed(
+    command: Command,
+    tree: Tree<'_>,
+    name: Name<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<Arc<[u8]>> {
+    let Ended { status, stdout, stderr } = ran(command, tree.folder, name, observer)?;
+    let (what, _) = name;
+    if !status.success() {
+        bail!("{what} failed ({status}): {}", said(&stderr));
+    }
+    if input::is_empty(&stdout) && !tree.may_be_empty {
+        bail!("{what} prints no object (it said: {})", said(&stderr));
+    }
+    Ok(stdout.into())
+}
+
+pub(super) fn ran(
+    command: Command,
+    folder: &Path,
+    (what, remedy): Name<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<Ended> {
+    let runtime = runtime().map_err(|stop| stop.error)?;
+    let _guard = runtime.enter();
+    observer.starts(None)?;
+    match runtime.block_on(process::run(command, folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => {
+            Err(anyhow!(error).context(format!("{what} cannot be run; {remedy}")))
+        }
+        ended => ended.with_context(|| format!("{what} did not run")),
+    }
+}
+
+/// What a tool said as it failed. Its warnings may quote values, so where it says what the error is, that is enough.
+pub(super) fn said(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let error = lines.iter().position(|line| line.to_ascii_lowercase().starts_with("error"));
+    let lines = &lines[error.unwrap_or_default()..];
+    let short = |line: &&str| line.chars().take(LONGEST_LINE).collect::<String>();
+    let mut shown: Vec<String> = lines.iter().take(MOST_LINES).map(short).collect();
+    if lines.len() > MOST_LINES {
+        shown.push(format!("({} more lines)", lines.len() - MOST_LINES));
+    }
+    if shown.is_empty() { "it said nothing".to_owned() } else { shown.join("\n") }
+}
