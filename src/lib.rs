@@ -6,6 +6,7 @@
 pub mod apiserver;
 pub mod approval;
 pub mod cli;
+pub mod cluster;
 pub mod compare;
 pub mod exit;
 pub mod gate;

@@ -23,15 +23,12 @@ const ORDER: &[&[&str]] = &[
     &["approval", "history", "pin"],
     &["world"],
     &["host"],
-    &["judge", "report"],
+    &["cluster", "judge", "report"],
     &["late", "gate"],
     &["pipeline"],
     &["session"],
     &["cli", "serve"],
 ];
-
-/// Imports that go the wrong way. The list may only get shorter.
-const WRONG_WAY: &[(&str, &str)] = &[("world", "host")];
 
 /// A file of the library without its tests, by its room.
 struct Source {
@@ -141,7 +138,7 @@ fn no_room_imports_one_that_imports_it_and_all_look_down() {
         }
     }
     let wrong: Vec<(&str, &str)> = wrong.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect();
-    assert_eq!(wrong, WRONG_WAY, "imports that go the wrong way");
+    assert!(wrong.is_empty(), "imports that go the wrong way: {wrong:?}");
 }
 
 #[test]

@@ -73,7 +73,8 @@ fn what_is_handed_on_is_filled_in_and_pinned_once() {
     let live = folder.path().join("live.yaml");
     std::fs::write(&live, "").expect("nothing is live");
     let setup = setup(policy.to_str().expect("text"), &live);
-    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"vip": "55.55.55.55"}});
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"vip": "55.55.55.55"}});
     let input = Input::unnamed("the stream", serde_json::to_vec(&map).expect("JSON").into());
     let mut observer = Unobserved::default();
     let ready = Session { setup: &setup, input: &input, is_hosts: true }.read(&mut observer).expect("a World");

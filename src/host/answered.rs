@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::ask::{Said, Sender, Write};
+use super::Said;
+use super::ask::{Sender, Write};
 use super::kinds;
 use super::predict::Run;
 use super::write::{Before, Outcome};

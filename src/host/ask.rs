@@ -59,34 +59,6 @@ pub enum Verb {
     Replace,
 }
 
-/// What the API server answered to a write that it did not carry out.
-#[derive(Clone, PartialEq)]
-pub struct ServerAnswer {
-    /// The object.
-    pub key: Key,
-    /// How it would be written.
-    pub way: WriteMethod,
-    /// The answer.
-    pub said: Said,
-}
-
-impl std::fmt::Debug for ServerAnswer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerAnswer").field("key", &self.key).field("way", &self.way).finish_non_exhaustive()
-    }
-}
-
-/// What an answer says.
-#[derive(Clone, PartialEq)]
-pub enum Said {
-    /// It would hold this.
-    Holds(Box<Value>),
-    /// It refuses the write, in its own words.
-    Refuses(String),
-    /// It was not asked: why.
-    NotAsked(String),
-}
-
 /// Who writes, as far as a request shows it.
 #[derive(Clone, Copy)]
 pub(super) struct Sender<'a> {

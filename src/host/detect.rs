@@ -9,7 +9,7 @@ use super::helm_args::{self, HelmArgs};
 use super::parent::{self, Process};
 use super::{Host, HostKind};
 use crate::object::{Inventory, Key};
-use crate::world::{Unread, WriteMethod};
+use crate::world::{ReleaseName, Unread, WriteMethod};
 
 /// Annotation that Helm 4 puts on each object before it calls a post-renderer (helm `pkg/action/action.go`).
 const POSTRENDER_FILENAME: &[u8] = b"postrenderer.helm.sh/postrender-filename";
@@ -267,15 +267,6 @@ pub fn wrong_namespace(told: &str, other: &str) -> Unread {
 /// A doubt about the whole run.
 fn doubt(what: &str, why: impl Into<String>, remedy: &str) -> Unread {
     Unread { what: what.to_owned(), why: why.into(), remedy: remedy.to_owned(), keys: Vec::new() }
-}
-
-/// Name and namespace of a release.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ReleaseName {
-    /// Name.
-    pub name: String,
-    /// Namespace.
-    pub namespace: String,
 }
 
 /// The releases that live objects say they belong to (`meta.helm.sh/release-name`), for the keys in `rendered`.

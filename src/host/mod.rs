@@ -13,11 +13,9 @@ mod foreign;
 pub mod helm_args;
 pub mod hook;
 pub(crate) mod inside;
-pub(crate) mod kinds;
 mod locate;
 mod merge;
 mod method;
-mod model;
 mod pairs;
 pub mod parent;
 mod place;
@@ -45,8 +43,10 @@ mod removal_tests;
 mod tests;
 
 pub use answered::{Agreement, Answered};
-pub use ask::{Request, Said, ServerAnswer, Verb, Write};
-pub use detect::{Detected, Driver, Reach, ReleaseName, Signs, Told, detect};
+pub use ask::{Request, Verb, Write};
+pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
 pub(crate) use fields::canonical;
-pub use model::{Host, HostKind};
 pub use predict::{Prediction, predict, writes};
+
+pub(crate) use crate::world::compared as kinds;
+pub use crate::world::{Host, HostKind, ReleaseName, Said, ServerAnswer};

@@ -14,10 +14,10 @@ use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
 use crate::model::Effect;
 use crate::model::RuleId;
+use crate::object::GroupKind;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
 use crate::schema;
-use crate::world::plan::GroupKind;
 use crate::world::{BaseKind, WriteMethod};
 
 impl Run<'_> {

@@ -241,7 +241,7 @@ fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
     assert_eq!(prediction.doubts[0].keys.len(), 2, "{:?}", prediction.doubts);
     // Once it was asked for it is new, and gone.
     for kind in ["Cluster", "MachineDeployment"] {
-        world.coverage.note_list(&crate::world::plan::GroupKind::new("cluster.x-k8s.io", kind), Some("n"));
+        world.coverage.note_list(&crate::object::GroupKind::new("cluster.x-k8s.io", kind), Some("n"));
     }
     let prediction = predicted(&[cluster], &world);
     assert_eq!((told(&prediction), prediction.doubts.len()), (vec!["create Cluster a".to_owned()], 0));

@@ -15,11 +15,11 @@ use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
 use crate::kinds::fields::target;
 use crate::kinds::mirror::{Case, Mirror};
 use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
+use crate::object::GroupKind;
 use crate::object::Key;
 use crate::providers::kind;
 use crate::providers::machines;
 use crate::world::Coverage;
-use crate::world::plan::GroupKind;
 
 /// What was found about one owner.
 pub struct Assessment {

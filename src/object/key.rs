@@ -1,5 +1,7 @@
 //! What makes two texts the same object: group, kind, namespace and name, never the version.
 
+use std::fmt;
+
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,6 +99,32 @@ impl<'a> ApiVersion<'a> {
         match text.split_once('/') {
             Some((group, version)) => Self { group, version },
             None => Self { group: "", version: text },
+        }
+    }
+}
+
+/// Group and kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKind {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+}
+
+impl GroupKind {
+    /// Group and kind from their texts.
+    #[must_use]
+    pub fn new(group: &str, kind: &str) -> Self {
+        Self { group: group.to_owned(), kind: kind.to_owned() }
+    }
+}
+
+impl fmt::Display for GroupKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.group.as_str() {
+            "" => f.write_str(&self.kind),
+            group => write!(f, "{}.{group}", self.kind),
         }
     }
 }

@@ -15,7 +15,7 @@ mod veil;
 mod view;
 
 pub(crate) use key::compared_words;
-pub use key::{ApiVersion, Key, is_compared};
+pub use key::{ApiVersion, GroupKind, Key, is_compared};
 pub use load::{Body, Carrier, Inventory, LoadError, Object};
 pub use name::{bad_name, is_plain_name};
 pub use origin::{Files, Location, Places};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Observer, Setup, Stop, runtime};
 use crate::approval::{Found, Ledger};
+use crate::cluster::{self, Answer, SourceObject};
 use crate::history::{self, History};
 use crate::host::Detected;
 use crate::late;
@@ -11,7 +12,6 @@ use crate::pin::{Book, Pin};
 use crate::pipeline::{self, Judgement, Question};
 use crate::policy::{Policy, StoreKind};
 use crate::store;
-use crate::world::cluster::{self, Answer, SourceObject};
 use crate::world::{SourceReading, Unread, World};
 
 /// What one read gave, ready to be judged.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::{Stop, runtime};
+use crate::cluster::{self, Cluster};
 use crate::host::{self, Detected, Signs, Told, parent};
-use crate::world::cluster::{self, Cluster};
 
 /// Who writes, by what was told, the environment, the processes above this one, and the stream where it came from the host itself.
 #[must_use]

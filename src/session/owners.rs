@@ -5,9 +5,9 @@ use std::io::Write;
 
 use super::{Observer, Setup, Stop, detect, runtime};
 
+use crate::cluster::{self, Online, Outcome, Owners};
 use crate::object::{Inventory, Key};
 use crate::world::Base;
-use crate::world::cluster::{self, Online, Outcome, Owners};
 
 /// Reads all owners of Machines of the namespace that was told, or everywhere.
 ///

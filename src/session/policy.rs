@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
 use super::{Stop, detect, environment, runtime};
+use crate::cluster;
 use crate::host::Told;
 use crate::policy::{self, FILE_NAME, Loaded, Policy};
 use crate::report::PolicyReport;
-use crate::world::cluster;
 
 /// Which cluster and namespace a policy is read from.
 #[derive(Debug, Clone, Copy)]

@@ -12,6 +12,7 @@ use super::late::Pending;
 use super::pins::keys;
 use super::{Base, Input, Live, Observer, Setup, Stop, detect, runtime, trailers};
 use crate::approval::{Found, trailer};
+use crate::cluster::{self, Online, Outcome};
 use crate::compare::redact::MarkKey;
 use crate::history;
 use crate::host::{self, Detected, HostKind, say};
@@ -19,7 +20,6 @@ use crate::late::{self, Reach};
 use crate::object::{Object, Stream};
 use crate::pipeline;
 use crate::policy::{self, Doubt, Policy};
-use crate::world::cluster::{self, Online, Outcome};
 use crate::world::{self, BaseKind, LiveKind, World, files, snapshot};
 
 /// How long a workload cluster may take where the policy says nothing.

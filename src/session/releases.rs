@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Setup, Stop, is_called, runtime};
+use crate::cluster::{Cluster, Recorded};
 use crate::host::detect::release_of;
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER_NAME, MACHINE};
@@ -12,7 +13,6 @@ use crate::kinds::fields::{label, text};
 use crate::object::Object;
 use crate::providers::kind;
 use crate::world::World;
-use crate::world::cluster::{Cluster, Recorded};
 
 /// Label of Flux: where the HelmRelease is, and its record where nothing else is said.
 const OF_FLUX: &str = "helm.toolkit.fluxcd.io/namespace";

@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::plan::GroupKind;
+use crate::object::GroupKind;
 use crate::object::Key;
 
 /// What the live side covers.

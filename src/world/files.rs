@@ -10,9 +10,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::Host;
 use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, Unread, World};
-use crate::host::Host;
 use crate::kinds::contract::MACHINE;
 use crate::model;
 use crate::object::{Inventory, LoadError, Object, Stream};
@@ -285,7 +285,7 @@ pub fn bears_marks(value: &Value) -> bool {
 
 /// Whether one object bears the marks of a cluster.
 fn of_cluster(object: &Object) -> bool {
-    let machine = object.key.group == super::needs::CORE && object.key.kind == MACHINE;
+    let machine = object.key.group == crate::kinds::contract::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
     let possible = object.may_say("uid") || object.may_say("managedFields");
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::release::{self, Entry, Revision};
+use super::{ReleaseName, compared as kinds};
 use super::{ReleaseStatus, Unread};
-use crate::host::{ReleaseName, kinds};
 use crate::kinds::Role;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{Inventory, Key, Object, Stream};
@@ -80,7 +80,7 @@ impl History {
     }
 
     /// Notes something that could not be read.
-    pub(super) fn doubt(&mut self, why: impl Into<String>, remedy: impl Into<String>) {
+    pub(crate) fn doubt(&mut self, why: impl Into<String>, remedy: impl Into<String>) {
         let what = format!("the history of release {} in namespace {}", self.name, self.namespace);
         self.unread.push(Unread { what, why: why.into(), remedy: remedy.into(), keys: Vec::new() });
     }

@@ -1,14 +1,12 @@
 //! Everything that is known about the cluster for one run, as one value.
 //! A snapshot is a World in a file, so every online run can be replayed offline.
 
-pub mod cluster;
+pub(crate) mod compared;
 mod coverage;
 pub mod files;
-mod follow;
 pub mod history;
+mod host;
 mod model;
-pub mod needs;
-pub mod plan;
 pub mod providers;
 pub mod release;
 pub mod remote;
@@ -21,6 +19,7 @@ pub mod workload;
 pub(crate) use whole::whole;
 
 pub use coverage::{Asked, Coverage, Extent};
+pub use host::{Host, HostKind, ReleaseName, Said, ServerAnswer};
 pub use model::{
     Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,

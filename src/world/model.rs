@@ -9,12 +9,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Coverage;
 use super::history::History;
 use super::remote::RemoteReading;
 use super::workload::Workload;
+use super::{Coverage, Host, ServerAnswer};
 use crate::approval::Found;
-use crate::host::{Host, ServerAnswer};
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::providers::versions::Told;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
-use crate::host::Host;
+use crate::world::Host;
 use crate::world::{LiveKind, SourceReading, files};
 
 fn inventory(values: &[Value]) -> Inventory {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::*;
-use crate::host::Host;
+use crate::world::Host;
 use crate::world::{Absent, files};
 
 #[test]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rollgate::cluster::{self, Online, Outcome};
 use rollgate::host::{Detected, Host};
 use rollgate::object::Stream;
 use rollgate::policy::Policy;
-use rollgate::world::cluster::{self, Online, Outcome};
 
 use crate::bench::{NAMESPACE, RELEASE};
 

@@ -9,11 +9,11 @@ use anyhow::anyhow;
 use super::ApproveArgs;
 use crate::approval::{self, Ledger, LedgerError};
 use crate::cli::Stop;
+use crate::cluster;
 use crate::host::Told;
 use crate::policy::{ApprovalPlace, Policy, StoreKind};
 use crate::session::{connect, detect, runtime};
 use crate::store::{ClusterError, FileError};
-use crate::world::cluster;
 
 /// The places of the policy, and the way to them.
 pub(super) struct Places<'a> {

@@ -10,6 +10,7 @@ use clap::Args;
 use self::tell::Teller;
 use super::args::{Colour, CommonArgs};
 use super::{Outside, Stop, setup};
+use crate::cluster::Cluster;
 use crate::compare::redact::Redactor;
 use crate::exit::Exit;
 use crate::host::Host;
@@ -24,7 +25,6 @@ use crate::providers::kind;
 use crate::report::escape::{self, Visible};
 use crate::report::why::{self as answer, WhyOwner, WhyReport, WhyRollout, headline};
 use crate::session::{Session, Setup, Source, Tree, Untold, histories, is_called, owners, place};
-use crate::world::cluster::Cluster;
 use crate::world::{Unread, World, files, history};
 
 /// Where nothing is asked about by name, rollouts that ended in so long a time are told.

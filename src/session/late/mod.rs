@@ -15,14 +15,14 @@ use waiting::Watched;
 
 use super::pins::{self, Place};
 use super::{Commit, Live, Observer, Stop, connect, detect, environment, runtime};
+use crate::cluster::plan::{GroupKind, ObjectRead, Use};
+use crate::cluster::{Answer, Cluster};
 use crate::host::{Detected, Host, Told};
 use crate::late::wait;
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{self, Book, BookError, cluster as in_cluster};
 use crate::policy::{LateValue, PinMode, Policy};
 use crate::report::LateState;
-use crate::world::cluster::{Answer, Cluster};
-use crate::world::plan::{GroupKind, ObjectRead, Use};
 use crate::world::{LiveKind, SourceReading, World, files};
 
 /// Where late values are known from.

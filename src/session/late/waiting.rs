@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{object_read, objects};
+use crate::cluster::plan::ObjectRead;
+use crate::cluster::{Cluster, Watches};
 use crate::late::wait::{self, Pace};
 use crate::late::{self, Evidence, Reach};
 use crate::policy::Policy;
 use crate::session::{Observer, Stop, runtime};
-use crate::world::cluster::{Cluster, Watches};
-use crate::world::plan::ObjectRead;
 use crate::world::{SourceReading, World};
 
 /// What a wait of a judging question is about.

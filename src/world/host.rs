@@ -1,10 +1,12 @@
-//! The host of a run: which program writes, for which release, and how that is known.
+//! The host of a run: which program writes, for which release, how that is known, and what an API server answered to its writes.
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::world::WriteMethod;
+use super::WriteMethod;
+use crate::object::Key;
 
 /// The program that writes the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum)]
@@ -77,4 +79,41 @@ impl Host {
     pub fn hides_hooks(&self) -> bool {
         self.post_rendered && self.kind == Some(HostKind::Helm3)
     }
+}
+
+/// Name and namespace of a release.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReleaseName {
+    /// Name.
+    pub name: String,
+    /// Namespace.
+    pub namespace: String,
+}
+
+/// What the API server answered to a write that it did not carry out.
+#[derive(Clone, PartialEq)]
+pub struct ServerAnswer {
+    /// The object.
+    pub key: Key,
+    /// How it would be written.
+    pub way: WriteMethod,
+    /// The answer.
+    pub said: Said,
+}
+
+impl std::fmt::Debug for ServerAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerAnswer").field("key", &self.key).field("way", &self.way).finish_non_exhaustive()
+    }
+}
+
+/// What an answer says.
+#[derive(Clone, PartialEq)]
+pub enum Said {
+    /// It would hold this.
+    Holds(Box<Value>),
+    /// It refuses the write, in its own words.
+    Refuses(String),
+    /// It was not asked: why.
+    NotAsked(String),
 }

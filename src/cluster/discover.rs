@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::call::{Caller, Fault};
 use super::list::{JSON, broken};
+use crate::cluster::plan::GroupKind;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::world::plan::GroupKind;
 
 /// How a kind is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

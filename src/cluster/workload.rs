@@ -17,8 +17,8 @@ use super::discover::{Catalogue, Resource, Served};
 use super::read::refused;
 use super::remote::KUBECONFIG;
 use super::{inline, list};
+use crate::cluster::plan::{GroupKind, Keep};
 use crate::kinds::fields::text;
-use crate::world::plan::{GroupKind, Keep};
 use crate::world::workload::{self, Announced, Budget, Lease, Node, Told, Workload};
 
 /// So many clusters are asked at one time.

@@ -6,11 +6,14 @@ mod connect;
 mod data;
 mod discover;
 mod dry_run;
+mod follow;
 mod history;
 mod inline;
 mod installed;
 mod kubeconfig;
 mod list;
+pub mod needs;
+pub mod plan;
 mod prune;
 mod read;
 mod record;
@@ -32,15 +35,15 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::history::History;
-use super::needs::{self, Asked};
-use super::plan::{GroupKind, ObjectRead, ReadPlan};
-use super::remote::Own;
-use super::workload::Workload;
-use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
+use self::needs::Asked;
+use self::plan::{GroupKind, ObjectRead, ReadPlan};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
+use crate::world::history::History;
+use crate::world::remote::Own;
+use crate::world::workload::Workload;
+use crate::world::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
 
 /// What one online run asks.
 #[derive(Debug, Clone)]

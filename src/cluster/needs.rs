@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Base;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
 use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
 pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
@@ -13,6 +12,7 @@ use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{Answer, HistoryPlace, Policy};
 use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
+use crate::world::Base;
 
 /// Up to so many namespaces are read one by one; above that a cluster-wide list is the smaller read.
 const NARROW: usize = 3;

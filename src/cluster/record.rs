@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::call::{Caller, Fault};
 use super::read::{refused, unread};
 use super::{Online, Outcome, list};
+use crate::cluster::plan::Keep;
 use crate::host::detect::{in_live, is_flux, releases_of};
 use crate::host::{Driver, HostKind, ReleaseName, kinds};
 use crate::object::Stream;
 use crate::policy::Doubt;
-use crate::world::plan::Keep;
 use crate::world::release::{self, Entry, Revision};
 use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod};
 

@@ -9,13 +9,13 @@ use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, objects_of, place};
 use super::{Online, Outcome, Progress};
+use crate::cluster::needs;
+use crate::cluster::plan::{GroupKind, ObjectRead, ReadPlan, Scope, Use};
 use crate::host::{HostKind, kinds, referred};
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::object::{Key, Object};
 use crate::providers::kind;
-use crate::world::needs;
-use crate::world::plan::{GroupKind, ObjectRead, ReadPlan, Scope, Use};
 
 /// Reads the Clusters around changed data, and where there are some, the owners of Machines.
 pub(super) async fn around(

@@ -5,11 +5,11 @@ use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, wanted};
 use super::{Online, Outcome, Progress};
+use crate::cluster::plan::{GroupKind, ReadPlan};
 use crate::host::{controllers, inside, kinds};
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::object::Object;
 use crate::policy::Doubt;
-use crate::world::plan::{GroupKind, ReadPlan};
 
 /// Lists the clusters of all namespaces where the stream brings something new that carries others, and nothing else shows whether there
 /// are any.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::call::{Caller, Fault};
 use super::list;
 use super::read::refused;
+use crate::cluster::plan::Keep;
 use crate::host::ReleaseName;
 use crate::world::history::{self, History, MOST_RELEASES};
-use crate::world::plan::Keep;
 use crate::world::release::{self, Entry};
 
 /// So many records of one release are under way at a time: each may have a few megabytes.

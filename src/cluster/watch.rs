@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::call::Caller;
 use super::discover::{Catalogue, Served};
 use super::list::escaped;
-use crate::world::plan::{ObjectRead, Use};
+use crate::cluster::plan::{ObjectRead, Use};
 
 /// How long the API server keeps one watch open; then it is asked for the next one.
 const OPEN: Duration = Duration::from_secs(240);
@@ -129,7 +129,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::world::plan::GroupKind;
+    use crate::cluster::plan::GroupKind;
 
     /// A server that answers each request with this head, and after a while with a piece of a body.
     async fn client(head: &'static str) -> (Client, Arc<std::sync::Mutex<Vec<String>>>) {

@@ -21,7 +21,7 @@ pub(crate) fn is_compared_when_referred(key: &Key) -> bool {
 
 /// Whether objects of this kind are of a group that nobody knows, so that they may be templates and clusters of a provider:
 /// compared where a compared object refers to them.
-pub(super) fn is_foreign(key: &Key) -> bool {
+pub(crate) fn is_foreign(key: &Key) -> bool {
     !is_built_in(key) && !is_compared(key) && !may_take_others(key)
 }
 
@@ -48,18 +48,18 @@ pub(crate) fn is_cluster_wide(key: &Key) -> bool {
 }
 
 /// Whether the removal of a field of this object can replace or destroy Machines: owners, and what they are made from.
-pub(super) fn owns_machines(key: &Key) -> bool {
+pub(crate) fn owns_machines(key: &Key) -> bool {
     kind(key).role.decides_about_machines()
 }
 
 /// Whether controllers make objects of this kind, so that one found in an old render was not rendered:
 /// Machines, MachineSets, bootstrap configs, infrastructure Machines.
-pub(super) fn is_made_by_controllers(key: &Key) -> bool {
+pub(crate) fn is_made_by_controllers(key: &Key) -> bool {
     kind(key).role.is_made_by_controllers()
 }
 
 /// Whether the API server keeps objects of this kind as built-in types, which Helm 3 and `kubectl apply` merge three ways.
-pub(super) fn is_built_in(key: &Key) -> bool {
+pub(crate) fn is_built_in(key: &Key) -> bool {
     key.group.is_empty()
         || !key.group.contains('.')
         || key.group.ends_with(".k8s.io") && !key.group.ends_with(".x-k8s.io")

@@ -9,9 +9,9 @@ use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
 use super::{Outcome, list};
+use crate::cluster::plan::{GroupKind, Keep};
 use crate::providers::release_of;
 use crate::providers::versions::named;
-use crate::world::plan::{GroupKind, Keep};
 use crate::world::providers::{self, PROVIDER_LABEL, Sighting};
 
 /// A record of versions, and how one of its objects is read.

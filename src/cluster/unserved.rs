@@ -8,9 +8,9 @@ use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::list;
 use super::read::{refused, unread};
+use crate::cluster::plan::{GroupKind, Keep};
 use crate::host::{HostKind, kinds};
 use crate::object::{ApiVersion, Inventory, Key};
-use crate::world::plan::{GroupKind, Keep};
 
 /// Groups of Kubernetes itself beside those that end in `.k8s.io`: that they have a version is enough.
 const BUILT_IN: [&str; 4] = ["apps", "autoscaling", "batch", "policy"];

@@ -7,8 +7,8 @@ use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{in_namespace, key, lists, objects_of, place, version_of};
 use super::{Online, Outcome, Progress};
-use crate::world::follow::{self, CONTROL_PLANE_LABEL};
-use crate::world::plan::{GroupKind, KindRead, ObjectRead};
+use crate::cluster::follow::{self, CONTROL_PLANE_LABEL};
+use crate::cluster::plan::{GroupKind, KindRead, ObjectRead};
 
 /// Up to so many objects of a kind are read by name; above that the kind is listed.
 const BY_NAME: usize = 8;

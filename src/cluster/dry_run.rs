@@ -8,10 +8,11 @@ use super::call::{Ask, Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
 use super::list::{JSON, broken};
 use super::read::{login, unread};
+use crate::cluster::plan::GroupKind;
 use crate::host::{Request, Said, ServerAnswer, Verb, Write};
 use crate::object::ApiVersion;
-use crate::world::plan::GroupKind;
-use crate::world::{Unread, rights};
+use crate::world::Unread;
+use crate::world::rights;
 
 /// Asks about every write; what cannot be known is unread.
 pub(super) async fn ask(caller: &Caller, writes: Vec<Write>) -> (Vec<ServerAnswer>, Vec<Unread>) {

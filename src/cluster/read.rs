@@ -11,12 +11,13 @@ use super::discover::{Catalogue, Resource, Served};
 use super::{
     Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, taken, unserved,
 };
+use crate::cluster::needs;
+use crate::cluster::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
-use crate::world::needs;
-use crate::world::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::world::remote::Own;
-use crate::world::{Absent, Unread, rights};
+use crate::world::rights;
+use crate::world::{Absent, Unread};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 

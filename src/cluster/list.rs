@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::prune::prune;
+use crate::cluster::plan::Keep;
 use crate::object::Object;
-use crate::world::plan::Keep;
 
 /// Objects on one page.
 const PAGE: usize = 500;

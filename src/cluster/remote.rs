@@ -11,11 +11,11 @@ use super::call::{Caller, Fault};
 use super::discover::Catalogue;
 use super::read::{key, objects_of, refused};
 use super::{Answer, Online, Outcome, list};
+use crate::cluster::plan::{GroupKind, Keep, ObjectRead, Use};
 use crate::host::inside;
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, SECRET};
 use crate::kinds::fields::text;
 use crate::object::Key;
-use crate::world::plan::{GroupKind, Keep, ObjectRead, Use};
 use crate::world::remote::{By, Leads, Own, Remote, RemoteReading};
 
 /// Where every namespace is told the authority of its cluster (kube-controller-manager `root-ca-certificate-publisher`).

@@ -2,35 +2,9 @@
 //! Every entry carries its reasons, so that a person can see that nothing is read that nobody asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use crate::host::{Driver, ReleaseName};
-
-/// Group and kind.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupKind {
-    /// API group, empty for the core group.
-    pub group: String,
-    /// Kind.
-    pub kind: String,
-}
-
-impl GroupKind {
-    /// Group and kind from their texts.
-    #[must_use]
-    pub fn new(group: &str, kind: &str) -> Self {
-        Self { group: group.to_owned(), kind: kind.to_owned() }
-    }
-}
-
-impl fmt::Display for GroupKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.group.as_str() {
-            "" => f.write_str(&self.kind),
-            group => write!(f, "{}.{group}", self.kind),
-        }
-    }
-}
+pub use crate::object::GroupKind;
 
 /// Which namespaces are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::cluster::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
+use crate::cluster::plan::Keep;
 use crate::kinds::contract::{MACHINE, MACHINE_SET};
 use crate::object::ApiVersion;
-use crate::world::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
-use crate::world::plan::Keep;
 
 /// Prunes one object as it came from the server.
 pub(super) fn prune(value: &mut Value, keep: Keep) {
