@@ -8,6 +8,7 @@ pub mod approval;
 pub mod cli;
 pub mod cluster;
 pub mod compare;
+mod contract;
 pub mod exit;
 pub mod gate;
 pub mod gotemplate;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::apiserver;
 use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
@@ -21,7 +22,7 @@ use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
 use crate::model::{Classified, Decision, Effect};
-use crate::object::{self, Files, Inventory, Key, LoadError, Object, Path, Places, Stream, View};
+use crate::object::{Files, Inventory, Key, LoadError, Object, Path, Places, Stream, View};
 use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
@@ -182,7 +183,7 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
     let before = Stream::load(&question.stream)?;
     for object in before.objects.objects() {
         // What can be shown as it stands is judged, and refused by name.
-        if let Some(why) = object::bad_name(&object.key).filter(|_| !object::is_plain_name(&object.key)) {
+        if let Some(why) = apiserver::bad_name(&object.key).filter(|_| !apiserver::is_plain_name(&object.key)) {
             return Err(Fault::Name { line: object.line, object: object.key.to_string(), why });
         }
     }

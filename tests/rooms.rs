@@ -7,12 +7,9 @@ use std::path::{Path, PathBuf};
 use rollgate::providers::PROVIDERS;
 use rollgate::rules::{Rules, explain};
 
-/// Texts outside of `kinds` and `providers` that name a kind, a group or a provider. The number may only fall.
-const NAMES_OUTSIDE: usize = 14;
-
 /// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
 const ORDER: &[&[&str]] = &[
-    &["exit", "memory", "parallel", "yaml"],
+    &["contract", "exit", "memory", "parallel", "yaml"],
     &["object"],
     &["schema", "model"],
     &["kinds", "verdict"],
@@ -88,12 +85,15 @@ fn only_kinds_and_providers_name_kinds() {
     names.extend(PROVIDERS.iter().filter_map(|provider| provider.release).map(|release| release.name));
     names.retain(|name| !matches!(*name, "" | "*"));
     let mut found = Vec::new();
-    for source in sources().iter().filter(|source| !matches!(source.room.as_str(), "kinds" | "providers" | "schema")) {
+    for source in
+        sources().iter().filter(|source| !matches!(source.room.as_str(), "contract" | "kinds" | "providers" | "schema"))
+    {
         for (place, line) in source.text.lines().enumerate() {
             // A noun of a sentence is no name of a kind.
             let is_noun = line.contains("plural(") || line.contains("noun");
+            let is_type_of_ours = line.contains("debug_struct(");
             let is_name = |text: &&str| {
-                !(is_noun && *text == "Machine")
+                !(is_noun && *text == "Machine" || is_type_of_ours)
                     && (names.contains(text)
                         || ["RKE2", "Kubeadm", "Metal3", "OpenStack", "VSphere", "AWS"].contains(text))
             };
@@ -101,9 +101,7 @@ fn only_kinds_and_providers_name_kinds() {
             found.extend(hits.iter().map(|name| format!("{}:{}: {name:?}", source.path.display(), place + 1)));
         }
     }
-    let list = found.join("\n");
-    assert!(found.len() <= NAMES_OUTSIDE, "{} names outside, {NAMES_OUTSIDE} are allowed:\n{list}", found.len());
-    assert_eq!(found.len(), NAMES_OUTSIDE, "fewer names outside: lower NAMES_OUTSIDE");
+    assert!(found.is_empty(), "names outside:\n{}", found.join("\n"));
 }
 
 /// The rooms that each room imports.
@@ -137,7 +135,6 @@ fn no_room_imports_one_that_imports_it_and_all_look_down() {
             }
         }
     }
-    let wrong: Vec<(&str, &str)> = wrong.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect();
     assert!(wrong.is_empty(), "imports that go the wrong way: {wrong:?}");
 }
 

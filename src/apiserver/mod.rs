@@ -3,11 +3,13 @@
 
 mod data;
 mod metadata;
+mod name;
 
 use serde_json::Value;
 
 pub use data::{of_immutable, refusals as of_data};
 pub use metadata::refusals as of_metadata;
+pub use name::{bad_name, is_plain_name};
 
 use crate::object::Path;
 

@@ -190,7 +190,7 @@ fn taken_with(gone: &Object, namespaces: &mut BTreeSet<String>, plan: &mut ReadP
             let kind =
                 gone.value().ok().and_then(|value| Some(value.pointer("/spec/names/kind")?.as_str()?.to_owned()));
             let group = gone.key.name.split_once('.').map_or("", |(_, group)| group);
-            if let Some(kind) = kind.filter(|_| crate::object::is_compared(group)) {
+            if let Some(kind) = kind.filter(|_| crate::providers::is_compared(group)) {
                 plan.list(GroupKind::new(group, &kind), format!("goes with {}", gone.key)).everywhere = true;
             }
         }

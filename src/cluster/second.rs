@@ -9,6 +9,7 @@ use super::read::{in_namespace, key, lists, objects_of, place, version_of};
 use super::{Online, Outcome, Progress};
 use crate::cluster::follow::{self, CONTROL_PLANE_LABEL};
 use crate::cluster::plan::{GroupKind, KindRead, ObjectRead};
+use crate::providers::kind_of;
 
 /// Up to so many objects of a kind are read by name; above that the kind is listed.
 const BY_NAME: usize = 8;
@@ -55,10 +56,9 @@ pub(super) async fn pointed(
     }
 }
 
-/// The version in which a kind is read: as the chart has its group. The configs of Machines are read as they are stored,
-/// because an older version shows lists of arguments as maps, and in which order they stand decides.
+/// The version in which a kind is read: as the chart has its group, or as it is stored where an older version shows less of it.
 fn version_for(outcome: &Outcome, kind: &GroupKind) -> Option<String> {
-    (kind.kind != "KubeadmConfig").then(|| version_of(outcome, &kind.group)).flatten()
+    (!kind_of(&kind.group, &kind.kind).is_read_as_stored).then(|| version_of(outcome, &kind.group)).flatten()
 }
 
 /// What is pointed at and was not asked for yet.

@@ -5,9 +5,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::contract::CORE;
 use crate::object::nanoseconds;
 use crate::object::{ApiVersion, Path, Segment};
+use crate::providers::is_of_core;
 use crate::schema::{Node, Shape, Type, builtin};
 
 /// Fields that hold a length of time as Go writes it (`metav1.Duration` in the v1beta1 types of Cluster API and CAPRKE2).
@@ -42,8 +42,7 @@ impl Meaning {
         let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
         let group = ApiVersion::parse(version).group;
-        let kubeadm = kind.starts_with("Kubeadm") && group.ends_with(".cluster.x-k8s.io");
-        Self { spec: builtin(version, kind), core: group == CORE || kubeadm }
+        Self { spec: builtin(version, kind), core: is_of_core(group, kind) }
     }
 
     /// Whether two values of one place mean the same. `node` is the schema of the place, where it is known.

@@ -38,7 +38,7 @@ impl Family {
 
     const fn word(self) -> &'static str {
         match self {
-            Self::Kubeadm => "kubeadm",
+            Self::Kubeadm => kubeadm::TITLE,
             Self::Rke2 => rke2::TITLE,
         }
     }

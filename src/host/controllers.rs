@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::carried;
 use super::predict::Run;
 use crate::kinds::fields::{label, text};
-use crate::object::{self, Key, LoadError, Object};
+use crate::object::{Key, LoadError, Object};
+use crate::providers;
 use crate::world::Unread;
 use crate::world::providers::PROVIDER_LABEL;
 
@@ -43,7 +44,9 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
 pub(crate) fn is_one(object: &Object) -> bool {
     match Sort::of(&object.key) {
         Some(Sort::Controller) => object.may_say(PROVIDER_LABEL),
-        Some(Sort::Definition) => object.key.name.split_once('.').is_some_and(|(_, group)| object::is_compared(group)),
+        Some(Sort::Definition) => {
+            object.key.name.split_once('.').is_some_and(|(_, group)| providers::is_compared(group))
+        }
         None => false,
     }
 }
@@ -83,7 +86,7 @@ fn arrives(run: &Run<'_>, object: &Object) -> Option<Unread> {
 
 /// The doubt, where the definition of a compared kind changes in what decides how its objects are kept.
 fn definition(object: &Object, before: &Value, after: &Value) -> Option<Unread> {
-    text(after, "/spec/group").filter(|group| object::is_compared(group))?;
+    text(after, "/spec/group").filter(|group| providers::is_compared(group))?;
     let keeps = |side: &Value| {
         let versions = side.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
         let each = |one: &Value| ["name", "served", "storage", "schema"].map(|field| one.get(field).cloned());

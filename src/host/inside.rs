@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::kinds;
 use crate::kinds::fields::{list, text};
-use crate::object::{self, ApiVersion, Inventory, Key, LoadError, Object};
-use crate::providers::carriers;
+use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
+use crate::providers::{self, carriers};
 use crate::world::remote::{By, Leads, Remote, RemoteReading};
 use crate::world::{LiveKind, World};
 
@@ -25,7 +25,7 @@ fn carries_by_content(object: &Object) -> bool {
         return false;
     }
     let says = |word: &&str| object.may_say(word);
-    let may = object::compared_words().any(|word| says(&word)) || ["valuesFrom", "chart", "config"].iter().any(says);
+    let may = providers::compared_words().any(|word| says(&word)) || ["valuesFrom", "chart", "config"].iter().any(says);
     may && object.value().is_ok_and(|value| {
         let spec = value.get("spec").unwrap_or(&Value::Null);
         let is_release = spec.get("valuesFrom").is_some_and(Value::is_array)
@@ -40,7 +40,7 @@ fn holds(value: &Value) -> bool {
     match value {
         Value::Object(map) => {
             let is_compared =
-                text(value, "/apiVersion").is_some_and(|api| object::is_compared(ApiVersion::parse(api).group));
+                text(value, "/apiVersion").is_some_and(|api| providers::is_compared(ApiVersion::parse(api).group));
             let is_whole = map.contains_key("kind") && (map.contains_key("metadata") || map.contains_key("spec"));
             (is_compared && is_whole) || map.values().any(holds)
         }
@@ -56,7 +56,7 @@ pub(super) fn holds_compared(text: &str) -> bool {
     text.match_indices("apiVersion").any(|(at, word)| {
         let rest = text[at + word.len()..].trim_start_matches(['"', '\'', ':', ' ', '\\']);
         let version = rest.split(END).next().unwrap_or_default().trim_end_matches('\\');
-        object::is_compared(ApiVersion::parse(version).group)
+        providers::is_compared(ApiVersion::parse(version).group)
     })
 }
 

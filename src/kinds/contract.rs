@@ -2,10 +2,11 @@
 //! provider here claims (`docs/book/src/developer/providers/contracts` of Cluster API 1.14).
 
 use super::kind::{Kind, Role};
+use crate::contract as words;
 use crate::object::Key;
 
 /// The core group of Cluster API.
-pub const CORE: &str = "cluster.x-k8s.io";
+pub const CORE: &str = words::CORE;
 /// The group of control planes.
 pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 /// The group of bootstrap configs.
@@ -20,7 +21,7 @@ pub const RUNTIME: &str = "runtime.cluster.x-k8s.io";
 pub const IPAM: &str = "ipam.cluster.x-k8s.io";
 
 /// Label of everything that belongs to a cluster.
-pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+pub const CLUSTER_NAME: &str = words::CLUSTER_NAME;
 /// Label of what belongs to a control plane.
 pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label of what a topology made.
@@ -37,11 +38,11 @@ pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 /// The name of the Cluster kind.
 pub const CLUSTER: &str = "Cluster";
 /// The name of the Machine kind.
-pub const MACHINE: &str = "Machine";
+pub const MACHINE: &str = words::MACHINE;
 /// The name of the kind that says which Pods the drain of a Machine waits for.
 pub const MACHINE_DRAIN_RULE: &str = "MachineDrainRule";
 /// The name of the MachineSet kind.
-pub const MACHINE_SET: &str = "MachineSet";
+pub const MACHINE_SET: &str = words::MACHINE_SET;
 /// The name of the MachineDeployment kind.
 pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
 /// The name of the MachinePool kind.
@@ -51,9 +52,9 @@ pub const MACHINE_HEALTH_CHECK: &str = "MachineHealthCheck";
 /// The name of the ClusterClass kind.
 pub const CLUSTER_CLASS: &str = "ClusterClass";
 /// The name of the Secret kind.
-pub const SECRET: &str = "Secret";
+pub const SECRET: &str = words::SECRET;
 /// The name of the ConfigMap kind.
-pub const CONFIG_MAP: &str = "ConfigMap";
+pub const CONFIG_MAP: &str = words::CONFIG_MAP;
 
 /// The key of a Cluster.
 #[must_use]

@@ -159,6 +159,8 @@ pub struct Kind {
     pub hosts: Option<(&'static str, &'static str)>,
     /// Where the image of new Machines stands in it, where it is a template with one.
     pub images: &'static [&'static str],
+    /// Whether it is read in the version in which it is stored, because an older one shows less of it.
+    pub is_read_as_stored: bool,
     /// Whether providers refer to its objects by their name alone, each in a field of its own that says no kind.
     pub named_alone: bool,
     /// Annotations that keep its controller from an object, where they are not those of the contract.
@@ -195,6 +197,7 @@ impl Kind {
             bootstraps: false,
             hosts: None,
             images: &[],
+            is_read_as_stored: false,
             named_alone: false,
             pauses: &[],
             waiting: None,

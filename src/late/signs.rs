@@ -12,8 +12,9 @@ use super::{held, layers, token};
 use crate::kinds::contract::CLUSTER;
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
-use crate::object::{Inventory, Key, Object, Path, is_compared};
+use crate::object::{Inventory, Key, Object, Path};
 use crate::policy::{LateValue, Policy, ValueType};
+use crate::providers::is_compared;
 use crate::world::{BaseKind, LiveKind, World};
 
 /// What the signs come to.

@@ -10,6 +10,7 @@ use super::targets::{Finder, Target, Targets};
 use crate::object::Key;
 use crate::parallel;
 use crate::policy::{Policy, ValueType};
+use crate::providers::is_capi;
 use crate::report::PlaceReport;
 use crate::yaml::{self, NodeKind, Section, Span, Style, Tree};
 
@@ -387,7 +388,7 @@ fn hashed(tree: &Tree<'_>) -> Option<Key> {
     let last = key.name.rsplit('-').next().unwrap_or_default();
     let digits = last.bytes().filter(u8::is_ascii_digit).count();
     let hash = last.len() >= 6 && last.len() < key.name.len() && last.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (key.is_capi() && key.kind.ends_with("Template") && hash && digits > 0).then_some(key)
+    (is_capi(&key.group) && key.kind.ends_with("Template") && hash && digits > 0).then_some(key)
 }
 
 fn why(hit: &Hit) -> Why {

@@ -6,11 +6,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::key::CORE;
 use super::{Key, Object};
-
-/// Label of everything that belongs to a cluster (Cluster API `api/core/v1beta2`, ClusterNameLabel).
-const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
+use crate::contract::{CLUSTER_NAME, CORE, MACHINE, MACHINE_SET};
 
 /// Places in a list of objects, in order.
 type Places = Vec<usize>;
@@ -160,12 +157,12 @@ impl Members {
     /// Takes over what becomes of an object: under each of its owners, and under its cluster.
     fn note(&mut self, object: &Object, event: Event) {
         let key = &object.key;
-        if key.group != CORE || !matches!(key.kind.as_str(), "Machine" | "MachineSet") {
+        if key.group != CORE || !matches!(key.kind.as_str(), MACHINE | MACHINE_SET) {
             return;
         }
         let Ok(value) = object.value() else { return };
-        let cluster = value.get("metadata").and_then(|metadata| metadata.get("labels")?.get(CLUSTER)?.as_str());
-        if let Some(cluster) = cluster.filter(|_| key.kind == "Machine") {
+        let cluster = value.get("metadata").and_then(|metadata| metadata.get("labels")?.get(CLUSTER_NAME)?.as_str());
+        if let Some(cluster) = cluster.filter(|_| key.kind == MACHINE) {
             at(&mut self.clusters, cluster.to_owned(), event);
         }
         let Some(owners) = value.pointer("/metadata/ownerReferences") else {

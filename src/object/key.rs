@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::contract::{CONFIG_MAP, SECRET};
+
 /// The identity of an object in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -37,41 +39,14 @@ impl Key {
     /// Whether it is a Secret of Kubernetes' own.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        self.group.is_empty() && self.kind == "Secret"
+        self.group.is_empty() && self.kind == SECRET
     }
 
     /// Whether it is a ConfigMap of Kubernetes' own.
     #[must_use]
     pub fn is_config_map(&self) -> bool {
-        self.group.is_empty() && self.kind == "ConfigMap"
+        self.group.is_empty() && self.kind == CONFIG_MAP
     }
-
-    /// Whether the group belongs to Cluster API or one of its providers.
-    #[must_use]
-    pub fn is_capi(&self) -> bool {
-        is_capi(&self.group)
-    }
-}
-
-/// The core group of Cluster API.
-pub(super) const CORE: &str = "cluster.x-k8s.io";
-/// Groups of providers and their neighbours that do not end in `.cluster.x-k8s.io`.
-const GROUPS: [&str; 5] =
-    ["ipam.metal3.io", "k0smotron.io", "metal3.io", "openstack.k-orc.cloud", "turtles-capi.cattle.io"];
-
-/// Whether objects of this group are compared, whatever refers to them.
-#[must_use]
-pub fn is_compared(group: &str) -> bool {
-    is_capi(group) || GROUPS.contains(&group)
-}
-
-/// The words of which every `apiVersion` of a compared group has one.
-pub(crate) fn compared_words() -> impl Iterator<Item = &'static str> {
-    GROUPS.into_iter().chain([CORE])
-}
-
-fn is_capi(group: &str) -> bool {
-    group == CORE || group.ends_with(".cluster.x-k8s.io")
 }
 
 impl std::fmt::Display for Key {

@@ -4,7 +4,6 @@
 mod index;
 mod key;
 mod load;
-mod name;
 mod origin;
 mod path;
 mod route;
@@ -14,10 +13,8 @@ mod stream;
 mod veil;
 mod view;
 
-pub(crate) use key::compared_words;
-pub use key::{ApiVersion, GroupKind, Key, is_compared};
+pub use key::{ApiVersion, GroupKind, Key};
 pub use load::{Body, Carrier, Inventory, LoadError, Object};
-pub use name::{bad_name, is_plain_name};
 pub use origin::{Files, Location, Places};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;

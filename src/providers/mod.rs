@@ -8,6 +8,7 @@ pub mod docker;
 #[cfg(test)]
 mod forms;
 pub mod gates;
+mod groups;
 pub mod hetzner;
 pub mod k0smotron;
 pub mod kubeadm;
@@ -19,6 +20,8 @@ pub mod rke2;
 pub mod versions;
 pub mod vsphere;
 
+pub(crate) use groups::{compared_words, is_cluster_wide, is_of_core};
+pub use groups::{is_capi, is_compared};
 pub use pages::pages;
 
 use std::collections::HashMap;
@@ -38,6 +41,10 @@ pub struct Provider {
     pub title: &'static str,
     /// Its versions; `None` where it is released with another one, or where no version of it is told apart.
     pub release: Option<&'static Release>,
+    /// Its groups that do not end in `.cluster.x-k8s.io`, and those of what comes with it.
+    pub groups: &'static [&'static str],
+    /// Names of its kinds that live outside namespaces, beside those that the schema table knows.
+    pub cluster_wide: &'static [&'static str],
     /// Its kinds, as far as more is known of them than the contract says.
     pub kinds: &'static [Kind],
     /// Its feature gates.
@@ -50,8 +57,17 @@ pub struct Provider {
 
 impl Provider {
     /// A provider of which nothing is known yet.
-    pub const EMPTY: Self =
-        Self { name: "", title: "", release: None, kinds: &[], gates: &[], changes: &[], packs: &[] };
+    pub const EMPTY: Self = Self {
+        name: "",
+        title: "",
+        release: None,
+        groups: &[],
+        cluster_wide: &[],
+        kinds: &[],
+        gates: &[],
+        changes: &[],
+        packs: &[],
+    };
 }
 
 /// Every provider. Packs are asked in this order: what is about all kinds of Cluster API stands last.

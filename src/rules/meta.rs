@@ -9,7 +9,7 @@ use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::model::Effect;
-use crate::object::is_compared;
+use crate::providers::is_compared;
 use crate::yaml;
 
 /// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.

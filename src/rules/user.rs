@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::meta::{PackFault, check_user_rules};
 use super::pack::Pack;
 use super::{Asked, Hit, Rules};
+use crate::providers::core::RELEASE;
 use crate::yaml;
 
 /// What is wrong with one of the rules of a user.
@@ -91,7 +92,7 @@ fn as_pack(value: &Value) -> (String, Value) {
     }
     let mut rule = value.as_object().cloned().unwrap_or_else(Map::new);
     let kinds = rule.remove("kinds").map_or_else(|| json!([{"group": "*", "kind": "*"}]), kinds);
-    let provider = rule.remove("provider").unwrap_or_else(|| json!("cluster-api"));
+    let provider = rule.remove("provider").unwrap_or_else(|| json!(RELEASE.name));
     let pack = json!({"pack": LONE, "provider": provider, "source": "the policy", "kinds": kinds, "rules": [rule]});
     (LONE.to_owned(), pack)
 }

@@ -2,16 +2,13 @@
 //! these refers to it.
 
 use crate::kinds::Role;
-use crate::object::{self, Key};
-use crate::providers::kind;
+use crate::object::Key;
+use crate::providers::{self, kind};
 use crate::schema;
-
-/// Kinds that live outside namespaces, beside those that the schema table knows. What is not here has a namespace.
-const CLUSTER_WIDE: [&str; 3] = ["GlobalInClusterIPPool", "KubeVirtClusterIdentity", "AWSClusterStaticIdentity"];
 
 /// Whether objects of this kind are compared whatever refers to them.
 pub(crate) fn is_compared(key: &Key) -> bool {
-    object::is_compared(&key.group)
+    providers::is_compared(&key.group)
 }
 
 /// Whether an object of this kind is compared where a compared object refers to it.
@@ -37,9 +34,9 @@ pub(crate) fn may_take_others(key: &Key) -> bool {
     )
 }
 
-/// Whether objects of this kind live outside namespaces.
+/// Whether objects of this kind live outside namespaces. Where nobody says so, a kind has one.
 pub(crate) fn is_cluster_wide(key: &Key) -> bool {
-    CLUSTER_WIDE.contains(&key.kind.as_str())
+    providers::is_cluster_wide(&key.kind)
         || matches!(
             (key.group.as_str(), key.kind.as_str()),
             ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition")

@@ -72,6 +72,7 @@ pub static PROVIDER: Provider = Provider {
     name: "aws",
     title: "Cluster API Provider AWS, with EKS and its node groups.",
     release: Some(&RELEASE),
+    cluster_wide: &["AWSClusterStaticIdentity"],
     kinds: KINDS,
     gates: GATES,
     changes: changes::ALL,
@@ -86,4 +87,5 @@ pub static PROVIDER: Provider = Provider {
         ("aws-own-identity", include_str!("packs/aws-own-identity.yaml")),
         ("aws-identities", include_str!("packs/aws-identities.yaml")),
     ],
+    ..Provider::EMPTY
 };

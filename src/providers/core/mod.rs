@@ -24,7 +24,7 @@ use crate::kinds::{Kind, OwnerRules, Role, SelectorRules};
 use crate::model::RuleId;
 
 /// The name under which its version is told; the kubeadm providers are released with it.
-static RELEASE: Release = Release {
+pub static RELEASE: Release = Release {
     name: "cluster-api",
     newest: Version::new(1, 14, 2),
     aliases: &["kubeadm", "bootstrap-kubeadm", "control-plane-kubeadm", "core"],
@@ -129,6 +129,8 @@ pub static PROVIDER: Provider = Provider {
     name: "core",
     title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",
     release: Some(&RELEASE),
+    groups: &["turtles-capi.cattle.io"],
+    cluster_wide: &["GlobalInClusterIPPool", "KubeVirtClusterIdentity"],
     kinds: KINDS,
     gates: GATES,
     changes: changes::ALL,
@@ -150,4 +152,5 @@ pub static PROVIDER: Provider = Provider {
         ("references", include_str!("packs/references.yaml")),
         ("others", include_str!("packs/others.yaml")),
     ],
+    ..Provider::EMPTY
 };

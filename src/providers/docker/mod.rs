@@ -45,10 +45,10 @@ pub static PROVIDER: Provider = Provider {
     title: "The Docker provider that Cluster API tests itself with, and its in-memory twin.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    gates: &[],
     changes: &[],
     packs: &[
         ("docker", include_str!("packs/docker.yaml")),
         ("docker-machines", include_str!("packs/docker-machines.yaml")),
     ],
+    ..Provider::EMPTY
 };

@@ -15,6 +15,7 @@ static KINDS: &[Kind] =
 pub static PROVIDER: Provider = Provider {
     name: "k0smotron",
     title: "k0smotron, by its packs and the webhook of its control plane.",
+    groups: &["k0smotron.io"],
     kinds: KINDS,
     packs: &[("k0smotron", include_str!("packs/k0smotron.yaml"))],
     ..Provider::EMPTY

@@ -25,6 +25,14 @@ use crate::model::RuleId;
 /// The ignition format of kubeadm configurations.
 pub const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
 
+/// How people call it.
+pub const TITLE: &str = "kubeadm";
+
+/// Whether a kind is called as those of this provider are.
+pub(crate) fn is_named(kind: &str) -> bool {
+    kind.starts_with("Kubeadm")
+}
+
 /// The control plane.
 pub const CONTROL_PLANE_KIND: &str = "KubeadmControlPlane";
 /// Its template.
@@ -71,6 +79,8 @@ static KINDS: &[Kind] = &[
         superset: Some(&CONFIG_FORM),
         gates: &[(IGNITION, "ignition")],
         bootstraps: false,
+        // An older version shows lists of arguments as maps, and in which order they stand decides.
+        is_read_as_stored: true,
         ..known(BOOTSTRAP, CONFIG, Role::Config)
     },
     Kind {
@@ -93,4 +103,5 @@ pub static PROVIDER: Provider = Provider {
     gates: GATES,
     changes: &[],
     packs: &[("kubeadm-control-plane", include_str!("packs/kubeadm-control-plane.yaml"))],
+    ..Provider::EMPTY
 };

@@ -55,8 +55,8 @@ pub static PROVIDER: Provider = Provider {
     name: "metal3",
     title: "Metal3: bare metal hosts as Machines.",
     release: Some(&RELEASE),
+    groups: &["ipam.metal3.io", "metal3.io"],
     kinds: KINDS,
-    gates: &[],
     changes: changes::ALL,
     packs: &[
         ("metal3", include_str!("packs/metal3.yaml")),
@@ -64,4 +64,5 @@ pub static PROVIDER: Provider = Provider {
         ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
         ("metal3-addresses", include_str!("packs/metal3-addresses.yaml")),
     ],
+    ..Provider::EMPTY
 };

@@ -34,12 +34,13 @@ pub static PROVIDER: Provider = Provider {
     name: "openstack",
     title: "Cluster API Provider OpenStack.",
     release: Some(&RELEASE),
+    groups: &["openstack.k-orc.cloud"],
     kinds: KINDS,
-    gates: &[],
     changes: changes::ALL,
     packs: &[
         ("openstack", include_str!("packs/openstack.yaml")),
         ("openstack-machines", include_str!("packs/openstack-machines.yaml")),
         ("openstack-templates", include_str!("packs/openstack-templates.yaml")),
     ],
+    ..Provider::EMPTY
 };

@@ -73,7 +73,7 @@ pub static PROVIDER: Provider = Provider {
     title: "Cluster API Provider RKE2: its control plane and its bootstrap configs.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    gates: &[],
     changes: changes::ALL,
     packs: &[("rke2", include_str!("packs/rke2.yaml")), ("rke2-templates", include_str!("packs/rke2-templates.yaml"))],
+    ..Provider::EMPTY
 };

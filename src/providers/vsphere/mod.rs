@@ -79,4 +79,5 @@ pub static PROVIDER: Provider = Provider {
         ("vsphere-supervisor-clusters", include_str!("packs/vsphere-supervisor-clusters.yaml")),
         ("vsphere-supervisor", include_str!("packs/vsphere-supervisor.yaml")),
     ],
+    ..Provider::EMPTY
 };

@@ -1,7 +1,7 @@
 //! Names that no API server takes. They can stand in a stream all the same, and would be in every report about it.
 
-use super::Key;
-use super::key::is_compared;
+use crate::object::Key;
+use crate::providers::is_compared;
 
 /// Longest name of an object, and of a namespace.
 const LONGEST: usize = 253;
