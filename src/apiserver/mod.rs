@@ -1,9 +1,15 @@
-//! What the API server itself refuses, whatever the kind: names, labels, owner references, Secrets, ConfigMaps.
-//! It knows no provider and no controller; each refusal says where and why.
+//! What an API server makes of a write: it merges or applies, prunes, fills in, and refuses, each in its order.
+//! What of that is a kind's own (moved fields, defaults, webhooks) the kind says.
 
+pub(crate) mod admission;
+pub(crate) mod apply;
 mod data;
+pub(crate) mod fields;
+pub(crate) mod merge;
 mod metadata;
 mod name;
+pub(crate) mod place;
+pub(crate) mod update;
 
 use serde_json::Value;
 

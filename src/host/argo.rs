@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::fields::{FieldSet, Step, canonical, owners};
-use super::{HostKind, merge, stream};
+use super::{HostKind, stream};
+use crate::apiserver::fields::{FieldSet, Step, canonical, owners};
+use crate::apiserver::merge;
 use crate::object::{Key, Object};
 use crate::world::{World, WriteMethod};
 

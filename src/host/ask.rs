@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use super::apply::{Applier, is_mine};
-use super::fields::owners;
 use super::write::{Before, Last, annotate, last_applied_patch, last_applied_text};
-use super::{Host, HostKind, kinds, merge};
+use super::{Host, HostKind, kinds};
+use crate::apiserver::apply::{Applier, is_mine};
+use crate::apiserver::fields::owners;
+use crate::apiserver::merge;
 use crate::object::{Key, Veil};
 use crate::world::WriteMethod;
 

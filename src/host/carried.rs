@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
-use super::{kinds, merge, reprint};
+use super::{kinds, reprint};
+use crate::apiserver::merge;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};

@@ -2,23 +2,19 @@
 //! Prediction is a pure function of the rendered objects and the World; what it cannot see is doubt, never silence.
 
 mod answered;
-mod apply;
 mod argo;
 mod ask;
 mod carried;
 pub(crate) mod controllers;
 pub mod detect;
-mod fields;
 mod foreign;
 pub mod helm_args;
 pub mod hook;
 pub(crate) mod inside;
 mod locate;
-mod merge;
 mod method;
 mod pairs;
 pub mod parent;
-mod place;
 mod predict;
 pub(crate) mod referred;
 mod refusals;
@@ -27,6 +23,7 @@ mod removals;
 mod rename;
 mod reprint;
 pub mod say;
+mod server;
 mod stream;
 mod write;
 pub mod writers;
@@ -45,7 +42,6 @@ mod tests;
 pub use answered::{Agreement, Answered};
 pub use ask::{Request, Verb, Write};
 pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
-pub(crate) use fields::canonical;
 pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;

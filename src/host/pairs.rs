@@ -17,10 +17,14 @@ impl Run<'_> {
     pub(super) fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
         let rendered = sent(reprint::value(object)?.into_owned(), &key);
-        if self.collect_new(object, &key, &rendered) {
-            return Ok(());
-        }
-        let made = self.created_by_server(object, &key, rendered);
+        let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, way))) {
+            None => Some(Ok(rendered)),
+            Some(way) => {
+                let reply = self.server.create(&self.attempt_of(object, &key, way), rendered);
+                self.replied(object, &key, way, reply)
+            }
+        };
+        let Some(made) = made else { return Ok(()) };
         let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
         pair.predicted = Some(match made {
             Ok(predicted) => trimmed(predicted),
@@ -56,7 +60,7 @@ impl Run<'_> {
         rule: RuleId,
         because: String,
     ) {
-        let wanted = super::merge::overlay(&before, &rendered);
+        let wanted = crate::apiserver::merge::overlay(&before, &rendered);
         let changes: Vec<Change> = changes(&before, &wanted);
         let mut pair = blank(live.key.clone(), object.api_version.clone(), Action::Update, object.line);
         pair.live = Some(trimmed(before));

@@ -6,16 +6,17 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::answered::{Answered, Mode};
-use super::apply::Applier;
+use super::answered::{Agreement, Answered};
 use super::argo::Application;
-use super::ask::Write;
+use super::ask::{Sender, Write};
 use super::locate::{Located, Locator};
 use super::pairs::refused_by_schema;
 use super::removals::Takers;
+use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
-use super::write::{Before, Last, Outcome, sent, write};
+use super::write::{Before, Last, Outcome, sent};
 use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint};
+use crate::apiserver::apply::Applier;
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::model::Finding;
@@ -79,9 +80,10 @@ pub fn predict(rendered: &Inventory, world: &World) -> Result<Prediction, LoadEr
             prediction.others.push(other);
         }
     }
-    if world.answers.is_some() {
+    if let Some(answers) = &world.answers {
+        let server = Recorded { answers };
         for way in ways {
-            let run = Run { mode: Mode::Answer, ..Run::new(rendered, world, Some(way))? };
+            let run = Run { server: &server, ..Run::new(rendered, world, Some(way))? };
             prediction.others.push(run.finish()?);
         }
     }
@@ -98,11 +100,9 @@ pub fn writes(rendered: &Inventory, world: &World) -> Result<Vec<Write>, LoadErr
         return Ok(all);
     }
     for way in method::ways(world) {
-        let mut run = Run { mode: Mode::Ask(Vec::new()), ..Run::new(rendered, world, Some(way))? };
+        let mut run = Run { server: &Asking, ..Run::new(rendered, world, Some(way))? };
         run.look()?;
-        if let Mode::Ask(writes) = run.mode {
-            all.extend(writes);
-        }
+        all.extend(run.writes);
     }
     Ok(all)
 }
@@ -151,8 +151,10 @@ pub(super) struct Run<'a> {
     pub(super) unasked: Vec<Key>,
     /// How many live objects were brought into the rendered version.
     pub(super) reshaped: usize,
-    /// What becomes of each write.
-    pub(super) mode: Mode,
+    /// Who says what becomes of each write.
+    pub(super) server: &'a dyn Server,
+    /// The writes that it is to be asked about first.
+    pub(super) writes: Vec<Write>,
     /// What goes with other objects.
     pub(super) takers: OnceLock<Takers<'a>>,
     /// Live objects that are deleted, as far as hooks ask.
@@ -170,7 +172,6 @@ impl<'a> Run<'a> {
             (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
         });
         let (blind, homeless, unasked) = (Vec::new(), Vec::new(), Vec::new());
-        let mode = Mode::default();
         Ok(Self {
             sorted,
             rendered,
@@ -183,7 +184,8 @@ impl<'a> Run<'a> {
             homeless,
             unasked,
             reshaped: 0,
-            mode,
+            server: &Ours,
+            writes: Vec::new(),
             takers: OnceLock::new(),
             removed: HashSet::new(),
         })
@@ -229,7 +231,8 @@ impl<'a> Run<'a> {
             homeless: Vec::new(),
             unasked: Vec::new(),
             reshaped: 0,
-            mode: self.mode.fresh(),
+            server: self.server,
+            writes: Vec::new(),
             takers: OnceLock::new(),
             removed: HashSet::new(),
         };
@@ -250,7 +253,7 @@ impl<'a> Run<'a> {
         self.homeless.extend(part.homeless);
         self.unasked.extend(part.unasked);
         self.reshaped += part.reshaped;
-        self.mode.take(part.mode);
+        self.writes.extend(part.writes);
     }
 
     /// Predicts one rendered object.
@@ -270,7 +273,7 @@ impl<'a> Run<'a> {
             }
         };
         let base = self.base_of(&object.key);
-        if !self.looks_at_all() && self.is_untouched(object, live, base) {
+        if !self.server.is_asked_about_all() && self.is_untouched(object, live, base) {
             return Ok(());
         }
         let rendered = sent(reprint::value(object)?.into_owned(), &live.key);
@@ -339,13 +342,25 @@ impl<'a> Run<'a> {
             });
         }
         let before = Before { key: &live.key, live: live_value, last };
-        if self.collect(object, way, &before, rendered) {
-            return None;
-        }
-        let outcome = write(way, &before, rendered, self.applier());
-        let outcome = self.by_server(object, &live.key, way, outcome, live_value);
+        let reply = self.server.change(&self.attempt_of(object, &live.key, way), &before, rendered);
+        let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);
         Some(outcome)
+    }
+
+    /// One write, as whoever says what becomes of it sees it.
+    pub(super) fn attempt_of<'o>(&'o self, object: &'o Object, key: &'o Key, way: WriteMethod) -> Attempt<'o> {
+        let sender = Sender { host: &self.world.host, applier: self.applier() };
+        Attempt { object, key, way, sender, is_repeated: self.sorted.doubles.contains(&object.key) }
+    }
+
+    /// What becomes of an object by what was said to its write, which is written down beside it.
+    pub(super) fn replied<T>(&mut self, object: &Object, key: &Key, way: WriteMethod, reply: Reply<T>) -> Option<T> {
+        let answered =
+            |verdict: Agreement| Answered { key: key.clone(), api_version: object.api_version.clone(), way, verdict };
+        self.out.answered.extend(reply.agreement.map(answered));
+        self.writes.extend(reply.write);
+        reply.outcome
     }
 
     /// Whether equal texts already say that nothing is written.

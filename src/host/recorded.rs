@@ -6,8 +6,8 @@ use std::io::Read as _;
 
 use serde_json::Value;
 
-use super::apply::{Applied, Applier, apply};
 use super::write::{Before, Last, Outcome, write};
+use crate::apiserver::apply::{Applied, Applier, apply};
 use crate::model::Effect;
 use crate::object::{Inventory, Key, Object};
 use crate::schema;

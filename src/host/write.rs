@@ -1,12 +1,12 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use super::apply::{Applied, Applier, apply, is_mine};
-use super::fields::{FieldSet, Ownership, Step, owners};
-use super::{kinds, merge};
+use super::kinds;
+use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
+use crate::apiserver::fields::owners;
+use crate::apiserver::merge;
+use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
@@ -74,7 +74,10 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
         WriteMethod::MergePatch => patch(before, rendered),
         WriteMethod::LastApplied => last_applied(before, rendered),
         WriteMethod::ServerSideApply => server_side(before, rendered, applier),
-        WriteMethod::Replace => replaced(before, rendered, applier),
+        WriteMethod::Replace => {
+            let last = if let Last::Known(last) = before.last { Some(last) } else { None };
+            Outcome::sure(replaced(before.live, last, rendered, applier.manager))
+        }
         WriteMethod::Recreate => Outcome::Recreated,
     };
     if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
@@ -84,15 +87,6 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
         }
     }
     outcome
-}
-
-/// What the API server makes of the object before it keeps it.
-fn kept(predicted: &mut Value, live: &Value) {
-    let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
-    let Some(node) = schema::builtin(text("apiVersion"), text("kind")) else { return };
-    if let Some(spec) = predicted.get_mut("spec") {
-        schema::refilled(spec, live.get("spec"), node);
-    }
 }
 
 /// Helm's patch from its last manifest to the new one (helm `pkg/kube/client.go`, `createPatch`): custom resources get a
@@ -192,83 +186,6 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
     }
 }
 
-/// The whole object is put in the place of the live one. The server keeps what only it writes and the status (apiserver
-/// `pkg/registry/rest/update.go`, `BeforeUpdate`; apiextensions-apiserver `customResourceStrategy.PrepareForUpdate`); labels
-/// and annotations that are not sent go, and so do finalizers and owners until their controllers put them back, so that
-/// those stand here as they were. What nobody but the host owns and the host never sent was filled in by a defaulting
-/// webhook, which fills it in again.
-fn replaced(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
-    let mut predicted = merge::pruned(rendered.clone());
-    let live = before.live;
-    for key in ["metadata", "status"] {
-        let Some(old) = live.get(key) else { continue };
-        match (predicted.get_mut(key).and_then(Value::as_object_mut), old.as_object()) {
-            (Some(new), Some(old)) if key == "metadata" => {
-                for (key, value) in old.iter().filter(|(key, _)| !matches!(key.as_str(), "labels" | "annotations")) {
-                    new.insert(key.clone(), value.clone());
-                }
-            }
-            _ => predicted[key] = old.clone(),
-        }
-    }
-    let entries = owners(live);
-    let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    let foreign = entries.iter().any(|entry| entry.subresource.is_empty() && entry.api_version != version);
-    if let (Last::Known(last), false, Some(spec)) = (before.last, foreign, predicted.get_mut("spec")) {
-        let spec_of = |entry: &Ownership| entry.fields.below.get(&Step::Field("spec".to_owned())).cloned();
-        let (mut mine, mut others) = (FieldSet::default(), FieldSet::default());
-        for entry in &entries {
-            let own = entry.manager == applier.manager && entry.subresource.is_empty();
-            let set = if own { &mut mine } else { &mut others };
-            spec_of(entry).iter().for_each(|fields| set.add(fields));
-        }
-        defaulted_again(spec, live.get("spec"), last.get("spec"), &mine, &others);
-    }
-    Outcome::sure(predicted)
-}
-
-/// Puts back what only the host owns and never sent.
-fn defaulted_again(
-    predicted: &mut Value,
-    live: Option<&Value>,
-    sent: Option<&Value>,
-    mine: &FieldSet,
-    others: &FieldSet,
-) {
-    let (Value::Object(predicted), Some(Value::Object(live))) = (predicted, live) else { return };
-    let nothing = FieldSet::default();
-    for (key, value) in live {
-        let step = Step::Field(key.clone());
-        let sent = sent.and_then(|sent| sent.get(key));
-        let (mine, others) = (mine.below.get(&step), others.below.get(&step).unwrap_or(&nothing));
-        let Some(mine) = mine else { continue };
-        match predicted.get_mut(key) {
-            Some(inner) => defaulted_again(inner, Some(value), sent, mine, others),
-            None if sent.is_none() && others.is_empty() => {
-                predicted.insert(key.clone(), value.clone());
-            }
-            None => {}
-        }
-    }
-}
-
-/// Puts back what the apply removed although it was never sent. Managed fields count what a defaulting webhook added to an
-/// apply as applied by the host (apiserver `endpoints/handlers/fieldmanager/admission.go`), so the next apply removes it,
-/// and the same webhook adds it again.
-fn restored(predicted: &mut Value, live: &Value, sent: Option<&Value>) {
-    let (Value::Object(predicted), Value::Object(live)) = (predicted, live) else { return };
-    for (key, value) in live {
-        let sent = sent.and_then(|sent| sent.get(key));
-        match predicted.get_mut(key) {
-            Some(inner) => restored(inner, value, sent),
-            None if sent.is_none() => {
-                predicted.insert(key.clone(), value.clone());
-            }
-            None => {}
-        }
-    }
-}
-
 /// What is rendered laid over live, where removals cannot be seen.
 fn blind(before: &Before<'_>, rendered: &Value) -> Outcome {
     let blind = lacks_something(before.live.get("spec"), rendered.get("spec"));
@@ -284,13 +201,6 @@ fn lacks_something(live: Option<&Value>, rendered: Option<&Value>) -> bool {
         (Some(live), None) => !live.is_null(),
         _ => false,
     }
-}
-
-/// `live` with a patch applied.
-fn patched(live: &Value, patch: Value) -> Value {
-    let mut result = live.clone();
-    merge::apply(&mut result, patch);
-    result
 }
 
 /// A rendered tree as it goes to the API server: without what Helm takes out again, with the namespace of the release.
@@ -310,20 +220,6 @@ pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
         fold_string_data(&mut rendered);
     }
     rendered
-}
-
-/// The API server keeps `stringData` of a Secret as `data` (kubernetes `pkg/apis/core/v1/conversion.go`).
-fn fold_string_data(secret: &mut Value) {
-    let Some(Value::Object(plain)) = secret.as_object_mut().and_then(|map| map.shift_remove("stringData")) else {
-        return;
-    };
-    let data = &mut secret["data"];
-    if !data.is_object() {
-        *data = Value::Object(Map::new());
-    }
-    for (key, value) in plain {
-        data[key] = Value::from(BASE64_STANDARD.encode(value.as_str().unwrap_or_default()));
-    }
 }
 
 #[cfg(test)]

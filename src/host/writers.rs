@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::fields::{self, FieldSet, Step, canonical};
+use crate::apiserver::fields::{self, FieldSet, Step, canonical};
 use crate::object::{Path, Segment};
 
 /// One who owns a place.

@@ -1,12 +1,12 @@
 //! Objects that come or go as a whole: a deletion, a new object with what it takes over, and one that the API server refuses.
 
-use super::admission::Admission;
 use super::classify::{Outcome, in_superset};
 use super::deletions::{self, Deletion};
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
 use super::waiting::adoption;
+use crate::apiserver::admission::Admission;
 use crate::compare::Pair;
 use crate::kinds::{Role, fields};
 use crate::model::{Classified, Effect, Finding, RuleId, plural};

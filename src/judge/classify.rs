@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::apiserver::admission::{self, Admission, Sides};
 use crate::compare::{Action, Basis, Change, Pair};
-use crate::judge::admission::{self, Admission, Sides};
 use crate::judge::arrival::{created, deleted, refused_as_new, whole};
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;

@@ -1,6 +1,5 @@
 //! The effects of pairs on the cluster after the write: which Machines are replaced, deleted or made, and why.
 
-mod admission;
 mod arrival;
 mod classify;
 mod dangling;

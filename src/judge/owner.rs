@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::apiserver::admission::Sides;
 use crate::impact::Weighed;
-use crate::judge::admission::Sides;
 use crate::judge::stage::Stage;
 use crate::judge::waiting;
 use crate::judge::waiting::side::Side;

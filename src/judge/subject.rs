@@ -4,14 +4,15 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::apiserver::admission;
 use crate::compare::{Change, Pair};
 use crate::judge::owner::Assessment;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
+use crate::judge::topology;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::judge::{admission, topology};
 use crate::kinds::contract::{CLUSTER_CLASS, REPLICAS_MANAGED_BY};
 use crate::kinds::fields::{annotation, text, wanted};
 use crate::kinds::gates::Open;

@@ -10,10 +10,10 @@ use super::{
     ApprovalReport, BreakGlassReport, ChangeReport, Finding, HostReport, LateValueReport, LiveReport, ObjectReport,
     PolicyReport, Reason, Report,
 };
+use crate::apiserver::fields::canonical;
 use crate::approval::ClusterId;
 use crate::compare::redact::{self, MarkKey};
 use crate::compare::{Action, Change, Pair};
-use crate::host::canonical;
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::kinds::fields;
 use crate::model::{Classified, Effect, Rollout, Together};

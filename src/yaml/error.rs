@@ -22,12 +22,6 @@ impl Error {
         let Position { line, column } = Position::of(bytes, offset, first_line);
         Self { line, column, message: message.into() }
     }
-
-    /// The line that tools understand: `file:line:column: message`.
-    #[must_use]
-    pub fn with_file(&self, file: &str) -> String {
-        format!("{file}:{}:{}: {}", self.line, self.column, self.message)
-    }
 }
 
 /// A [`std::result::Result`] with this module's [`Error`].

@@ -73,5 +73,6 @@ fn errors_name_the_place() {
     let last = yaml::split(stream).expect("a stream")[2].document;
     assert_eq!(yaml::read_json(stream, last).expect_err("refused").line, 5);
     let error = yaml::debug::lines(b"a: 1\n---\nb: 2\n---\nc: @\n").expect_err("refused");
-    assert_eq!(error.with_file("x.yaml"), "x.yaml:5:4: found a character that cannot start any token");
+    assert_eq!((error.line, error.column), (5, 4));
+    assert_eq!(error.message, "found a character that cannot start any token");
 }

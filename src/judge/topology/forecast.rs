@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::judge::admission::Sides;
+use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;

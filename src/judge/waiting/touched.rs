@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::lifted::{Lifted, by_owner};
 use super::side::Side;
 use super::{adoption, machines, pause, preflight};
-use crate::judge::admission::Sides;
+use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;

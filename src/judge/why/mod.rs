@@ -9,8 +9,8 @@ use serde_json::Value;
 
 pub use self::history::{Move, Step, apart, below, like, places, revisions};
 pub use self::past::{Rollout, ToldBy};
+use crate::apiserver::admission::Sides;
 use crate::judge::Scene;
-use crate::judge::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Versions;

@@ -168,19 +168,3 @@ pub(crate) fn made_from(owner: &Value, join: bool, versions: &Versions, machine:
     }
     json!({"spec": desired(owner, join, versions)})
 }
-
-/// Whether two owners ask for the same config of Machines to come, so that nothing waits for them.
-#[must_use]
-pub fn same_for_new_machines(before: &Value, after: &Value, versions: &Versions) -> bool {
-    [true, false].into_iter().all(|join| {
-        let mut old = desired(before, join, versions);
-        let mut new = desired(after, join, versions);
-        for side in [&mut old, &mut new] {
-            if let Some(map) = side.as_object_mut() {
-                old_defaults(map);
-            }
-            diff::prune(side, STYLE);
-        }
-        old == new
-    })
-}

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The merge patch that leads from `old` to `new`; an empty map where nothing differs.
-pub(super) fn diff(old: &Value, new: &Value) -> Value {
+pub(crate) fn diff(old: &Value, new: &Value) -> Value {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => Value::Object(diff_maps(old, new)),
         _ => new.clone(),
@@ -38,7 +38,7 @@ fn diff_maps(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, 
 }
 
 /// `target` after the API server has applied a merge patch to it.
-pub(super) fn apply(target: &mut Value, patch: Value) {
+pub(crate) fn apply(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;
         return;
@@ -63,7 +63,7 @@ pub(super) fn apply(target: &mut Value, patch: Value) {
 }
 
 /// A value without the `null` entries of its maps and lists.
-pub(super) fn pruned(value: Value) -> Value {
+pub(crate) fn pruned(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
             map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, pruned(value))).collect(),
@@ -76,7 +76,7 @@ pub(super) fn pruned(value: Value) -> Value {
 /// The three-way patch of `kubectl apply` on custom resources, and of Helm 3 on built-in kinds as far as they hold maps:
 /// what `new` adds or changes against `live`, and what it drops against `last`
 /// (apimachinery `jsonmergepatch/patch.go`, `CreateThreeWayJSONMergePatch`).
-pub(super) fn three_way(last: &Value, new: &Value, live: &Value) -> Value {
+pub(crate) fn three_way(last: &Value, new: &Value, live: &Value) -> Value {
     let mut patch = keep(diff(live, new), false);
     let drops = keep(diff(last, new), true);
     merge_patches(&mut patch, drops);
@@ -117,7 +117,7 @@ fn merge_patches(into: &mut Value, from: Value) {
 }
 
 /// `rendered` laid over `live`: what is rendered wins, nothing is removed.
-pub(super) fn overlay(live: &Value, rendered: &Value) -> Value {
+pub(crate) fn overlay(live: &Value, rendered: &Value) -> Value {
     let mut result = live.clone();
     apply(&mut result, pruned(rendered.clone()));
     result

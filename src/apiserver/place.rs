@@ -9,7 +9,7 @@ use crate::schema::{Merge, Node, Shape, Type};
 
 /// A place of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'n> {
+pub(crate) enum Place<'n> {
     /// The object itself, with the schema of its `spec` where it is known.
     Root(Option<&'n Node>),
     /// Its `metadata`.
@@ -25,7 +25,7 @@ pub(super) enum Place<'n> {
 }
 
 /// How two values at a place become one.
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Key by key.
     Granular,
     /// The new list takes the items of the old one with it.
@@ -36,7 +36,7 @@ pub(super) enum Kind {
 
 impl<'n> Place<'n> {
     /// How two values here become one.
-    pub(super) fn kind(self, value: &Value) -> Kind {
+    pub(crate) fn kind(self, value: &Value) -> Kind {
         let by_value = || if value.is_object() { Kind::Granular } else { Kind::Whole };
         match self {
             Self::Root(_) | Self::Metadata | Self::Marks | Self::Any => by_value(),
@@ -53,13 +53,13 @@ impl<'n> Place<'n> {
     }
 
     /// Whether the API server refuses `null` here: the schema has another type, and no default that takes its place.
-    pub(super) fn refuses_null(self) -> bool {
+    pub(crate) fn refuses_null(self) -> bool {
         let Self::Known(node) = self else { return false };
         !node.nullable && node.default.is_none() && !matches!(node.shape, Shape::Leaf(Type::Any))
     }
 
     /// The place of one key below.
-    pub(super) fn field(self, key: &str) -> Self {
+    pub(crate) fn field(self, key: &str) -> Self {
         match (self, key) {
             (Self::Root(_), "metadata") => Self::Metadata,
             (Self::Root(spec), "spec") => spec.map_or(Self::Any, Self::Known),
@@ -72,7 +72,7 @@ impl<'n> Place<'n> {
     }
 
     /// The place of the items of a list.
-    pub(super) fn item(self) -> Self {
+    pub(crate) fn item(self) -> Self {
         match self {
             Self::Known(node) => node.items().map_or(Self::Any, Self::Known),
             _ => Self::Any,
@@ -81,7 +81,7 @@ impl<'n> Place<'n> {
 
     /// Whether a key below is a field with a name of its own, and not just any key of a map
     /// (structured-merge-diff `fieldpath/set.go`, `EnsureNamedFieldsAreMembers`).
-    pub(super) fn is_named(self, step: &Step) -> bool {
+    pub(crate) fn is_named(self, step: &Step) -> bool {
         let Step::Field(key) = step else { return false };
         match self {
             Self::Root(_) | Self::Metadata => true,
@@ -91,7 +91,7 @@ impl<'n> Place<'n> {
     }
 
     /// The place below one step.
-    pub(super) fn step(self, step: &Step) -> Self {
+    pub(crate) fn step(self, step: &Step) -> Self {
         match step {
             Step::Field(key) => self.field(key),
             _ => self.item(),
@@ -99,7 +99,7 @@ impl<'n> Place<'n> {
     }
 
     /// The first `null` below this place that the API server refuses.
-    pub(super) fn refused_null(self, value: &Value, path: &Path) -> Option<Path> {
+    pub(crate) fn refused_null(self, value: &Value, path: &Path) -> Option<Path> {
         match value {
             Value::Null => self.refuses_null().then(|| path.clone()),
             Value::Object(map) => {
@@ -114,7 +114,7 @@ impl<'n> Place<'n> {
     }
 
     /// The step that leads to an item of a list that is merged item by item. A key that the item lacks has its default.
-    pub(super) fn step_to(self, merge: &Merge, item: &Value) -> Step {
+    pub(crate) fn step_to(self, merge: &Merge, item: &Value) -> Step {
         match merge {
             Merge::Keys(keys) => {
                 let default = |key: &str| match self.item() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One step in a set of fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// `f:name`: a key of a map.
     Field(String),
     /// `k:{...}`: the list item with these keys, as sorted JSON.
@@ -20,16 +20,16 @@ pub(super) enum Step {
 
 /// A set of fields, as a tree. A node is there because it or something below it is owned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FieldSet {
+pub(crate) struct FieldSet {
     /// Whether the place itself is owned, besides what is below it.
-    pub(super) owned: bool,
+    pub(crate) owned: bool,
     /// What is below.
-    pub(super) below: BTreeMap<Step, Self>,
+    pub(crate) below: BTreeMap<Step, Self>,
 }
 
 impl FieldSet {
     /// Reads a `fieldsV1` tree; steps that nobody knows are left out.
-    pub(super) fn read(fields: &Value) -> Self {
+    pub(crate) fn read(fields: &Value) -> Self {
         let mut set = Self::default();
         let Some(map) = fields.as_object() else { return set };
         set.owned = map.is_empty() || map.contains_key(".");
@@ -42,12 +42,12 @@ impl FieldSet {
     }
 
     /// Whether there is no place in it.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.owned && self.below.values().all(Self::is_empty)
     }
 
     /// Adds everything of another set.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.owned |= other.owned;
         for (step, below) in &other.below {
             self.below.entry(step.clone()).or_default().add(below);
@@ -57,7 +57,7 @@ impl FieldSet {
 
 impl Step {
     /// The key of a map that it is.
-    pub(super) fn field(&self) -> Option<&str> {
+    pub(crate) fn field(&self) -> Option<&str> {
         if let Self::Field(key) = self { Some(key) } else { None }
     }
 
@@ -90,21 +90,21 @@ pub(crate) fn canonical(value: &Value) -> String {
 
 /// What one writer owns.
 #[derive(Debug, Clone)]
-pub(super) struct Ownership {
+pub(crate) struct Ownership {
     /// The field manager.
-    pub(super) manager: String,
+    pub(crate) manager: String,
     /// `Apply` or `Update`.
-    pub(super) operation: String,
+    pub(crate) operation: String,
     /// The version in which the places are named.
-    pub(super) api_version: String,
+    pub(crate) api_version: String,
     /// Subresource of the write, such as `status` or `scale`.
-    pub(super) subresource: String,
+    pub(crate) subresource: String,
     /// The places.
-    pub(super) fields: FieldSet,
+    pub(crate) fields: FieldSet,
 }
 
 /// Who owns what in an object; empty where the object does not say.
-pub(super) fn owners(object: &Value) -> Vec<Ownership> {
+pub(crate) fn owners(object: &Value) -> Vec<Ownership> {
     let Some(entries) = object.pointer("/metadata/managedFields").and_then(Value::as_array) else { return Vec::new() };
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     entries

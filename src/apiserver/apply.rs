@@ -13,21 +13,21 @@ use crate::schema::{Merge, Node};
 
 /// Who applies, and with what power.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Applier<'a> {
+pub(crate) struct Applier<'a> {
     /// Its field manager.
-    pub(super) manager: &'a str,
+    pub(crate) manager: &'a str,
     /// Whether what it wrote by patches before counts as applied (helm moves its `Update` entries when a release
     /// changes its way of writing, and when it adopts; client-go `csaupgrade`).
-    pub(super) adopts_updates: bool,
+    pub(crate) adopts_updates: bool,
     /// Another manager whose updates it takes over before it applies.
-    pub(super) migrates: Option<&'a str>,
+    pub(crate) migrates: Option<&'a str>,
     /// Whether it takes fields from other managers.
-    pub(super) force: bool,
+    pub(crate) force: bool,
 }
 
 /// What the API server answers to an apply.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Applied {
+pub(crate) enum Applied {
     /// The object after the write.
     Merged(Value),
     /// Another manager owns a field to which this one gives another value.
@@ -42,7 +42,7 @@ pub(super) enum Applied {
 }
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
-pub(super) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier: Applier<'_>) -> Applied {
+pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier: Applier<'_>) -> Applied {
     let rendered = merge::pruned(rendered.clone());
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
         owners(live).into_iter().partition(|entry| is_mine(entry, applier));
@@ -77,7 +77,7 @@ fn last_applied(live: &Value, rendered: &Value) -> Option<Value> {
 }
 
 /// Whether an entry is what this applier applied before.
-pub(super) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
+pub(crate) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
     let own = entry.manager == applier.manager && (entry.operation == "Apply" || applier.adopts_updates);
     entry.subresource.is_empty() && (own || applier.migrates == Some(entry.manager.as_str()))
 }
