@@ -24,6 +24,7 @@ mod rename;
 mod reprint;
 pub mod say;
 mod server;
+mod sides;
 mod stream;
 mod write;
 pub mod writers;

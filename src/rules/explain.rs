@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use super::matching::Rules;
 use super::pack::{CauseText, KindName, Pack, Rule};
-use super::terms::{TERMS, Term};
+use super::term::Term;
+use super::terms::TERMS;
 use crate::object::{Path, Segment};
 use crate::providers::kind_of;
 use crate::yaml;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::terms::{Sort, TERMS, Term};
+use super::term::{Sort, Term};
+use super::terms::TERMS;
 
 /// The page of the exit codes.
 #[must_use]

@@ -152,5 +152,4 @@ pub static PROVIDER: Provider = Provider {
         ("references", include_str!("packs/references.yaml")),
         ("others", include_str!("packs/others.yaml")),
     ],
-    ..Provider::EMPTY
 };

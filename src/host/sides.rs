@@ -1,0 +1,82 @@
+//! The sides of one write as they are read: what is live, what the host wrote last, and whether it is the host's at all.
+
+use serde_json::Value;
+
+use super::predict::Run;
+use super::write::sent;
+use super::{HostKind, method, stream};
+use crate::apiserver::apply::Applier;
+use crate::object::{Key, LoadError, Object};
+use crate::world::{BaseKind, Unread, WriteMethod};
+
+impl<'a> Run<'a> {
+    /// What the host wrote last time under this key.
+    pub(super) fn base_of(&self, key: &Key) -> Option<&'a Object> {
+        // A file may hold hooks, which are no part of what was written last.
+        self.locator.anywhere(&self.world.base.objects, key).filter(|base| self.was_written(base))
+    }
+
+    /// The live tree; where it cannot be read that is doubt.
+    pub(super) fn live_value(&mut self, live: &Object) -> Option<Value> {
+        let value = live.value().map(|value| sent(value.into_owned(), &live.key));
+        self.or_doubt(value, &live.key, "the live object", "give a readable --live")
+    }
+
+    /// The tree of the last manifest, `Some(None)` where there is none; where it cannot be read that is doubt.
+    pub(super) fn last_value(&mut self, base: Option<&Object>, key: &Key) -> Option<Option<Value>> {
+        let value = base.map(|base| base.value().map(|value| sent(value.into_owned(), key))).transpose();
+        self.or_doubt(value, key, "the last manifest", "give a readable --base")
+    }
+
+    /// What was read, or doubt.
+    fn or_doubt<T>(&mut self, read: Result<T, LoadError>, key: &Key, what: &str, remedy: &str) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.out.doubts.push(Unread {
+                    what: format!("{what} {key}"),
+                    why: error.to_string(),
+                    remedy: remedy.to_owned(),
+                    keys: vec![key.clone()],
+                });
+                None
+            }
+        }
+    }
+
+    /// With which name and power the host applies.
+    pub(super) fn applier(&self) -> Applier<'static> {
+        let patched_before =
+            self.world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
+        Applier {
+            manager: method::field_manager(self.world.host.kind),
+            adopts_updates: patched_before,
+            migrates: method::migrates(self.world.host.kind),
+            force: method::forces(self.world),
+        }
+    }
+
+    /// Why Helm does not take over a live object that its last manifest lacks
+    /// (helm `pkg/action/validate.go`, `checkOwnership`); Flux and the others take it over.
+    pub(super) fn not_ours(&self, live: &Value) -> Option<String> {
+        if !matches!(self.world.host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
+            || !matches!(self.world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
+            || self.world.host.take_ownership
+        {
+            return None;
+        }
+        let owner = stream::annotation(live, "meta.helm.sh/release-name");
+        let owned = match (owner, self.world.host.release.as_deref()) {
+            (None, _) => false,
+            (Some(owner), Some(release)) => owner == release,
+            (Some(_), None) => true,
+        };
+        let owner = owner.map_or_else(|| "no Helm release".to_owned(), |owner| format!("release {owner:?}"));
+        (!owned).then(|| {
+            format!(
+                "the object is there already and belongs to {owner}, so Helm stops before it writes anything; \
+                 --take-ownership would adopt it"
+            )
+        })
+    }
+}
