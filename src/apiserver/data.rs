@@ -23,7 +23,7 @@ const TYPES: [(&str, &[&str]); 4] = [
 
 /// What is refused about a Secret or a ConfigMap; `after` is the object as it would be stored.
 #[must_use]
-pub fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Refusal> {
+pub(crate) fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Refusal> {
     let mut out = Vec::new();
     let is_secret = key.kind == SECRET;
     if !key.group.is_empty() || !(is_secret || key.kind == CONFIG_MAP) {
@@ -99,7 +99,7 @@ fn of_type(after: &Value, live: Option<&Value>) -> Option<Refusal> {
 
 /// What is refused because the live object is immutable; `changed` are the places that the write changes.
 #[must_use]
-pub fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
+pub(crate) fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
     if live.get("immutable") != Some(&Value::Bool(true)) {
         return None;
     }

@@ -17,7 +17,7 @@ const ANNOTATIONS: usize = 256 * 1024;
 
 /// What is refused about the metadata of a write. `last` is the object as the host wrote it last time.
 #[must_use]
-pub fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Option<&Value>, way: Way) -> Vec<Refusal> {
+pub(crate) fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Option<&Value>, way: Way) -> Vec<Refusal> {
     let mut out = Vec::new();
     let Some(metadata) = sent.get("metadata").and_then(Value::as_object) else { return out };
     out.extend(name(key, metadata.get("name").and_then(Value::as_str).unwrap_or_default()));

@@ -13,15 +13,15 @@ pub(crate) mod update;
 
 use serde_json::Value;
 
-pub use data::{of_immutable, refusals as of_data};
-pub use metadata::refusals as of_metadata;
-pub use name::{bad_name, is_plain_name};
+pub(crate) use data::{of_immutable, refusals as of_data};
+pub(crate) use metadata::refusals as of_metadata;
+pub(crate) use name::{bad_name, is_plain_name};
 
 use crate::object::Path;
 
 /// How much is not written because of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// The object.
     Object,
     /// The whole release: the host cannot read the object and stops before it writes anything.
@@ -30,22 +30,22 @@ pub enum Reach {
 
 /// How an object is written, as far as refusals depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub(crate) struct Way {
     /// Whether it is applied by the server (`metadata.managedFields` must be empty then).
-    pub applied: bool,
+    pub(crate) applied: bool,
     /// Whether fields that stand in the last manifest already are sent again; a merge patch leaves them out.
-    pub whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// Something that the API server, or the host's own reader, refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// Where.
-    pub path: Path,
+    pub(crate) path: Path,
     /// Why, as a clause.
-    pub because: String,
+    pub(crate) because: String,
     /// How much is not written.
-    pub reach: Reach,
+    pub(crate) reach: Reach,
 }
 
 impl Refusal {

@@ -12,7 +12,7 @@ const LONGEST_LABEL: usize = 63;
 /// Custom resources, Secrets and ConfigMaps are named as DNS subdomains, namespaces as DNS labels, all others as a segment of a path
 /// (apimachinery `pkg/api/validation/generic.go` `NameIsDNSSubdomain`, `pkg/api/validation/path/name.go` `IsValidPathSegmentName`, v0.34).
 #[must_use]
-pub fn bad_name(key: &Key) -> Option<&'static str> {
+pub(crate) fn bad_name(key: &Key) -> Option<&'static str> {
     let name = key.name.as_str();
     if matches!(name, "." | "..") || name.contains(['/', '%']) || name.chars().any(char::is_control) {
         return Some("no API server takes a name with such characters in it");
@@ -31,7 +31,7 @@ pub fn bad_name(key: &Key) -> Option<&'static str> {
 
 /// Whether the names in a key can be shown as they stand, so that a report can say that the API server refuses them.
 #[must_use]
-pub fn is_plain_name(key: &Key) -> bool {
+pub(crate) fn is_plain_name(key: &Key) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     let mut names = std::iter::once(&key.name).chain(&key.namespace);
     names.all(|name| name.len() <= LONGEST && name.chars().all(is_plain))
