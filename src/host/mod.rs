@@ -29,6 +29,7 @@ mod removals;
 mod rename;
 mod reprint;
 pub mod say;
+mod stored;
 mod stream;
 mod write;
 pub mod writers;
