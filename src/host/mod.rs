@@ -25,6 +25,7 @@ mod reprint;
 pub mod say;
 mod server;
 mod sides;
+mod stored;
 mod stream;
 mod write;
 pub mod writers;

@@ -15,7 +15,7 @@ use super::removals::Takers;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent};
-use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint};
+use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::model::Finding;
@@ -281,6 +281,7 @@ impl<'a> Run<'a> {
             self.reshaped += 1;
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
+        let read = live.value().ok().filter(|read| !stored::is_left_alone(way, read, &rendered));
         let outcome = match way {
             None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
@@ -304,6 +305,9 @@ impl<'a> Run<'a> {
             }
             if blind && kinds::owns_machines(&live.key) {
                 self.blind.push(live.key.clone());
+            }
+            if let Some(read) = read {
+                stored::show_order(&live.key, &object.api_version, &read, &mut live_value);
             }
             self.update(object, live.key.clone(), live_value, predicted);
         }

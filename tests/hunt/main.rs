@@ -21,6 +21,7 @@ mod observe;
 mod score;
 #[expect(dead_code, reason = "the metamorphic tests use the rest")]
 mod seed;
+mod situations;
 mod stage;
 #[path = "../bench/starter.rs"]
 mod starter;
@@ -88,6 +89,7 @@ fn play(stage: &mut Stage<'_>, write: &Write) -> Played {
     let stream = Stage::stream(&objects);
     let outcome = stage.act(objects, write.way, write.hurried);
     let mark = score::mark(&forecast, &outcome, write.hurried);
+    stage.announce(score::names(&forecast.report));
     Played { forecast, outcome, mark, stream, world: stage.world(), base }
 }
 
@@ -129,7 +131,8 @@ impl Hunt {
             if writes > 0 && machines == 0 {
                 break;
             }
-            let step = Draw { shape, objects: &stage.objects, past: &past, machines }.step(&mut seed);
+            let step = Draw { shape, objects: &stage.objects, past: &past, machines, under_way: stage.is_under_way() }
+                .step(&mut seed);
             script.steps.push(step.clone());
             let write = match &step {
                 Step::Act(act) => {
@@ -148,6 +151,10 @@ impl Hunt {
             writes += 1;
             past.push(stage.objects.clone());
             self.tell(&script, write, &played, began.elapsed());
+            // Nothing reaches a cluster that has lost its address: what is foretold of it can no longer be seen.
+            if played.outcome.cut {
+                break;
+            }
         }
     }
 

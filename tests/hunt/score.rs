@@ -49,10 +49,20 @@ struct Foretold {
     decision: String,
     effect: String,
     names: BTreeSet<String>,
+    /// Whose Machines are replaced or deleted.
+    owners: BTreeSet<String>,
     machines: u64,
     scaled: u64,
-    /// Whether something is removed that others still name.
+    /// Whether something is removed that others still name, or something named that is not there.
     in_use: bool,
+    /// Whether something of it is said to be refused.
+    is_refused: bool,
+}
+
+/// The Machines that a report names.
+pub(crate) fn names(report: &Value) -> impl Iterator<Item = String> {
+    let rollouts = report["rollouts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    rollouts.iter().flat_map(|rollout| rollout["machineNames"].as_array().into_iter().flatten()).map(text)
 }
 
 impl Foretold {
@@ -62,18 +72,20 @@ impl Foretold {
             let own = rollouts.iter().filter(|rollout| (rollout["effect"] == "scale") == scale);
             own.filter_map(|rollout| rollout["machines"].as_u64()).sum()
         };
-        let names = rollouts.iter().flat_map(|rollout| rollout["machineNames"].as_array().into_iter().flatten());
+        let reasons = report["reasons"].as_array().map(Vec::as_slice).unwrap_or_default();
         Self {
             decision: text(&report["decision"]),
             effect: text(&report["effect"]),
-            names: names.map(text).collect(),
+            names: names(report).collect(),
+            owners: rollouts.iter().map(|rollout| text(&rollout["owner"]["name"])).collect(),
+            is_refused: report["effect"] == "rejected" || reasons.iter().any(|reason| reason["effect"] == "rejected"),
             machines: count(false),
             scaled: count(true),
             in_use: report["findings"]
                 .as_array()
                 .into_iter()
                 .flatten()
-                .any(|finding| finding["id"] == "removed-in-use"),
+                .any(|finding| finding["id"] == "removed-in-use" || finding["id"] == "dangling-reference"),
         }
     }
 }
@@ -84,8 +96,8 @@ pub(crate) fn mark(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mar
     if !outcome.met || mark <= Mark::Doubt {
         return mark;
     }
-    let gone = outcome.gone.difference(&outcome.due).cloned().collect();
-    let own = Outcome { gone, ..outcome.clone() };
+    let own = |names: &BTreeSet<String>| names.difference(&outcome.due).cloned().collect();
+    let own = Outcome { gone: own(&outcome.gone), outdated: own(&outcome.outdated), ..outcome.clone() };
     mark.min(compared(forecast, &own, true))
 }
 
@@ -95,7 +107,7 @@ fn compared(forecast: &Forecast, outcome: &Outcome, hurried: bool) -> Mark {
     if outcome.refused.is_some() {
         return match foretold.effect.as_str() {
             _ if allowed => Mark::FalseSafe,
-            "rejected" => Mark::Agrees,
+            _ if foretold.is_refused => Mark::Agrees,
             // A stream that cannot be read is refused by both.
             _ if foretold.decision == "none" => Mark::Agrees,
             _ => Mark::Word,
@@ -133,7 +145,12 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         // Nothing can reach the cluster any more, or no Machine can be made: no Machine shows that.
         (_, "unknown") if outcome.cut || foretold.in_use => Mark::Agrees,
         // Their turn has not come yet, and did not before.
-        (_, "rollout") if !outcome.due.is_empty() && foretold.names.is_subset(&outcome.due) => Mark::Agrees,
+        (_, "rollout")
+            if !outcome.due.is_empty()
+                && (foretold.names.is_subset(&outcome.due) || foretold.owners.is_subset(&outcome.due)) =>
+        {
+            Mark::Agrees
+        }
         ("undecided" | "none", _) => Mark::Doubt,
         (_, "rollout" | "delete" | "rejected" | "unknown") => {
             if waits {

@@ -14,7 +14,7 @@ use crate::api::Api;
 use crate::bench::{Bench, Space};
 use crate::helm::{Helm, Release, Run, rollgate};
 use crate::objects::{Objects, Shape, text};
-use crate::observe::{CAPI, OWNERS, Sight, going};
+use crate::observe::{CAPI, OWNERS, Sight, condition, going};
 use crate::steps::{Act, Way};
 
 /// Nothing has moved for so long: the controllers have done what they do.
@@ -123,7 +123,12 @@ pub(crate) struct Stage<'a> {
     chart: PathBuf,
     /// Whether the last write was still being carried out when it was looked at last.
     under_way: bool,
+    /// What was foretold of writes that are still being carried out: it comes whatever is written next.
+    announced: BTreeSet<String>,
 }
+
+/// What marks hidden values in all runs, so that a report and that of a snapshot can be compared.
+const KEY: &str = "the key of the hunt, the same in all its runs";
 
 impl<'a> Stage<'a> {
     /// Installs a cluster and waits for its Machines; `None` where they do not come.
@@ -142,7 +147,16 @@ impl<'a> Stage<'a> {
         for file in ["Chart.yaml", "templates/objects.yaml"] {
             fs::copy(from.join(file), chart.join(file)).expect("the chart can be copied");
         }
-        let mut stage = Self { space, writer, objects: shape.objects(), lookout, policy, chart, under_way: false };
+        let mut stage = Self {
+            space,
+            writer,
+            objects: shape.objects(),
+            lookout,
+            policy,
+            chart,
+            under_way: false,
+            announced: BTreeSet::new(),
+        };
         let run = stage.write("install", &stage.objects, Way::Plain);
         if run.code != Some(0) {
             return None;
@@ -157,6 +171,19 @@ impl<'a> Stage<'a> {
             }
         }
         None
+    }
+
+    /// Remembers what was foretold of the last write for as long as it is being carried out.
+    pub(crate) fn announce(&mut self, names: impl Iterator<Item = String>) {
+        if !self.under_way {
+            self.announced.clear();
+        }
+        self.announced.extend(names);
+    }
+
+    /// Whether the last write is still being carried out.
+    pub(crate) const fn is_under_way(&self) -> bool {
+        self.under_way
     }
 
     /// What the namespace holds.
@@ -246,7 +273,10 @@ impl<'a> Stage<'a> {
     }
 
     fn run(&self, program: &mut Command, input: &str) -> Run {
-        let program = program.env("KUBECONFIG", &self.space.bench.kubeconfig).current_dir(&self.space.dir);
+        let program = program
+            .env("KUBECONFIG", &self.space.bench.kubeconfig)
+            .env("ROLLGATE_KEY", KEY)
+            .current_dir(&self.space.dir);
         let mut child = program
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -301,8 +331,11 @@ impl<'a> Stage<'a> {
             self.objects = objects;
         }
         let going = before.all("machines").filter(|machine| going(machine).is_some());
-        let due =
+        let mut due: BTreeSet<String> =
             going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
+        if self.under_way {
+            due.extend(self.announced.iter().cloned());
+        }
         let mut outcome = Outcome { refused, due, met: self.under_way, ..Outcome::default() };
         self.poke();
         let began = Instant::now();
@@ -335,7 +368,10 @@ impl<'a> Stage<'a> {
     /// Makes the controllers look: the one of topologies does not watch the templates of a class, and those of owners come back
     /// to a template that was missing only after minutes.
     fn poke(&self) {
-        let now = format!("{:?}", std::time::SystemTime::now());
+        // A number: a text could be hidden, and a hidden one that is hidden again looks different.
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let now = now.to_string();
         let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
         let sight = self.sight();
         let mut paths = Vec::new();
@@ -385,6 +421,19 @@ impl<'a> Stage<'a> {
             Act::Delete(group_version, resource, name) => {
                 drop(api.send("DELETE", &path(group_version, resource, name), None));
             }
+            Act::DeleteMachine(number) => {
+                if let Some(name) = machine(*number) {
+                    drop(api.send("DELETE", &path(CAPI, "machines", name), None));
+                }
+            }
+            Act::PatchSet(number, patch) => {
+                let mut sets: Vec<String> =
+                    sight.all("machinesets").map(|set| text(&set["metadata"]["name"])).collect();
+                sets.sort();
+                if let Some(name) = sets.get(number % sets.len().max(1)) {
+                    merge(&path(CAPI, "machinesets", name), patch);
+                }
+            }
             Act::Orphan(name) => {
                 let owner = path(CAPI, "machinedeployments", name);
                 merge(&owner, &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
@@ -412,7 +461,9 @@ fn address(sight: &Sight) -> Option<String> {
 fn quiet(sight: &Sight) -> Duration {
     let (running, _) = sight.running();
     let unfinished = running < sight.all("machines").count() || !sight.until(sight).outdated.is_empty();
-    match (unfinished, sight.settled()) {
+    // On a busy machine a health check and then the owner need a while for what they see.
+    let is_sick = |machine: &Value| condition(machine, "Sick").is_some_and(|sick| sick["status"] == "True");
+    match (unfinished || sight.all("machines").any(is_sick), sight.settled()) {
         (true, _) => QUIET_UNFINISHED,
         (_, true) => QUIET,
         (_, false) => QUIET_UNSEEN,

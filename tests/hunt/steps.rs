@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{Edit, Objects, Shape, config_template, health_check, machine_template, text, workers};
 use crate::seed::Seed;
+use crate::situations;
 use crate::tables::tables;
 
 /// How the writer writes.
@@ -44,6 +45,10 @@ pub(crate) enum Act {
     Delete(String, String, String),
     /// A MachineDeployment goes and leaves its MachineSets without an owner.
     Orphan(String),
+    /// Somebody deletes a Machine.
+    DeleteMachine(usize),
+    /// Somebody patches a MachineSet.
+    PatchSet(usize, Value),
 }
 
 /// One step of a walk.
@@ -67,6 +72,8 @@ pub(crate) struct Draw<'a> {
     pub(crate) past: &'a [Objects],
     /// How many Machines there are.
     pub(crate) machines: usize,
+    /// Whether the last write is still being carried out.
+    pub(crate) under_way: bool,
 }
 
 impl Draw<'_> {
@@ -79,7 +86,13 @@ impl Draw<'_> {
         }
         let mut edits = Vec::new();
         let mut class = "";
-        let release = self.releases();
+        if self.under_way && seed.chance(50) {
+            // Back, or more and fewer Machines, while the last change is still being carried out.
+            let back = seed.chance(50);
+            edits = if back { self.back() } else { self.replicas(seed) };
+            class = if back { "reverted" } else { "scaled under way" };
+        }
+        let release = if edits.is_empty() { self.releases() } else { Vec::new() };
         if !release.is_empty() && seed.chance(40) {
             edits.push(seed.pick(&release).clone());
             class = "released";
@@ -87,7 +100,7 @@ impl Draw<'_> {
         let wanted = if edits.is_empty() {
             1 + usize::from(seed.chance(30)) + usize::from(seed.chance(10))
         } else {
-            usize::from(seed.chance(25))
+            usize::from(seed.chance(25) && !self.under_way)
         };
         for _ in 0..wanted {
             let (own, more) = self.edits(seed);
@@ -96,7 +109,7 @@ impl Draw<'_> {
         }
         let way = if seed.chance(5) { Way::Replace } else { Way::Plain };
         let class = if way == Way::Replace { "replaced" } else { class };
-        Step::Write(Write { class: class.to_owned(), edits, way, hurried: seed.chance(12) })
+        Step::Write(Write { class: class.to_owned(), edits, way, hurried: seed.chance(18) })
     }
 
     /// Edits that let go what waits.
@@ -152,19 +165,26 @@ impl Draw<'_> {
 
     /// The edits of one change, with its class.
     fn edits(&self, seed: &mut Seed) -> (&'static str, Vec<Edit>) {
+        // The classes of a topology have nothing to do elsewhere.
+        let has_class = matches!(self.shape, Shape::Topology(_));
         match seed.below(100) {
-            0..=27 => ("field", self.field(seed)),
-            28..=36 => ("version", self.version(seed)),
-            37..=44 => ("replicas", self.replicas(seed)),
-            45..=55 => ("paused", self.pause(seed)),
-            56..=63 => ("template", self.template(seed)),
-            64..=71 => ("health check", self.health(seed)),
-            72..=77 => ("removed", self.remove(seed)),
-            78..=84 => ("refused", self.refused(seed)),
-            85..=88 => ("labels", self.labels(seed)),
-            89..=91 => ("rollback", self.rollback(seed)),
-            92..=94 => ("strategy", self.strategy(seed)),
-            95..=96 => ("order", self.order(seed)),
+            0..=11 if has_class => ("topology", situations::topology(self, seed)),
+            12..=20 if has_class => ("class", situations::class(self, seed)),
+            0..=20 => ("field", self.field(seed)),
+            21..=27 => ("version", self.version(seed)),
+            28..=34 => ("replicas", self.replicas(seed)),
+            35..=43 => ("paused", self.pause(seed)),
+            44..=50 => ("template", self.template(seed)),
+            51..=58 => ("health check", self.health(seed)),
+            59..=64 => ("removed", self.remove(seed)),
+            65..=70 => ("refused", self.refused(seed)),
+            71..=75 => ("labels", self.labels(seed)),
+            76..=78 => ("rollback", self.rollback(seed)),
+            79..=82 => ("strategy", self.strategy(seed)),
+            83..=84 => ("order", self.order(seed)),
+            85..=89 => ("other version", situations::version(self.objects, seed)),
+            90..=92 => ("hook", situations::hook(self.objects, seed)),
+            93..=97 => ("marks", situations::marks(self, seed)),
             _ => ("nothing", self.nothing(seed)),
         }
     }
@@ -457,7 +477,15 @@ impl Draw<'_> {
         if self.past.is_empty() {
             return Vec::new();
         }
-        let past = seed.pick(self.past);
+        self.to(seed.pick(self.past))
+    }
+
+    /// To the render before the last one.
+    fn back(&self) -> Vec<Edit> {
+        self.past.iter().rev().nth(1).map(|past| self.to(past)).unwrap_or_default()
+    }
+
+    fn to(&self, past: &Objects) -> Vec<Edit> {
         let gone = self.objects.keys().filter(|name| !past.contains_key(*name)).map(|name| Edit::Remove(name.clone()));
         let back = past.iter().filter(|(name, object)| self.objects.get(*name) != Some(object));
         gone.chain(back.map(|(_, object)| Edit::Put(object.clone()))).collect()
@@ -472,7 +500,11 @@ impl Draw<'_> {
         }
         let after = *seed.pick(&["2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]);
         let name = seed.pick(&both).clone();
-        match seed.below(4) {
+        match seed.below(5) {
+            4 if !groups.contains(&name) => {
+                let days = *seed.pick(&[7, 60, 360]);
+                vec![Edit::Set(name, "/spec/rollout/before/certificatesExpiryDays".to_owned(), json!(days))]
+            }
             0 => vec![Edit::Set(name, "/spec/rollout/after".to_owned(), json!(after))],
             1 if groups.contains(&name) => {
                 vec![Edit::Set(name, "/spec/rollout/strategy".to_owned(), json!({"type": "OnDelete"}))]
@@ -530,6 +562,9 @@ impl Draw<'_> {
     fn act(&self, seed: &mut Seed) -> Option<Act> {
         if self.machines == 0 {
             return None;
+        }
+        if seed.chance(35) {
+            return situations::act(self, seed);
         }
         let machine = seed.below(self.machines);
         let groups = self.of_kind("MachineDeployment");

@@ -235,7 +235,13 @@ impl Act {
     fn apply(&self, objects: &mut Vec<Value>) {
         let is = |object: &Value, kind: &str, name: &str| object["kind"] == kind && object["metadata"]["name"] == name;
         match self {
-            Self::Add(object) => objects.push(object.clone()),
+            // What stands twice is written twice, in an order that counts: a property of its own.
+            Self::Add(object) => {
+                objects.retain(|there| {
+                    !is(there, object["kind"].as_str().unwrap_or_default(), &text(&object["metadata"]["name"]))
+                });
+                objects.push(object.clone());
+            }
             Self::Remove(kind, name) => objects.retain(|object| !is(object, kind, name)),
             Self::Set(kind, name, pointer, value) => {
                 if let Some(object) = objects.iter_mut().find(|object| is(object, kind, name)) {

@@ -78,8 +78,13 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
             if found.is_empty() { Told::Nowhere } else { told }
         }
         (Action::Update, None) if !pair.changes.is_empty() => {
-            if !is_refused {
-                at_change(stage, pair, 0, answer, outcome);
+            // The order of the changes is that of the cluster's answer, which means nothing.
+            let first = (0..pair.changes.len()).min_by(|one, other| {
+                let path = |place: &usize| pair.changes.get(*place).map(|change| &change.path);
+                path(one).cmp(&path(other))
+            });
+            if let Some(first) = first.filter(|_| !is_refused) {
+                at_change(stage, pair, first, answer, outcome);
             }
             told
         }

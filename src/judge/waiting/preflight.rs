@@ -1,10 +1,12 @@
 //! The preflight checks of MachineSets: no Machine is made whose version does not fit that of the control plane.
 //! Read beside `core/reconcilers/machineset/machineset_preflight.go` of Cluster API 1.14 (feature gate
-//! MachineSetPreflightChecks, on unless told since 1.9). A control plane that is still being upgraded only delays.
+//! MachineSetPreflightChecks, on unless told since 1.9). A control plane that is still being upgraded only delays; one that is paused
+//! before it is, holds back until it may go on.
 
+use semver::Version;
 use serde_json::Value;
 
-use super::pause::annotation_path;
+use super::pause::{self, annotation_path};
 use super::side::Side;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::target;
@@ -65,7 +67,13 @@ fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Opt
     let is_skipped = |check: &str| skipped.iter().any(|told| told == "All" || told == check);
     let (plane_minor, minor) = (minor(have)?, minor(want)?);
     let is_kubeadm = config.as_ref().is_some_and(|config| kind(config).config_place().is_some());
-    let says = if !is_skipped("KubernetesVersionSkew") && minor > plane_minor {
+    // Nothing ends this but its controller, and that does nothing while it is paused.
+    let unstable = unstable(&plane, have).filter(|_| pause::is_annotated(&plane));
+    let says = if let Some(says) = unstable.filter(|_| !is_skipped("ControlPlaneIsStable")) {
+        let mut places = of_owner(key, config.as_ref());
+        places.push((plane_key.clone(), Some(annotation_path(pause::ANNOTATION))));
+        return Some((format!("{plane_key} {says} and is paused"), places));
+    } else if !is_skipped("KubernetesVersionSkew") && minor > plane_minor {
         format!("its version {want} is ahead of the control plane's {have}")
     } else if !is_skipped("KubernetesVersionSkew") && minor + SKEW < plane_minor {
         format!("its version {want} is more than {SKEW} minor versions behind the control plane's {have}")
@@ -74,13 +82,31 @@ fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Opt
     } else {
         return None;
     };
-    let mut places = vec![
-        (key.clone(), Some(annotation_path(SKIP))),
-        (key.clone(), Some(Path::root().key("spec").key("template").key("spec").key("version"))),
-        (plane_key, Some(Path::root().key("spec").key("version"))),
-    ];
-    places.extend(config.map(|config| (config, Some(annotation_path(SKIP)))));
+    let mut places = of_owner(key, config.as_ref());
+    places.push((key.clone(), Some(Path::root().key("spec").key("template").key("spec").key("version"))));
+    places.push((plane_key, Some(Path::root().key("spec").key("version"))));
     Some((says, places))
+}
+
+/// Where a check can be skipped: at the workers, or at their bootstrap template.
+fn of_owner(key: &Key, config: Option<&Key>) -> Places {
+    [Some(key), config].into_iter().flatten().map(|key| (key.clone(), Some(annotation_path(SKIP)))).collect()
+}
+
+/// Why a control plane is not stable (`internal/contract/controlplane.go`, IsProvisioning and IsUpgrading).
+fn unstable(plane: &Value, want: &str) -> Option<String> {
+    let listed = plane.pointer("/status/versions").and_then(Value::as_array).filter(|versions| !versions.is_empty());
+    let have: Vec<&str> = match listed {
+        Some(versions) => versions.iter().filter_map(|version| text(version, "/version")).collect(),
+        None => text(plane, "/status/version").into_iter().collect(),
+    };
+    let version = |text: &str| Version::parse(text.trim_start_matches('v')).ok();
+    let is_older = |have: &&str| version(have).zip(version(want)).is_some_and(|(have, want)| have < want);
+    if have.is_empty() {
+        // Without a status it is a render, or was read without one.
+        return plane.get("status").map(|_| "has no version yet".to_owned());
+    }
+    have.into_iter().find(is_older).map(|have| format!("is still at {have}"))
 }
 
 /// The checks that are skipped: the annotation of the workers, else that of their bootstrap template.

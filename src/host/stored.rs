@@ -1,0 +1,60 @@
+//! Lists that an older API version has as maps: read through it, the order in which they are stored does not show, and a write
+//! through it stores them sorted by name. Read beside `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API
+//! 1.14, and seen with Helm 3, Helm 4 and kubectl.
+
+use serde_json::Value;
+
+use crate::kinds::fields::annotation;
+use crate::object::{ApiVersion, Key};
+use crate::providers::kind;
+use crate::world::WriteMethod;
+
+/// Annotation that keeps the object as it is stored.
+const STORED: &str = "cluster.x-k8s.io/conversion-data";
+
+/// Annotation that keeps what kubectl applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The lists below a kubeadm configuration that v1beta1 has as maps.
+const ARGUMENTS: [&str; 6] = [
+    "/clusterConfiguration/apiServer/extraArgs",
+    "/clusterConfiguration/controllerManager/extraArgs",
+    "/clusterConfiguration/scheduler/extraArgs",
+    "/clusterConfiguration/etcd/local/extraArgs",
+    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
+    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
+];
+
+/// Whether kubectl has nothing to send: what it applied last is what is rendered.
+pub(super) fn is_left_alone(way: Option<WriteMethod>, read: &Value, rendered: &Value) -> bool {
+    let last = || annotation(read, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    way == Some(WriteMethod::LastApplied)
+        && last().is_some_and(|last| ["apiVersion", "spec"].iter().all(|part| last.get(part) == rendered.get(part)))
+}
+
+/// Puts the lists of a live object that is written through an older version into the form in which they are stored, where the
+/// write stores them in another order.
+pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut Value) {
+    let Some(place) = kind(key).config_place().filter(|_| is_old(api_version)) else { return };
+    let is_whole = !read.get("apiVersion").and_then(Value::as_str).is_some_and(is_old);
+    let kept = annotation(read, STORED).filter(|_| !is_whole).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let Some(stored) = (if is_whole { Some(read) } else { kept.as_ref() }) else { return };
+    for list in ARGUMENTS {
+        let at = format!("{place}{list}");
+        let Some(order) = stored.pointer(&at).filter(|order| !is_sorted(order)) else { continue };
+        if let Some(map) = live.pointer_mut(&at).filter(|map| map.is_object()) {
+            *map = order.clone();
+        }
+    }
+}
+
+/// Whether a version has these lists as maps.
+fn is_old(api_version: &str) -> bool {
+    ApiVersion::parse(api_version).version == "v1beta1"
+}
+
+/// Whether a list of arguments has the order that a map gives it.
+fn is_sorted(list: &Value) -> bool {
+    let names = list.as_array().into_iter().flatten().map(|item| item.get("name").and_then(Value::as_str));
+    names.is_sorted()
+}
