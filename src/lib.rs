@@ -28,6 +28,7 @@ pub mod report;
 pub mod rules;
 pub mod schema;
 pub mod store;
+pub mod tree;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

@@ -8,8 +8,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::{MarkKey, Redactor};
@@ -27,6 +25,7 @@ use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
+use crate::tree::Value;
 use crate::world::World;
 
 pub use self::set_back::point_at;

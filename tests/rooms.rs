@@ -12,7 +12,8 @@ const NAMES_OUTSIDE: usize = 14;
 
 /// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
 const ORDER: &[&[&str]] = &[
-    &["exit", "memory", "parallel", "yaml"],
+    &["exit", "memory", "parallel", "tree"],
+    &["yaml"],
     &["object"],
     &["schema", "model"],
     &["kinds", "verdict"],

@@ -4,12 +4,11 @@
 mod data;
 mod metadata;
 
-use serde_json::Value;
-
 pub use data::{of_immutable, refusals as of_data};
 pub use metadata::refusals as of_metadata;
 
 use crate::object::Path;
+use crate::tree::Value;
 
 /// How much is not written because of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

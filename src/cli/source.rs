@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use serde_json::Value;
 use tokio::process::Command;
 
 use super::args::CommonArgs;
@@ -18,6 +17,7 @@ use super::render::{self, Ended};
 use super::run;
 use crate::kinds::fields::text;
 use crate::object::Files;
+use crate::tree::Value;
 use crate::world::files;
 use crate::yaml::{self, Span};
 

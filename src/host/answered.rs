@@ -1,8 +1,6 @@
 //! The API server's own answer to a write beside what was predicted. Where there is an answer it takes the place of the
 //! prediction in a second judgement, so that whichever is worse counts; where there is none the prediction stands.
 
-use serde_json::Value;
-
 use super::ask::{Said, Sender, Write};
 use super::kinds;
 use super::predict::Run;
@@ -10,6 +8,7 @@ use super::write::{Before, Outcome};
 use crate::compare::{Change, changes};
 use crate::model::RuleId;
 use crate::object::{Key, Object, Veil};
+use crate::tree::Value;
 use crate::world::WriteMethod;
 
 /// What a run makes of the writes that it comes to.

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
@@ -13,6 +12,7 @@ use super::{kinds, merge, reprint};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::tree::{Map, Value};
 use crate::world::remote::Leads;
 use crate::world::{BaseKind, LiveKind, Unread, World};
 
@@ -231,7 +231,7 @@ fn wakes(before: &Value, after: &Value) -> bool {
 }
 
 /// What an object says beside its metadata and its clockwork.
-fn content(value: &Value) -> Map<String, Value> {
+fn content(value: &Value) -> Map {
     let mut map = value.as_object().cloned().unwrap_or_default();
     for field in ["metadata", "status", "apiVersion"] {
         map.shift_remove(field);
@@ -244,11 +244,10 @@ fn content(value: &Value) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::tests::{helm3, old_render, predicted};
     use super::*;
     use crate::host::Prediction;
+    use crate::tree::json;
     use crate::world::remote::{By, Remote, RemoteReading};
 
     fn release(version: &str) -> Value {

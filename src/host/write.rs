@@ -2,7 +2,6 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 use super::apply::{Applied, Applier, apply, is_mine};
 use super::fields::{FieldSet, Ownership, Step, owners};
@@ -11,6 +10,7 @@ use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
 use crate::schema;
+use crate::tree::{Map, Value};
 use crate::world::WriteMethod;
 
 /// Annotation in which `kubectl apply` keeps what it applied last.
@@ -238,7 +238,7 @@ fn defaulted_again(
     let (Value::Object(predicted), Some(Value::Object(live))) = (predicted, live) else { return };
     let nothing = FieldSet::default();
     for (key, value) in live {
-        let step = Step::Field(key.clone());
+        let step = Step::Field(key.to_string());
         let sent = sent.and_then(|sent| sent.get(key));
         let (mine, others) = (mine.below.get(&step), others.below.get(&step).unwrap_or(&nothing));
         let Some(mine) = mine else { continue };
@@ -328,9 +328,8 @@ fn fold_string_data(secret: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 

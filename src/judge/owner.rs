@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::impact::Weighed;
 use crate::judge::admission::Sides;
@@ -18,6 +17,7 @@ use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
 use crate::object::Key;
 use crate::providers::kind;
 use crate::providers::machines;
+use crate::tree::Value;
 use crate::world::Coverage;
 use crate::world::plan::GroupKind;
 

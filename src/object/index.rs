@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
 use super::key::CORE;
 use super::{Key, Object};
+use crate::tree::Value;
 
 /// Label of everything that belongs to a cluster (Cluster API `api/core/v1beta2`, ClusterNameLabel).
 const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
@@ -180,15 +179,14 @@ impl Members {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use crate::object::{Inventory, Object};
+    use crate::tree::json;
 
     fn names<'o>(objects: impl Iterator<Item = &'o Object>) -> Vec<&'o str> {
         objects.map(|object| object.key.name.as_str()).collect()
     }
 
-    fn machine(name: &str, cluster: &str, owners: serde_json::Value) -> Object {
+    fn machine(name: &str, cluster: &str, owners: crate::tree::Value) -> Object {
         let mut metadata = json!({"name": name, "labels": {"cluster.x-k8s.io/cluster-name": cluster}});
         if !owners.is_null() {
             metadata["ownerReferences"] = owners;
@@ -250,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_inventory_that_lives_on_answers_as_one_that_is_made_anew() {
-        fn owner(name: &str) -> serde_json::Value {
+        fn owner(name: &str) -> crate::tree::Value {
             json!([{"kind": "MachineSet", "name": name}])
         }
         let mut kept = Inventory::default();

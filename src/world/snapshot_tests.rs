@@ -1,10 +1,10 @@
 //! Snapshots: no secret in them, and the same World out of them.
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::*;
 use crate::host::Host;
+use crate::tree::json;
 use crate::world::{LiveKind, SourceReading, files};
 
 fn inventory(values: &[Value]) -> Inventory {

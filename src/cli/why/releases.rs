@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::is_called;
 use crate::host::detect::release_of;
 use crate::kinds::Role;
@@ -11,6 +9,7 @@ use crate::kinds::contract::{CLUSTER_NAME, MACHINE};
 use crate::kinds::fields::{label, text};
 use crate::object::Object;
 use crate::providers::kind;
+use crate::tree::Value;
 use crate::world::World;
 use crate::world::cluster::Recorded;
 

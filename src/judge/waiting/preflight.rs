@@ -2,8 +2,6 @@
 //! Read beside `core/reconcilers/machineset/machineset_preflight.go` of Cluster API 1.14 (feature gate
 //! MachineSetPreflightChecks, on unless told since 1.9). A control plane that is still being upgraded only delays.
 
-use serde_json::Value;
-
 use super::pause::annotation_path;
 use super::side::Side;
 use crate::kinds::fields::annotation;
@@ -14,6 +12,7 @@ use crate::object::{Key, Path};
 use crate::providers::core::PREFLIGHT;
 use crate::providers::core::changes::PREFLIGHT_ON;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// The annotation that names the checks to skip.
 pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
 use super::{Outcome, list};
 use crate::providers::release_of;
 use crate::providers::versions::named;
+use crate::tree::Value;
 use crate::world::plan::{GroupKind, Keep};
 use crate::world::providers::{self, PROVIDER_LABEL, Sighting};
 

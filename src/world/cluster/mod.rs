@@ -29,7 +29,6 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::history::History;
@@ -41,6 +40,7 @@ use super::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, Wor
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
+use crate::tree::Value;
 
 /// What one online run asks.
 #[derive(Debug, Clone)]

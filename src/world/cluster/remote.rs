@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::Catalogue;
@@ -15,6 +14,7 @@ use crate::host::inside;
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, SECRET};
 use crate::kinds::fields::text;
 use crate::object::Key;
+use crate::tree::Value;
 use crate::world::plan::{GroupKind, Keep, ObjectRead, Use};
 use crate::world::remote::{By, Leads, Own, Remote, RemoteReading};
 
