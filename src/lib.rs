@@ -31,6 +31,7 @@ pub mod rules;
 pub mod schema;
 pub mod session;
 pub mod store;
+pub mod tree;
 pub mod verdict;
 pub mod world;
 pub mod yaml;

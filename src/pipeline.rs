@@ -8,8 +8,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::apiserver;
 use crate::approval::Approval;
 use crate::compare::Pair;
@@ -28,6 +26,7 @@ use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
+use crate::tree::Value;
 use crate::world::World;
 
 pub use self::set_back::point_at;

@@ -101,7 +101,7 @@ fn run(folder: &Path) {
     let case = folder.file_name().expect("a name").to_string_lossy().into_owned();
     let text = std::fs::read(folder.join("expected.yaml")).expect("expected.yaml");
     let tree = yaml::read_json(&text, yaml::Span { start: 0, end: text.len() }).expect("YAML");
-    let expected: Expected = serde_json::from_value(tree).unwrap_or_else(|error| panic!("{case}: {error}"));
+    let expected: Expected = rollgate::tree::from_value(tree).unwrap_or_else(|error| panic!("{case}: {error}"));
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;

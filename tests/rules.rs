@@ -7,9 +7,9 @@ use std::path::Path as File;
 use rollgate::kinds::Versions;
 use rollgate::object::{Key, Path};
 use rollgate::rules::{Asked, Rules};
+use rollgate::tree::{Value, json};
 use rollgate::yaml;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -83,7 +83,7 @@ fn cases() -> Vec<Case> {
         let bytes = std::fs::read(&path).expect("a readable file");
         let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("YAML");
         let cases: Vec<Case> =
-            serde_json::from_value(tree).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            rollgate::tree::from_value(tree).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         out.extend(cases);
     }
     out

@@ -30,7 +30,7 @@ fn scenario(folder: &Path) -> Scenario {
     let bytes = std::fs::read(folder.join("scenario.yaml")).expect("every scenario has a scenario.yaml");
     let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
     let value = rollgate::yaml::read_json(&bytes, span).expect("scenario.yaml is YAML");
-    serde_json::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    rollgate::tree::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
 }
 
 /// The program with nothing of this machine in its environment.

@@ -9,9 +9,9 @@ use rollgate::host::{HostKind, Told};
 use rollgate::model::Decision;
 use rollgate::object::Stream;
 use rollgate::session::{Base, Commit, Commitment, InForce, Input, Live, Session, Setup, Unobserved, Untold, Whence};
+use rollgate::tree::{Value, json};
 use rollgate::verdict;
 use rollgate::world::WriteMethod;
-use serde_json::{Value, json};
 
 /// The clock of every question.
 const NOW: &str = "2025-10-10T12:00:00Z";

@@ -188,7 +188,7 @@ fn remake() {
                     continue;
                 }
                 let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
-                let root = pool.schema(spec);
+                let root = pool.schema(&serde_json::Value::from(spec));
                 roots.entry(name.to_owned()).or_default().insert(format!("{kind}/{word}"), root);
             }
         }

@@ -94,7 +94,7 @@ fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
 }
 
 fn inventory(objects: Vec<Value>) -> Inventory {
-    let objects = objects.into_iter().map(|object| Object::from_value(object, 0).expect("an object"));
+    let objects = objects.into_iter().map(|object| Object::from_value(object.into(), 0).expect("an object"));
     objects.collect::<Vec<_>>().into()
 }
 

@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use libfuzzer_sys::fuzz_target;
 use rollgate::compare::redact::{MarkKey, Redactor};
 use rollgate::object::{Key, Path};
-use serde_json::{Value, json};
+use rollgate::tree::{Value, json};
 
 const CANARY: &str = "canary7Zq\"9+hunter";
 

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rollgate::gotemplate;
-use serde_json::json;
+use rollgate::tree::json;
 
 fuzz_target!(|template: &str| {
     let values = json!({"image": "a/b:v1", "count": 3, "on": true, "empty": "", "list": ["x", "y"], "map": {"k": "v", "deep": {"n": 1}},

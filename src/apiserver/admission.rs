@@ -1,8 +1,6 @@
 //! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
 //! The order is the API server's own, and what each step does is the kind's; a kind without a shape goes through untouched.
 
-use serde_json::{Value, json};
-
 use crate::compare::{Action, Pair};
 use crate::kinds::gates::{self, Open, State};
 use crate::kinds::shapes::{Shape, has_shapes};
@@ -11,6 +9,7 @@ use crate::kinds::{Kind, Versions, Webhook, superset};
 use crate::model::RuleId;
 use crate::object::Path;
 use crate::providers;
+use crate::tree::{Value, json};
 
 /// Id of what the schema refuses.
 const SCHEMA: RuleId = RuleId::of("schema/refused");

@@ -3,13 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
 use super::place::{Kind, Place};
 use crate::object::Path;
 use crate::schema::{Merge, Node};
+use crate::tree::{List, Map, Value};
 
 /// Who applies, and with what power.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +95,9 @@ fn merged(old: &Value, new: &Value, place: Place<'_>) -> Value {
             }
             Value::Object(map)
         }
-        (Kind::Items(how), Value::Array(old), Value::Array(new)) => Value::Array(merged_items(old, new, &how, place)),
+        (Kind::Items(how), Value::Array(old), Value::Array(new)) => {
+            Value::Array(merged_items(old, new, &how, place).into())
+        }
         _ => new.clone(),
     }
 }
@@ -168,7 +169,7 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     match (place.kind(value), value) {
         (Kind::Granular, Value::Object(map)) if !map.is_empty() => {
             for (key, value) in map {
-                let step = Step::Field(key.clone());
+                let step = Step::Field(key.to_string());
                 let mut below = sent_fields(value, place.field(key));
                 below.owned |= !place.is_named(&step);
                 set.below.insert(step, below);
@@ -246,7 +247,7 @@ struct Items(HashMap<Step, usize>);
 
 impl Items {
     fn of(value: &Value, place: Place<'_>) -> Self {
-        let (Value::Array(items), Kind::Items(how)) = (value, place.kind(&Value::Array(Vec::new()))) else {
+        let (Value::Array(items), Kind::Items(how)) = (value, place.kind(&Value::Array(List::default()))) else {
             return Self(HashMap::new());
         };
         // The first one is meant where a step stands twice.
@@ -313,7 +314,7 @@ fn contested(
     match (place.kind(merged), live, merged) {
         (Kind::Granular, Value::Object(live), Value::Object(merged)) => {
             for (key, value) in merged {
-                let owned = owned.below.get(&Step::Field(key.clone()));
+                let owned = owned.below.get(&Step::Field(key.to_string()));
                 if let (Some(owned), Some(live)) = (owned, live.get(key)) {
                     let last = last.and_then(|last| last.get(key));
                     contested((live, last), value, owned, (place.field(key), &path.key(key.as_str())), found);

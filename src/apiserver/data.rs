@@ -4,11 +4,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 
 use super::{Reach, Refusal, word};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{Key, Path};
+use crate::tree::{Text, Value};
 
 /// Bytes of the data of one object.
 const SIZE: usize = 1024 * 1024;
@@ -44,7 +44,7 @@ pub(crate) fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Re
 }
 
 /// The entries of a map of an object.
-fn map<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
+fn map<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v Text, &'v Value)> {
     object.get(field).and_then(Value::as_object).into_iter().flatten()
 }
 
@@ -113,9 +113,8 @@ pub(crate) fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn found(after: &Value, live: Option<&Value>) -> Vec<String> {
         let kind = after["kind"].as_str().unwrap_or_default().to_owned();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use crate::tree::Value;
 
 /// One step in a set of fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,9 +78,10 @@ impl Step {
 pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let sorted: BTreeMap<&String, String> = map.iter().map(|(key, value)| (key, canonical(value))).collect();
+            let sorted: BTreeMap<&str, String> =
+                map.iter().map(|(key, value)| (key.as_str(), canonical(value))).collect();
             let entries: Vec<String> =
-                sorted.into_iter().map(|(key, value)| format!("{}:{value}", Value::from(key.as_str()))).collect();
+                sorted.into_iter().map(|(key, value)| format!("{}:{value}", Value::from(key))).collect();
             format!("{{{}}}", entries.join(","))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
@@ -121,9 +122,8 @@ pub(crate) fn owners(object: &Value) -> Vec<Ownership> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn a_set_reads_as_a_tree_of_owned_places() {

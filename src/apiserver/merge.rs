@@ -1,7 +1,7 @@
 //! JSON merge patches as Helm and `kubectl apply` make them and as the API server applies them
 //! (evanphx/json-patch `merge.go`: `getDiff`, `mergeDocs`). Lists go whole; `null` removes.
 
-use serde_json::{Map, Value};
+use crate::tree::{Map, Value};
 
 /// The merge patch that leads from `old` to `new`; an empty map where nothing differs.
 pub(crate) fn diff(old: &Value, new: &Value) -> Value {
@@ -12,7 +12,7 @@ pub(crate) fn diff(old: &Value, new: &Value) -> Value {
 }
 
 /// The merge patch between two maps.
-fn diff_maps(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
+fn diff_maps(old: &Map, new: &Map) -> Map {
     let mut patch = Map::new();
     for (key, value) in new {
         match (old.get(key), value) {
@@ -126,9 +126,9 @@ pub(crate) fn overlay(live: &Value, rendered: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
+    use crate::tree::json;
 
     fn patched(live: Value, old: &Value, new: &Value) -> Value {
         let mut live = live;

@@ -2,11 +2,10 @@
 //! Read beside `k8s.io/apimachinery` v0.36 `pkg/api/validation/objectmeta.go` and `pkg/util/validation/validation.go`,
 //! `k8s.io/apiserver` v0.36 `pkg/registry/rest/{create,update}.go` and `pkg/endpoints/handlers/fieldmanager`.
 
-use serde_json::Value;
-
 use super::{Reach, Refusal, Way, word};
 use crate::kinds::labels;
 use crate::object::{Key, Path};
+use crate::tree::Value;
 
 /// Longest name of an object.
 const NAME: usize = 253;
@@ -34,7 +33,7 @@ pub(crate) fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Opti
             }
         }
     }
-    let size = |map: &serde_json::Map<String, Value>| -> usize {
+    let size = |map: &crate::tree::Map| -> usize {
         map.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
     };
     if metadata.get("annotations").and_then(Value::as_object).is_some_and(|map| size(map) > ANNOTATIONS) {
@@ -127,7 +126,7 @@ fn owners(value: Option<&Value>, out: &mut Vec<Refusal>) {
 
 /// Fields that the server sets: written as something else, they conflict with what it holds.
 fn by_server(
-    metadata: &serde_json::Map<String, Value>,
+    metadata: &crate::tree::Map,
     live: Option<&Value>,
     last: Option<&Value>,
     way: Way,
@@ -162,9 +161,8 @@ fn by_server(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     const PATCH: Way = Way { applied: false, whole: false };
     const APPLY: Way = Way { applied: true, whole: true };

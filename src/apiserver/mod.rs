@@ -11,13 +11,12 @@ mod name;
 pub(crate) mod place;
 pub(crate) mod update;
 
-use serde_json::Value;
-
 pub(crate) use data::{of_immutable, refusals as of_data};
 pub(crate) use metadata::refusals as of_metadata;
 pub(crate) use name::{bad_name, is_plain_name};
 
 use crate::object::Path;
+use crate::tree::Value;
 
 /// How much is not written because of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,10 @@
 //! Where server-side apply is in an object, and how the values there become one: what the schema says for `spec`, what
 //! Kubernetes says for `metadata`, and by key for the rest.
 
-use serde_json::{Map, Value};
-
 use super::fields::{Step, canonical};
 use crate::object::Path;
 use crate::schema::{Merge, Node, Shape, Type};
+use crate::tree::{Map, Value};
 
 /// A place of an object.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +123,7 @@ impl<'n> Place<'n> {
                 let named = keys.iter().filter_map(|key| {
                     item.get(key).cloned().or_else(|| default(key)).map(|value| (key.clone(), value))
                 });
-                Step::Item(canonical(&Value::Object(named.collect::<Map<_, _>>())))
+                Step::Item(canonical(&Value::Object(named.collect::<Map>())))
             }
             _ => Step::Member(canonical(item)),
         }

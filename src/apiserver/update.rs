@@ -3,11 +3,11 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
 use crate::schema;
+use crate::tree::{Map, Value};
 
 /// `live` with a patch applied.
 pub(crate) fn patched(live: &Value, patch: Value) -> Value {
@@ -70,7 +70,7 @@ fn defaulted_again(
     let (Value::Object(predicted), Some(Value::Object(live))) = (predicted, live) else { return };
     let nothing = FieldSet::default();
     for (key, value) in live {
-        let step = Step::Field(key.clone());
+        let step = Step::Field(key.to_string());
         let sent = sent.and_then(|sent| sent.get(key));
         let (mine, others) = (mine.below.get(&step), others.below.get(&step).unwrap_or(&nothing));
         let Some(mine) = mine else { continue };

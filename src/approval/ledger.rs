@@ -8,10 +8,10 @@ use jiff::Timestamp;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{Approval, MOST_USES, Revoked, Use, text};
 use crate::store::Kept;
+use crate::tree::Value;
 use crate::yaml;
 
 /// Approvals that an object of the cluster keeps; those that ended go first, the oldest before the others.
@@ -255,7 +255,7 @@ fn json(approval: &Approval) -> String {
 
 /// Reads one approval.
 pub(super) fn approval(value: Value) -> Result<Approval, String> {
-    let read: Approval = serde_path_to_error::deserialize(value).map_err(|error| {
+    let read: Approval = serde_path_to_error::deserialize(serde_json::Value::from(value)).map_err(|error| {
         let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         if path == "." { why } else { format!("{path}: {why}") }
     })?;

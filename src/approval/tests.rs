@@ -1,16 +1,15 @@
 //! Ledgers as files and as texts of an object: what is given, used and revoked stands there, and nothing else moves.
 
-use serde_json::json;
-
 use super::*;
 use crate::store::FileStore;
+use crate::tree::json;
 
 fn time(text: &str) -> Timestamp {
     text.parse().expect("a time")
 }
 
 fn given(id: &str, once: bool) -> Approval {
-    serde_json::from_value(
+    crate::tree::from_value(
         json!({"id": id, "digest": "sha256:00", "gates": [{"gate": "rollout", "says": ["cp: rolls"]}],
         "clusters": [{"namespace": "demo", "name": "c", "uid": "u1"}], "machines": 3, "reason": "CHG1: \"upgrade\"",
         "by": "anna", "time": "2026-11-21T10:00:00Z", "expires": "2026-11-22T10:00:00Z", "once": once}),

@@ -1,9 +1,8 @@
 //! The text of a file with approvals. Nothing in it is printed again: what is new is put beside what stands there, so that comments,
 //! order and spelling stay.
 
-use serde_json::{Value, json};
-
 use super::{Approval, LedgerError};
+use crate::tree::{Value, json};
 use crate::yaml::{self, NodeId, NodeKind, Patch, Segment, Span, Tree, write_value};
 
 const API_VERSION: &str = "rollgate.dev/v1alpha1";
@@ -30,7 +29,7 @@ pub(super) fn items(file: &str, bytes: &[u8]) -> Result<Vec<(usize, Value)>, Led
     }
     let entries = match value.get_mut(LIST).map(Value::take) {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(entries)) => entries,
+        Some(Value::Array(entries)) => entries.into(),
         Some(_) => return Err(fail(1, 1, format!("{LIST}: expected a list (lines that start with -)"))),
     };
     let tree = yaml::read(bytes).map_err(|error| fail(error.line, error.column, error.message))?;

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::ledger::{self, Flaw, Malformed};
 use super::{Approval, Found};
 use crate::policy::ApprovalTrailer;
+use crate::tree::{Value, json};
 use crate::yaml;
 
 /// Most bytes of one trailer.

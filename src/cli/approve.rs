@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use jiff::{Timestamp, ToSpan as _};
-use serde_json::{Value, json};
 
 use self::places::Places;
 pub(super) use self::reports::offer;
@@ -24,6 +23,7 @@ use crate::pin;
 use crate::policy::{self, ApprovalTrailer, Policy};
 use crate::report::{Report, escape};
 use crate::session::{InForce, Untold, Whence, environment, trailers};
+use crate::tree::{Value, json};
 
 /// Options of `approve`.
 #[derive(Debug, Args)]

@@ -130,7 +130,7 @@ fn words(typed: &OsStr, told: &Option<String>) -> Vec<CompletionCandidate> {
     let typed = typed.to_str().unwrap_or_default();
     let own =
         InForce::of(told.as_deref(), Untold::look(), Whence::default()).ok().and_then(|InForce { policy, .. }| {
-            let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
+            let values: Vec<crate::tree::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
             Rules::with_user(&values).ok()
         });
     let rules = own.as_ref().unwrap_or_else(|| Rules::built_in());

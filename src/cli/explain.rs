@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use serde_json::Value;
 
 use super::args::{Colour, ExplainArgs};
 use super::{Outside, Stop, setup};
@@ -14,6 +13,7 @@ use crate::pipeline;
 use crate::report::{Report, escape, human};
 use crate::rules;
 use crate::session::{InForce, Untold, Whence, environment, packs};
+use crate::tree::Value;
 
 pub(super) fn run(args: &ExplainArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if let Some(file) = &args.check_pack {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Outside, Stop};
 use crate::exit::Exit;
@@ -15,6 +14,7 @@ use crate::object;
 use crate::policy::{self, Profile};
 use crate::report::{Report, escape};
 use crate::session::{InForce, Untold, Whence};
+use crate::tree::Value;
 use crate::yaml;
 
 /// Options of `policy`.
@@ -97,7 +97,7 @@ fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (policy, report) = load(told)?;
     let bytes = if report.is_built_in() { Vec::new() } else { std::fs::read(&report.source).unwrap_or_default() };
     say(outside, &format!("policy {}  {}", report.source, report.digest))?;
-    let tree = serde_json::to_value(&policy).map_err(Stop::internal)?;
+    let tree = crate::tree::to_value(&policy).map_err(Stop::internal)?;
     let mut fields = Vec::new();
     for part in
         ["profile", "gates", "unseen", "pins", "resolve", "approvals", "expect", "releases", "ignore", "redact", "show"]
@@ -114,7 +114,7 @@ fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
             }
         }
     }
-    let built_in = serde_json::to_value(policy::Policy::default()).map_err(Stop::internal)?;
+    let built_in = crate::tree::to_value(policy::Policy::default()).map_err(Stop::internal)?;
     for (path, value) in &fields {
         let from = match policy::line_of(&bytes, path) {
             Some(line) => format!("line {line}"),
@@ -140,7 +140,7 @@ fn is_gate(path: &object::Path) -> bool {
 
 /// A word of the policy as it is written there.
 fn word(word: &impl serde::Serialize) -> String {
-    serde_json::to_value(word).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    crate::tree::to_value(word).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Every value that says something, by its place.
@@ -149,7 +149,7 @@ fn leaves(path: &object::Path, value: &Value, out: &mut Vec<(object::Path, Strin
         Value::Object(map) => map.iter().for_each(|(key, value)| leaves(&path.key(key.as_str()), value, out)),
         Value::Array(list) => list.iter().enumerate().for_each(|(at, value)| leaves(&path.index(at), value, out)),
         Value::Null => {}
-        Value::String(text) => out.push((path.clone(), text.clone())),
+        Value::String(text) => out.push((path.clone(), text.to_string())),
         other => out.push((path.clone(), other.to_string())),
     }
 }
@@ -213,7 +213,7 @@ fn faults(folder: &Path, policy: &str) -> Result<Vec<String>, Stop> {
     let file = folder.join("case.yaml");
     let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display())).map_err(Stop::usage)?;
     let tree = yaml::read_strict(&bytes).map_err(|error| Stop::usage(anyhow!("{}:{error}", file.display())))?;
-    let case: Case = serde_path_to_error::deserialize(tree).map_err(|error| {
+    let case: Case = serde_path_to_error::deserialize(serde_json::Value::from(tree)).map_err(|error| {
         let (path, message) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         Stop::usage(anyhow!("{}: {path}: {message}", file.display()))
     })?;

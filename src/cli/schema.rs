@@ -3,11 +3,11 @@
 use std::io;
 
 use flate2::read::DeflateDecoder;
-use serde_json::Value;
 
 use super::args::{SchemaArgs, SchemaOf};
 use super::{Outside, Stop};
 use crate::exit::Exit;
+use crate::tree::Map;
 
 /// The schema of several reports, which holds that of one, as `build.rs` packs it.
 const REPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/report-list"));
@@ -28,7 +28,7 @@ pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, 
 
 /// The schema of one report: its part of the other, with the parts that it refers to.
 fn report() -> serde_json::Result<String> {
-    let mut list: serde_json::Map<String, Value> = serde_json::from_reader(DeflateDecoder::new(REPORTS))?;
+    let mut list: Map = serde_json::from_reader(DeflateDecoder::new(REPORTS))?;
     let mut parts = list.remove("$defs").unwrap_or_default();
     let mut report = parts.as_object_mut().and_then(|parts| parts.shift_remove("Report")).unwrap_or_default();
     if let Some(report) = report.as_object_mut() {
@@ -51,7 +51,7 @@ mod tests {
             ("report-list", schemars::schema_for!(crate::report::ReportList<'static>).to_value()),
             ("world", schemars::schema_for!(crate::world::snapshot::Snapshot).to_value()),
             ("why", schemars::schema_for!(crate::report::why::WhyReport).to_value()),
-            ("policy", crate::policy::fresh_schema()),
+            ("policy", crate::policy::fresh_schema().into()),
         ] {
             let file = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
             let fresh = format!("{schema:#}\n");

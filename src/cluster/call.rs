@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::memory;
+use crate::tree::Value;
 
 /// So many requests are under way at one time.
 const PARALLEL: usize = 8;

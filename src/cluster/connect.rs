@@ -137,7 +137,7 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
 fn ended(user: &AuthInfo, now: Timestamp) -> Option<Timestamp> {
     let token = user.auth_provider.as_ref().filter(|provider| provider.name == "oidc")?.config.get("id-token")?;
     let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?.trim_end_matches('=')).ok()?;
-    let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
+    let claims: crate::tree::Value = serde_json::from_slice(&claims).ok()?;
     Timestamp::from_second(claims.get("exp")?.as_i64()?).ok().filter(|end| *end <= now)
 }
 

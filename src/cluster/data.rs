@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_json::{Map, Value};
-
 use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, objects_of, place};
@@ -16,6 +14,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::object::{Key, Object};
 use crate::providers::kind;
+use crate::tree::Map;
 
 /// Reads the Clusters around changed data, and where there are some, the owners of Machines.
 pub(super) async fn around(
@@ -93,7 +92,7 @@ fn changed(online: &Online<'_>, outcome: &Outcome) -> Vec<Key> {
     let (rendered, base) = (online.rendered, &outcome.world.base.objects);
     let home = outcome.world.host.namespace.as_deref();
     let is_data = |object: &&Object| kinds::is_compared_when_referred(&object.key);
-    let said = |object: &Object| -> Option<Map<String, Value>> {
+    let said = |object: &Object| -> Option<Map> {
         let mut map = object.value().ok()?.as_object()?.clone();
         map.retain(|_, field| !field.is_null());
         Some(map)

@@ -2,7 +2,6 @@
 //! verb and its field manager. A refusal by admission or validation is an answer; a missing right or any fault is a doubt.
 
 use http::Method;
-use serde_json::Value;
 
 use super::call::{Ask, Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
@@ -11,6 +10,7 @@ use super::read::{login, unread};
 use crate::cluster::plan::GroupKind;
 use crate::host::{Request, Said, ServerAnswer, Verb, Write};
 use crate::object::ApiVersion;
+use crate::tree::Value;
 use crate::world::Unread;
 use crate::world::rights;
 

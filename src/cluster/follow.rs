@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::needs::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use super::plan::{GroupKind, ObjectRead, Use};
 use crate::kinds::Role;
 use crate::kinds::contract::{self, CLUSTER_CLASS};
 use crate::object::{ApiVersion, Inventory, Object};
 use crate::providers::{kind, kind_of};
+use crate::tree::Value;
 
 /// What is pointed at.
 pub(super) type Pointed = BTreeSet<ObjectRead>;
@@ -113,9 +112,8 @@ fn add(found: &mut Pointed, from: &Object, reference: Option<&Value>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn inventory(values: Vec<Value>) -> Inventory {
         values.into_iter().map(|value| Object::from_value(value, 0).expect("an object")).collect::<Vec<_>>().into()

@@ -2,13 +2,13 @@
 //! written into the history itself, since nothing but the question who wrote what asks for it.
 
 use futures_util::stream::{StreamExt as _, iter};
-use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::list;
 use super::read::refused;
 use crate::cluster::plan::Keep;
 use crate::host::ReleaseName;
+use crate::tree::Value;
 use crate::world::history::{self, History, MOST_RELEASES};
 use crate::world::release::{self, Entry};
 

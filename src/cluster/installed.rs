@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
@@ -12,6 +10,7 @@ use super::{Outcome, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::providers::release_of;
 use crate::providers::versions::named;
+use crate::tree::Value;
 use crate::world::providers::{self, PROVIDER_LABEL, Sighting};
 
 /// A record of versions, and how one of its objects is read.

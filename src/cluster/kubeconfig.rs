@@ -20,7 +20,7 @@ pub(super) fn read(file: &Path) -> Result<Kubeconfig, String> {
 /// What the text says, up to its first `---`; an empty one says nothing.
 pub(super) fn parse(bytes: &[u8]) -> Option<Kubeconfig> {
     let value = yaml::read_first(bytes, 0, 1).and_then(|tree| tree.to_json()).ok()?;
-    if value.is_null() { Some(Kubeconfig::default()) } else { serde_json::from_value(value).ok() }
+    if value.is_null() { Some(Kubeconfig::default()) } else { crate::tree::from_value(value).ok() }
 }
 
 /// The files that it names, and the programs that it names by a path.

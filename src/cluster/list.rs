@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::prune::prune;
 use crate::cluster::plan::Keep;
 use crate::object::Object;
+use crate::tree::Value;
 
 /// Objects on one page.
 const PAGE: usize = 500;
@@ -134,7 +134,7 @@ fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<
     if let Some(map) = item.as_object_mut() {
         for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
             if !map.contains_key(key) {
-                map.insert(key.to_owned(), Value::String(value.to_owned()));
+                map.insert(key, Value::from(value));
             }
         }
     }
@@ -167,7 +167,7 @@ pub(super) async fn labels(
     let label = |object: &Object| {
         let value = object.value().ok()?;
         let labels = value.pointer("/metadata/labels").cloned().unwrap_or_default();
-        Some((object.key.name.clone(), serde_json::from_value(labels).unwrap_or_default()))
+        Some((object.key.name.clone(), crate::tree::from_value(labels).unwrap_or_default()))
     };
     Ok(listed.objects.iter().filter_map(label).collect())
 }

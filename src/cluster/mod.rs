@@ -32,7 +32,6 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use self::needs::Asked;
@@ -40,6 +39,7 @@ use self::plan::{GroupKind, ObjectRead, ReadPlan};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
 use crate::policy::Policy;
+use crate::tree::Value;
 use crate::world::history::History;
 use crate::world::remote::Own;
 use crate::world::workload::Workload;

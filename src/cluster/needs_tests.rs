@@ -1,10 +1,9 @@
 //! What a stream calls for, and nothing else.
 
-use serde_json::json;
-
 use super::*;
 use crate::host::Host;
 use crate::policy::{LateValue, ObjectSource, PinMode, Source, ValueType};
+use crate::tree::json;
 
 fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Object {
     let mut value = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});

@@ -1,12 +1,11 @@
 //! Takes away what nothing looks at before an object is kept: on a fleet it is more than half of what the server sends.
 //! What a gate or a mirror may ask for stays; objects that the chart renders keep all but their managed fields' noise.
 
-use serde_json::{Map, Value};
-
 use crate::cluster::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
 use crate::cluster::plan::Keep;
 use crate::kinds::contract::{MACHINE, MACHINE_SET};
 use crate::object::ApiVersion;
+use crate::tree::{Map, Value};
 
 /// Prunes one object as it came from the server.
 pub(super) fn prune(value: &mut Value, keep: Keep) {
@@ -29,7 +28,7 @@ pub(super) fn prune(value: &mut Value, keep: Keep) {
 }
 
 /// Metadata: who wrote which field, and what `kubectl apply` wrote last, matter only for objects that are written.
-fn of_metadata(metadata: &mut Map<String, Value>, keep: Keep) {
+fn of_metadata(metadata: &mut Map, keep: Keep) {
     if !keep.managed_fields {
         metadata.shift_remove("managedFields");
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
@@ -40,7 +39,7 @@ fn of_metadata(metadata: &mut Map<String, Value>, keep: Keep) {
 }
 
 /// Status of a Machine: addresses, node details, words of conditions, and the older spelling of conditions beside the newer.
-fn of_status(status: &mut Map<String, Value>) {
+fn of_status(status: &mut Map) {
     for field in ["nodeInfo", "addresses"] {
         status.shift_remove(field);
     }
@@ -58,9 +57,8 @@ fn of_status(status: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn pruned(mut value: Value, managed_fields: bool) -> Value {
         prune(&mut value, Keep { managed_fields });

@@ -4,8 +4,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
 use super::{
@@ -15,6 +13,7 @@ use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::host::{HostKind, kinds};
 use crate::object::{Key, Object};
+use crate::tree::Value;
 use crate::world::remote::Own;
 use crate::world::rights;
 use crate::world::{Absent, Unread};
@@ -258,7 +257,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
             Ok(listed) => {
                 let items: Vec<Value> =
                     listed.objects.iter().filter_map(|object| object.value().ok().map(Cow::into_owned)).collect();
-                Answer::Found(Box::new(serde_json::json!({ "items": items })))
+                Answer::Found(Box::new(crate::json!({ "items": items })))
             }
             Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["list"])),
         };

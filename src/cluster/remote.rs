@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::Value;
 
 use super::call::{Caller, Fault};
 use super::discover::Catalogue;
@@ -16,6 +15,7 @@ use crate::host::inside;
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, SECRET};
 use crate::kinds::fields::text;
 use crate::object::Key;
+use crate::tree::Value;
 use crate::world::remote::{By, Leads, Own, Remote, RemoteReading};
 
 /// Where every namespace is told the authority of its cluster (kube-controller-manager `root-ca-certificate-publisher`).

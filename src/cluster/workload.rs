@@ -9,7 +9,6 @@ use base64::prelude::BASE64_STANDARD;
 use futures_util::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::call::{Caller, Fault};
@@ -19,6 +18,7 @@ use super::remote::KUBECONFIG;
 use super::{inline, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::kinds::fields::text;
+use crate::tree::Value;
 use crate::world::workload::{self, Announced, Budget, Lease, Node, Told, Workload};
 
 /// So many clusters are asked at one time.

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lists::identities;
@@ -13,6 +12,7 @@ use super::within::{self, Layers};
 use crate::model::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;
+use crate::tree::{Map, Value};
 
 /// Every place where `after` differs from `before`, in the order of `after`; nobody has judged them yet.
 ///
@@ -76,7 +76,7 @@ impl Walk {
     }
 
     /// Compares the metadata of two whole objects.
-    fn metadata(&mut self, before: &Map<String, Value>, after: &Map<String, Value>) {
+    fn metadata(&mut self, before: &Map, after: &Map) {
         self.keys(before, after, |walk, key, old, new| {
             if is_metadata_noise(key) {
                 return;
@@ -102,18 +102,13 @@ impl Walk {
     }
 
     /// Visits every key of two maps, absent ones as `null`: first those of `after`, then those that are gone.
-    fn keys(
-        &mut self,
-        before: &Map<String, Value>,
-        after: &Map<String, Value>,
-        mut visit: impl FnMut(&mut Self, &str, &Value, &Value),
-    ) {
+    fn keys(&mut self, before: &Map, after: &Map, mut visit: impl FnMut(&mut Self, &str, &Value, &Value)) {
         for (key, new) in after {
             let old = before.get(key).unwrap_or(&Value::Null);
-            self.below(Segment::Key(key.clone()), |walk| visit(walk, key, old, new));
+            self.below(Segment::Key(key.to_string()), |walk| visit(walk, key, old, new));
         }
         for (key, old) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
-            self.below(Segment::Key(key.clone()), |walk| visit(walk, key, old, &Value::Null));
+            self.below(Segment::Key(key.to_string()), |walk| visit(walk, key, old, &Value::Null));
         }
     }
 
@@ -234,9 +229,9 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
+    use crate::tree::json;
 
     /// Each change as `path before -> after`.
     fn told(before: &Value, after: &Value) -> Vec<String> {

@@ -1,9 +1,8 @@
 //! How the items of a list are told apart: by a key where people and controllers call them by one, else by place.
 //! The table names fields, not kinds: Cluster API uses a field name for one thing everywhere.
 
-use serde_json::Value;
-
 use crate::schema::{Merge, Node, Shape};
+use crate::tree::Value;
 
 /// Field names whose list items have an identity, and the keys that make it, tried in order.
 /// A key counts only where every item of both lists has it. A secret is never a key: identities are shown.

@@ -1,7 +1,7 @@
 //! Fields that the API server or the host writes by itself and that nobody renders.
 //! They never show as a change; everything else does.
 
-use serde_json::{Map, Value};
+use crate::tree::{Map, Value};
 
 /// Keys of `metadata` that only the API server writes.
 const SERVER_METADATA: [&str; 7] = [

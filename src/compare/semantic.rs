@@ -3,12 +3,12 @@
 //! it as it was written, and the webhooks of the OpenStack provider, which alone has sets, compare Go's lists.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::object::nanoseconds;
 use crate::object::{ApiVersion, Path, Segment};
 use crate::providers::is_of_core;
 use crate::schema::{Node, Shape, Type, builtin};
+use crate::tree::Value;
 
 /// Fields that hold a length of time as Go writes it (`metav1.Duration` in the v1beta1 types of Cluster API and CAPRKE2).
 const DURATIONS: [&str; 9] = [
@@ -163,13 +163,12 @@ fn amount(text: &str) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use crate::compare::changes;
+    use crate::tree::json;
 
     /// How many changes lie between two specs of a kind.
-    fn count(api_version: &str, kind: &str, before: serde_json::Value, after: serde_json::Value) -> usize {
-        let object = |spec: serde_json::Value| json!({"apiVersion": api_version, "kind": kind, "spec": spec});
+    fn count(api_version: &str, kind: &str, before: crate::tree::Value, after: crate::tree::Value) -> usize {
+        let object = |spec: crate::tree::Value| json!({"apiVersion": api_version, "kind": kind, "spec": spec});
         changes(&object(before), &object(after)).len()
     }
 
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     fn empty_lists_equal_none_except_taints() {
-        let node = |registration: serde_json::Value| json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
+        let node = |registration: crate::tree::Value| json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
         assert_eq!(count(KCP.0, KCP.1, node(json!({"ignorePreflightErrors": []})), node(json!({}))), 0);
         assert_eq!(count(KCP.0, KCP.1, node(json!({"taints": []})), node(json!({}))), 1);
         assert_eq!(count(KCP.0, KCP.1, node(json!({"kubeletExtraArgs": {}})), node(json!({}))), 0);
@@ -228,7 +227,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_is_a_change_where_the_schema_refuses_it() {
-        let node = |registration: serde_json::Value| json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
+        let node = |registration: crate::tree::Value| json!({"kubeadmConfigSpec": {"initConfiguration": {"nodeRegistration": registration}}});
         let (with, without) = (node(json!({"ignorePreflightErrors": []})), node(json!({})));
         let new = "controlplane.cluster.x-k8s.io/v1beta2";
         assert_eq!(count(new, KCP.1, without.clone(), with.clone()), 1);
@@ -256,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_number_and_its_text_differ() {
-        let spec = |surge: serde_json::Value| json!({"rolloutStrategy": {"rollingUpdate": {"maxSurge": surge}}});
+        let spec = |surge: crate::tree::Value| json!({"rolloutStrategy": {"rollingUpdate": {"maxSurge": surge}}});
         assert_eq!(count(KCP.0, KCP.1, spec(json!(1)), spec(json!("1"))), 1);
     }
 }

@@ -7,11 +7,11 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 use super::diff::part_changes_within;
 use crate::model::{Change, Within};
 use crate::object::Path;
+use crate::tree::{Map, Value};
 use crate::yaml;
 
 /// Most bytes that a gzipped text may unfold to; more is left alone.
@@ -163,7 +163,7 @@ fn by_name(trees: Vec<Value>) -> Value {
     for tree in &trees {
         match name(tree) {
             Some(name) if !named.contains_key(&name) => named.insert(name, tree.clone()),
-            _ => return Value::Array(trees),
+            _ => return Value::Array(trees.into()),
         };
     }
     Value::Object(named)

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
 
 use super::Judged;
 use crate::approval::{Approval, ClusterId, Flaw, Found, ReleaseId};
@@ -16,6 +15,7 @@ use crate::model::{Decision, Effect, Reason, Rollout};
 use crate::object::{Inventory, Key};
 use crate::policy::{self, ApprovalPlace, Policy, Profile};
 use crate::report::{self, ApprovalReport, Standing, plural};
+use crate::tree::Value;
 
 /// Gates that no approval lifts: what they say is not about what the change does.
 const NEVER: [&str; 9] =

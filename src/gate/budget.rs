@@ -216,7 +216,7 @@ pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec
 
 /// Machines that a smaller `replicas` of an owner without a weight takes away.
 fn scaled_in(pair: &Pair) -> u64 {
-    let number = |value: &Option<serde_json::Value>| value.as_ref().and_then(serde_json::Value::as_u64);
+    let number = |value: &Option<crate::tree::Value>| value.as_ref().and_then(crate::tree::Value::as_u64);
     pair.changes
         .iter()
         .filter(|change| change.effect == Effect::Scale)

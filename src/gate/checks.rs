@@ -3,8 +3,6 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::health::describe;
 use super::{Judged, decision};
 use crate::impact::Rollout;
@@ -14,6 +12,7 @@ use crate::kinds::standing::condition;
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::report::plural;
+use crate::tree::Value;
 
 /// One reason a check, however many owners of its cluster roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -54,7 +53,7 @@ fn acts(check: &Value) -> Option<String> {
     let count = format!("{bad} of the {} that it selects not healthy", plural(selected, "Machine"));
     let limit = ["/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo", "/spec/maxUnhealthy"];
     let limit = limit.iter().find_map(|at| check.pointer(at)).map(|limit| match limit {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.to_string(),
         other => other.to_string(),
     });
     Some(match condition(check, "RemediationAllowed") {

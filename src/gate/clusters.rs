@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::{Value, json};
-
 use super::Judged;
 use crate::compare::Pair;
 use crate::kinds::contract;
@@ -14,6 +12,7 @@ use crate::model::{Classified, Effect, Reason};
 use crate::object::{Key, Object};
 use crate::policy::{Gates, Policy, Selector};
 use crate::report;
+use crate::tree::{Value, json};
 
 /// Namespace and name of a cluster.
 type Cluster = (Option<String>, String);

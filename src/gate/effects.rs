@@ -4,8 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
@@ -14,6 +12,7 @@ use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
 use crate::policy::{Answer, Gates, Later};
 use crate::report::sentence;
+use crate::tree::Value;
 
 /// How many Machines an owner's rollout takes, by its effect.
 type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;

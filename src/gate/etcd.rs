@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::workload::Member;
 use super::{Judged, decision, workload};
 use crate::impact::Rollout;
@@ -15,6 +13,7 @@ use crate::model::{Decision, Reason};
 use crate::object::is_deleting;
 use crate::providers::kubeadm;
 use crate::report::plural;
+use crate::tree::Value;
 
 /// What a Machine says of its member.
 const MEMBER: &str = "EtcdMemberHealthy";

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{Judged, clusters};
 use crate::compare::{Action, Change, Pair};
@@ -16,6 +15,7 @@ use crate::policy::{Expectation, Selector};
 use crate::providers::kind;
 use crate::report::{self, plural, sentence};
 use crate::rules::Pattern;
+use crate::tree::Value;
 
 /// The changes that the policy expects.
 #[derive(Debug, Default)]

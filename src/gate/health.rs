@@ -3,8 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
@@ -13,6 +11,7 @@ use crate::kinds::standing::{ailment, condition};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::report::plural;
+use crate::tree::Value;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";

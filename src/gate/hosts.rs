@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::Value;
-
 use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -16,6 +14,7 @@ use crate::object::{Key, Object, is_deleting};
 use crate::providers::kind;
 use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
 use crate::report::plural;
+use crate::tree::Value;
 use crate::world::LiveKind;
 
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
@@ -189,9 +188,8 @@ fn chooses(selector: &Value, host: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn host(state: &str, more: Value) -> Value {
         let mut host = json!({"metadata": {"labels": {"rack": "a"}}, "status": {"provisioning": {"state": state}}});

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
 
 use super::version::{After, minor, version};
 use super::{Judged, decision};
@@ -16,6 +15,7 @@ use crate::kinds::references::references;
 use crate::model::{Action, Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::{kind, kubeadm, rke2};
+use crate::tree::Value;
 
 /// A version of Kubernetes inside the name of an image. A number before it makes it another one's, as in `22.04.1.31`.
 static IN_A_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?:^|[^0-9.])1[.-](\d{2})[.-]\d+").ok());

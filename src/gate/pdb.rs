@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
-
 use super::workload::{self, Blind, Member};
 use super::{Judged, decision};
 use crate::impact::Rollout;
@@ -14,6 +12,7 @@ use crate::model::{Action, Decision, Reason};
 use crate::object::{Key, nanoseconds};
 use crate::policy::HealthGates;
 use crate::report::plural;
+use crate::tree::Value;
 use crate::world::workload::{Budget, Node};
 
 /// Annotation of a Machine that is not drained (Cluster API `api/core/v1beta2/machine_types.go`, ExcludeNodeDrainingAnnotation).

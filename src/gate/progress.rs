@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::health::{describe, live_owner};
 use super::{Judged, decision};
 use crate::impact::Rollout;
@@ -14,6 +12,7 @@ use crate::kinds::fields::{is_in, number, text, up_to_date};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// The reasons of every rollout, by owner.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {

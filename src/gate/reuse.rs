@@ -1,8 +1,6 @@
 //! Whether Metal3 uses the hosts of old Machines again where the templates say so: it reads `nodeReuse` of the template that the old
 //! Machine was made from, and only a rollout that takes the old one first leaves it a host to wait for.
 
-use serde_json::Value;
-
 use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -11,6 +9,7 @@ use crate::kinds::references::references;
 use crate::model::{Decision, Effect, Reason};
 use crate::object::{Inventory, Key, Object};
 use crate::providers::metal3::MACHINE_TEMPLATE as TEMPLATE;
+use crate::tree::Value;
 
 /// Where a template says it (CAPM3 `api/v1beta1/metal3machinetemplate_types.go`), beside what Machines are made from.
 const AT: &str = "/spec/nodeReuse";

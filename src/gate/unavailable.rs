@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::Value;
-
 use super::Judged;
 use super::health::{Fleet, live_owner};
 use crate::compare::Pair;
@@ -16,6 +14,7 @@ use crate::object::Key;
 use crate::providers::core::PREFLIGHT;
 use crate::providers::kind;
 use crate::report::plural;
+use crate::tree::Value;
 
 /// A hold for each cluster of which more Machines would be missing at one time than the policy allows.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {

@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
 use crate::kinds::Role;
@@ -16,6 +14,7 @@ use crate::kinds::fields::{cluster_name, target, text, wanted};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// A Cluster by its namespace and name.
 type Home = (Option<String>, String);

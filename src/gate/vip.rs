@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::workload::{self, Blind, Member};
 use super::{Judged, decision};
 use crate::impact::Rollout;
@@ -14,6 +12,7 @@ use crate::model::{Decision, Effect, Reason};
 use crate::object::is_deleting;
 use crate::policy::HealthGates;
 use crate::providers::rke2;
+use crate::tree::Value;
 use crate::world::workload::{Lease, Node, Workload};
 
 /// A Lease that was not renewed for so many times its length is held by nobody.

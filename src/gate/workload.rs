@@ -4,8 +4,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::Judged;
 use super::health::{describe, live_owner};
 use crate::impact::Rollout;
@@ -13,6 +11,7 @@ use crate::kinds::contract::{self, CONTROL_PLANE};
 use crate::kinds::fields::{is_in, text};
 use crate::model::{Action, Decision, Effect, Reason};
 use crate::object::{Key, is_deleting};
+use crate::tree::Value;
 use crate::world::workload::{Node, Workload};
 
 /// Why nothing is known of a workload cluster.

@@ -11,8 +11,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use crate::tree::Value;
 use crate::yaml;
 
 /// What a template reads, by name; `builtin` is one of them.
@@ -75,15 +74,14 @@ fn has_null(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn values() -> Values {
         let tree = json!({"image": "a/b:v1", "count": 3, "big": 1_234_567, "on": true, "empty": "", "list": ["x", "y"],
             "map": {"k": "v", "deep": {"n": 1}}, "ver": "v1.31.4",
             "builtin": {"controlPlane": {"version": "v1.31.4", "replicas": 3}}});
-        tree.as_object().expect("a map").iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        tree.as_object().expect("a map").iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
     }
 
     fn shows(template: &str) -> String {
@@ -161,7 +159,13 @@ mod tests {
         let mut lines = BufReader::new(file).lines().map(|line| line.expect("a line"));
         let read = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
         let tree = read(&lines.next().expect("the variables"));
-        let values: Values = tree.as_object().expect("a map").clone().into_iter().collect();
+        let values: Values = tree
+            .as_object()
+            .expect("a map")
+            .clone()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect();
         let (mut same, mut open, mut wrong) = (0, 0, Vec::new());
         for case in lines.map(|line| read(&line)) {
             let template = case["t"].as_str().expect("a template");

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
 use super::Values;
 use crate::gotemplate::Trouble;
+use crate::tree::{Map, Value};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,11 +37,11 @@ impl Val {
             Value::Null => Self::Missing,
             Value::Bool(yes) => Self::Bool(*yes),
             Value::Number(number) => Self::Float(number.as_f64().unwrap_or_default()),
-            Value::String(text) => Self::Text(text.clone()),
+            Value::String(text) => Self::Text(text.to_string()),
             Value::Array(items) => Self::List(items.iter().map(Self::of_json).collect()),
             Value::Object(map) => {
                 let entries = map.iter().filter(|(_, value)| !value.is_null());
-                Self::Map(entries.map(|(key, value)| (key.clone(), Self::of_json(value))).collect())
+                Self::Map(entries.map(|(key, value)| (key.to_string(), Self::of_json(value))).collect())
             }
         }
     }
@@ -56,9 +55,7 @@ impl Val {
             Self::Float(number) => whole(*number).map_or_else(|| Value::from(*number), Value::from),
             Self::Text(text) => Value::from(text.as_str()),
             Self::List(items) => items.iter().map(Self::to_json).collect(),
-            Self::Map(map) => {
-                map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect::<Map<_, _>>().into()
-            }
+            Self::Map(map) => map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect::<Map>().into(),
         }
     }
 

@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::store::Kept;
+use crate::tree::{Value, json};
 use crate::yaml;
 
 /// A file with the history.
@@ -316,7 +316,7 @@ impl std::fmt::Display for Over {
 }
 
 fn entry(value: Value) -> Result<Spent, String> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(serde_json::Value::from(value)).map_err(|error| {
         let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         if path == "." { why } else { format!("{path}: {why}") }
     })
@@ -340,7 +340,7 @@ impl Kept for History {
         }
         let entries = match value.get_mut("entries").map(Value::take) {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(entries)) => entries,
+            Some(Value::Array(entries)) => entries.into(),
             Some(_) => return Err(fail("entries: expected a list".to_owned())),
         };
         let entries: Result<Vec<Spent>, String> = entries.into_iter().map(entry).collect();

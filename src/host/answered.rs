@@ -1,13 +1,12 @@
 //! The API server's own answer to a write beside what was predicted. Where there is an answer it takes the place of the
 //! prediction in a second judgement, so that whichever is worse counts; where there is none the prediction stands.
 
-use serde_json::Value;
-
 use super::pairs::refused_by_schema;
 use super::write::Outcome;
 use crate::apiserver::merge;
 use crate::compare::{Change, changes};
 use crate::object::{Key, Veil};
+use crate::tree::Value;
 use crate::world::{Said, WriteMethod};
 
 /// One answer of the API server beside what was predicted.

@@ -1,12 +1,11 @@
 //! What Argo CD is told about one application: how it writes each object, and which differences it leaves alone.
 //! An application that is not among the live objects is not known, and then nothing is assumed about it.
 
-use serde_json::Value;
-
 use super::{HostKind, stream};
 use crate::apiserver::fields::{FieldSet, Step, canonical, owners};
 use crate::apiserver::merge;
 use crate::object::{Key, Object};
+use crate::tree::Value;
 use crate::world::{World, WriteMethod};
 
 /// An application, as far as it matters for writing.
@@ -238,9 +237,8 @@ fn take_owned(value: &mut Value, owned: &FieldSet) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn key() -> Key {
         Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md")

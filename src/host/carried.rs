@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
@@ -14,6 +13,7 @@ use crate::apiserver::merge;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::tree::{Map, Value};
 use crate::world::remote::Leads;
 use crate::world::{BaseKind, LiveKind, Unread, World};
 
@@ -232,7 +232,7 @@ fn wakes(before: &Value, after: &Value) -> bool {
 }
 
 /// What an object says beside its metadata and its clockwork.
-fn content(value: &Value) -> Map<String, Value> {
+fn content(value: &Value) -> Map {
     let mut map = value.as_object().cloned().unwrap_or_default();
     for field in ["metadata", "status", "apiVersion"] {
         map.shift_remove(field);
@@ -245,11 +245,10 @@ fn content(value: &Value) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::tests::{helm3, old_render, predicted};
     use super::*;
     use crate::host::Prediction;
+    use crate::tree::json;
     use crate::world::remote::{By, Remote, RemoteReading};
 
     fn release(version: &str) -> Value {

@@ -1,13 +1,12 @@
 //! Controllers of Cluster API that the stream itself installs, and the definitions of their kinds: others of them may call Machines out
 //! of date of which nothing else changes, and what is judged here is judged as the present ones do.
 
-use serde_json::Value;
-
 use super::carried;
 use super::predict::Run;
 use crate::kinds::fields::{label, text};
 use crate::object::{Key, LoadError, Object};
 use crate::providers;
+use crate::tree::Value;
 use crate::world::Unread;
 use crate::world::providers::PROVIDER_LABEL;
 
@@ -130,10 +129,9 @@ fn containers(side: &Value) -> impl Iterator<Item = &Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::tests::{helm3, old_render, predicted};
     use super::*;
+    use crate::tree::json;
 
     fn deployment(tag: &str, args: &[&str], replicas: u64) -> Value {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",

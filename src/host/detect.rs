@@ -289,7 +289,7 @@ pub fn in_live<'o>(live: &'o Inventory, key: &Key, home: Option<&str>) -> Option
 
 /// The release that one live object says it belongs to.
 #[must_use]
-pub fn release_of(object: &serde_json::Value) -> Option<ReleaseName> {
+pub fn release_of(object: &crate::tree::Value) -> Option<ReleaseName> {
     let annotations = object.pointer("/metadata/annotations")?;
     let text = |key: &str| annotations.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Some(ReleaseName { name: text("meta.helm.sh/release-name")?, namespace: text("meta.helm.sh/release-namespace")? })
@@ -297,7 +297,7 @@ pub fn release_of(object: &serde_json::Value) -> Option<ReleaseName> {
 
 /// Which program owned the last write of a live object, told from labels that Flux puts on all that it renders.
 #[must_use]
-pub fn is_flux(object: &serde_json::Value) -> bool {
+pub fn is_flux(object: &crate::tree::Value) -> bool {
     object.pointer("/metadata/labels").is_some_and(|labels| labels.get("helm.toolkit.fluxcd.io/name").is_some())
 }
 

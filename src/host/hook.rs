@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
 use super::stream::annotation;
 use super::{Host, HostKind};
 use crate::object::{LoadError, Object};
+use crate::tree::{Map, Text, Value};
 use crate::world::{BaseKind, WriteMethod};
 
 /// Annotation that makes a document a hook (helm `pkg/release/v1/hook.go`).
@@ -184,8 +183,8 @@ fn annotations(document: &Value) -> BTreeMap<&str, Cow<'_, str>> {
 }
 
 /// The values of all fields with this name in any case, in the order of their bytes.
-fn fields<'v>(map: &'v Map<String, Value>, name: &str) -> Vec<&'v Value> {
-    let mut found: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| folds_to(key, name)).collect();
+fn fields<'v>(map: &'v Map, name: &str) -> Vec<&'v Value> {
+    let mut found: Vec<(&Text, &Value)> = map.iter().filter(|(key, _)| folds_to(key, name)).collect();
     found.sort_unstable_by_key(|(key, _)| *key);
     found.into_iter().map(|(_, value)| value).collect()
 }
@@ -260,9 +259,8 @@ pub(super) fn meeting(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn of(document: &Value) -> Role {
         of_value(document, Some(HostKind::Helm3))

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::kinds;
 use crate::kinds::fields::{list, text};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::providers::{self, carriers};
+use crate::tree::Value;
 use crate::world::remote::{By, Leads, Remote, RemoteReading};
 use crate::world::{LiveKind, World};
 

@@ -1,10 +1,9 @@
 //! The ways of writing beside patch and apply, told as cases: replace, delete and make anew, and what Argo CD is told.
 
-use serde_json::{Value, json};
-
 use super::tests::{annotated, helm3, ids, object, ours, paths, predicted, told, world};
 use super::*;
 use crate::model::Effect;
+use crate::tree::{Value, json};
 use crate::world::{BaseKind, LiveKind, WriteMethod};
 
 fn deployment(spec: Value) -> Value {

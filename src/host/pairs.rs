@@ -1,7 +1,5 @@
 //! The pairs that a prediction is made of: an object that is new, changed, or whose write is refused.
 
-use serde_json::Value;
-
 use super::predict::Run;
 use super::reprint;
 use super::write::sent;
@@ -11,6 +9,7 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
 use crate::schema;
+use crate::tree::Value;
 
 impl Run<'_> {
     /// Adds the pair of a new object.

@@ -4,8 +4,6 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
 use super::answered::{Agreement, Answered};
 use super::argo::Application;
 use super::ask::{Sender, Write};
@@ -23,6 +21,7 @@ use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
 use crate::schema;
+use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
 
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).

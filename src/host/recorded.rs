@@ -4,13 +4,12 @@
 
 use std::io::Read as _;
 
-use serde_json::Value;
-
 use super::write::{Before, Last, Outcome, write};
 use crate::apiserver::apply::{Applied, Applier, apply};
 use crate::model::Effect;
 use crate::object::{Inventory, Key, Object};
 use crate::schema;
+use crate::tree::Value;
 use crate::world::{World, WriteMethod};
 
 const CASES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hosts/merge.jsonl.gz"));
@@ -18,10 +17,10 @@ const CASES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testda
 /// What is compared: everything that is rendered.
 fn content(object: &Value) -> Value {
     let mut labels = object["metadata"]["labels"].clone();
-    if labels.as_object().is_some_and(serde_json::Map::is_empty) {
+    if labels.as_object().is_some_and(crate::tree::Map::is_empty) {
         labels = Value::Null;
     }
-    serde_json::json!({"spec": object["spec"], "labels": labels})
+    crate::json!({"spec": object["spec"], "labels": labels})
 }
 
 /// The recorder drops every `null` after the merge; a real API server looks at it by the schema first, and refuses it.
@@ -32,7 +31,7 @@ fn predicted(case: &Value) -> Result<Value, String> {
     let (live, rendered) = (&case["live"], &case["rendered"]);
     let flag = |name: &str| case[name].as_bool().unwrap_or_default();
     let applier = Applier { manager: "helm", adopts_updates: flag("adopts"), migrates: None, force: flag("force") };
-    let way: WriteMethod = serde_json::from_value(case["way"].clone()).expect("a way of writing");
+    let way: WriteMethod = crate::tree::from_value(case["way"].clone()).expect("a way of writing");
     let api_version = rendered["apiVersion"].as_str().expect("a version");
     let kind = rendered["kind"].as_str().expect("a kind");
     let key = Key::new(api_version, kind, Some("n"), "x");
@@ -92,7 +91,7 @@ fn rendered_content(object: &Value) -> Value {
         marks.retain(|key, _| !own.iter().any(|prefix| key.starts_with(prefix)));
         marks
     };
-    serde_json::json!({"spec": object["spec"], "labels": marks("labels"), "annotations": marks("annotations")})
+    crate::json!({"spec": object["spec"], "labels": marks("labels"), "annotations": marks("annotations")})
 }
 
 #[test]
@@ -103,7 +102,7 @@ fn every_release_that_a_host_wrote_is_predicted() {
     let mut totals = std::collections::BTreeMap::<String, usize>::new();
     for line in text.lines() {
         let mut release: Value = serde_json::from_str(line).expect("a release");
-        let world: World = serde_json::from_value(release["world"].take()).expect("a World");
+        let world: World = crate::tree::from_value(release["world"].take()).expect("a World");
         let rendered = release["rendered"].as_array().expect("objects").iter();
         let rendered: Inventory =
             rendered.map(|value| Object::from_value(value.clone(), 1).expect("an object")).collect::<Vec<_>>().into();

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::hook::Meeting;
 use super::predict::Run;
 use super::removals::deleted;
@@ -15,6 +13,7 @@ use crate::kinds::contract::{self, SECRET};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Body, Inventory, Key, LoadError, Object};
+use crate::tree::Value;
 use crate::world::LiveKind;
 
 /// What a cluster keeps in Secrets that no object names: their names are made from that of the cluster

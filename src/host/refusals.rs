@@ -168,7 +168,7 @@ impl Run<'_> {
 }
 
 /// The first `null` that an apply sends and the schema refuses. A patch takes a field away by it; an apply keeps it as a value.
-fn refused_null(object: &Object, sent: &serde_json::Value) -> Option<Refusal> {
+fn refused_null(object: &Object, sent: &crate::tree::Value) -> Option<Refusal> {
     let node = schema::builtin(&object.api_version, &object.key.kind)?;
     let path = Place::Root(Some(node)).field("spec").refused_null(sent.get("spec")?, &Path::root().key("spec"))?;
     let because = "it is null, which its schema does not allow and an apply does not take away".to_owned();

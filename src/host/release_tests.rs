@@ -1,10 +1,9 @@
 //! What a release does to objects that it shares with its own past or with another release, told as cases.
 
-use serde_json::{Value, json};
-
 use super::tests::{annotated, helm3, ids, object, ours, paths, predicted, told};
 use super::*;
 use crate::model::Effect;
+use crate::tree::{Value, json};
 use crate::world::{BaseKind, WriteMethod};
 
 fn control_plane(spec: Value) -> Value {

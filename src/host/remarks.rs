@@ -1,7 +1,5 @@
 //! What is said about a run beside its pairs: doubts, warnings, and findings about how the host writes.
 
-use serde_json::Value;
-
 use super::argo::Application;
 use super::predict::Run;
 use super::removals::deleted;
@@ -12,6 +10,7 @@ use crate::compare::changes;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
+use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
 impl Run<'_> {

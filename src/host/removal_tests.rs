@@ -1,11 +1,10 @@
 //! What goes away without being said, told as cases: each of them would be a false "safe" where it is not seen.
 
-use serde_json::{Value, json};
-
 use super::tests::{annotated, deployment, helm3, ids, object, old_render, ours, predicted, template, told, world};
 use super::*;
 use crate::compare::Action;
 use crate::model::Effect;
+use crate::tree::{Value, json};
 use crate::world::{BaseKind, LiveKind, WriteMethod};
 
 fn namespace(name: &str) -> Value {

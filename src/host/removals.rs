@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::hook::{self, Meeting, Role};
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
@@ -17,6 +15,7 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::providers::kind;
+use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, World, files};
 
 impl<'a> Run<'a> {

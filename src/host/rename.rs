@@ -3,8 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
 use super::locate::Locator;
 use super::pairs::blank;
 use super::predict::Prediction;
@@ -19,6 +17,7 @@ use crate::object::{Inventory, Key};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
 use crate::schema;
+use crate::tree::Value;
 use crate::world::World;
 
 /// A reference of one owner that moves from one object to another of the same kind.

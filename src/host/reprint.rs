@@ -4,9 +4,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use crate::object::{Body, LoadError, Object};
+use crate::tree::Value;
 use crate::yaml::{self, NodeId, NodeKind, Scalar, Style, Tree};
 
 /// Annotation that Helm 4 puts on each object before it calls a post-renderer: what has it is printed again.
@@ -46,7 +45,7 @@ fn printed(tree: &Tree<'_>, node: NodeId, value: &mut Value) {
         }
         (NodeKind::Scalar(Style::Folded), Value::String(text)) => {
             if let Some(after) = folded(text) {
-                *text = after;
+                *text = after.into();
             }
         }
         _ => {}

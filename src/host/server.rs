@@ -1,14 +1,13 @@
 //! Who says what becomes of a write: our own rules, or a real API server by its recorded answers. Before it is asked, the requests are
 //! collected.
 
-use serde_json::Value;
-
 use super::answered::{Agreement, changed, created, refusal};
 use super::ask::{Sender, Write};
 use super::kinds;
 use super::write::{Before, Outcome, write};
 use crate::model::RuleId;
 use crate::object::{Key, Object};
+use crate::tree::Value;
 use crate::world::{Said, ServerAnswer, WriteMethod};
 
 /// One write of a rendered object.

@@ -1,12 +1,11 @@
 //! The sides of one write as they are read: what is live, what the host wrote last, and whether it is the host's at all.
 
-use serde_json::Value;
-
 use super::predict::Run;
 use super::write::sent;
 use super::{HostKind, method, stream};
 use crate::apiserver::apply::Applier;
 use crate::object::{Key, LoadError, Object};
+use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
 impl<'a> Run<'a> {

@@ -2,11 +2,10 @@
 //! through it stores them sorted by name. Read beside `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API
 //! 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
-use serde_json::Value;
-
 use crate::kinds::fields::annotation;
 use crate::object::{ApiVersion, Key};
 use crate::providers::kind;
+use crate::tree::Value;
 use crate::world::WriteMethod;
 
 /// Annotation that keeps the object as it is stored.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
-
 use super::hook::{self, Role};
 use super::{Host, HostKind, kinds};
 use crate::object::{Body, Inventory, Key, LoadError, Object};
+use crate::tree::Value;
 
 /// Annotation that keeps Helm from deleting an object (helm `pkg/kube/resource_policy.go`).
 const RESOURCE_POLICY: &str = "helm.sh/resource-policy";

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::*;
 use crate::compare::{Action, Pair};
 use crate::model::Effect;
 use crate::object::{Inventory, Object};
+use crate::tree::{Value, json};
 use crate::world::{Base, BaseKind, LiveKind, LiveSource, Release, ReleaseStatus, World, WriteMethod};
 
 pub(super) fn side(objects: &[Value]) -> Inventory {

@@ -1,7 +1,5 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
-use serde_json::{Map, Value};
-
 use super::kinds;
 use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
 use crate::apiserver::fields::owners;
@@ -11,6 +9,7 @@ use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
 use crate::schema;
+use crate::tree::{Map, Value};
 use crate::world::WriteMethod;
 
 /// Annotation in which `kubectl apply` keeps what it applied last.
@@ -224,9 +223,8 @@ pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 

@@ -1,10 +1,10 @@
 //! Who wrote a place of a live object, and when, as its managed fields tell.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::apiserver::fields::{self, FieldSet, Step, canonical};
 use crate::object::{Path, Segment};
+use crate::tree::Value;
 
 /// One who owns a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +69,8 @@ fn is_step(step: &Step, index: usize, item: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn entry(manager: &str, time: &str, fields: Value) -> Value {
         json!({"manager": manager, "operation": "Update", "apiVersion": "v1", "time": time, "fieldsType": "FieldsV1",

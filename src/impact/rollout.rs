@@ -3,13 +3,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::course;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
 use crate::model::{Basis, Effect, Rollout, Standing, Unit};
 use crate::object::{Key, is_deleting};
+use crate::tree::Value;
 
 /// An owner of Machines, as it is weighed.
 #[derive(Clone, Copy)]

@@ -4,13 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, TOPOLOGY_OWNED, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::{annotation, label, text};
 use crate::model::{Course, Together};
 use crate::object::Key;
+use crate::tree::Value;
 
 /// A live object, where it was read.
 pub type Live<'a> = &'a dyn Fn(&Key) -> Option<Value>;

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::apiserver::admission::{self, Admission, Sides};
 use crate::compare::{Action, Basis, Change, Pair};
 use crate::judge::arrival::{created, deleted, refused_as_new, whole};
@@ -27,6 +25,7 @@ use crate::object::{Key, Path, Segment};
 use crate::parallel;
 use crate::providers::kind;
 use crate::rules::Rules;
+use crate::tree::Value;
 
 /// What is to be written into one pair.
 #[derive(Default)]

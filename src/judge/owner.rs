@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::apiserver::admission::Sides;
 use crate::impact::Weighed;
@@ -19,6 +18,7 @@ use crate::object::GroupKind;
 use crate::object::Key;
 use crate::providers::kind;
 use crate::providers::machines;
+use crate::tree::Value;
 use crate::world::Coverage;
 
 /// What was found about one owner.

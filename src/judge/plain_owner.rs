@@ -1,8 +1,6 @@
 //! The weight of owners without a mirror: pools, whose Machines their infrastructure provider replaces, MachineSets that
 //! stand alone, which only count, and control planes that only a pack knows.
 
-use serde_json::Value;
-
 use crate::compare::Change;
 use crate::impact;
 use crate::judge::replicas;
@@ -15,6 +13,7 @@ use crate::model::Effect;
 use crate::model::Rollout;
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// Whether a key is that of an owner of Machines, where no mirror knows it.
 #[must_use]

@@ -1,7 +1,5 @@
 //! What a change of `spec.replicas` does: more Machines, fewer, or none at all.
 
-use serde_json::Value;
-
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
 use crate::kinds::fields::{number, wanted};
@@ -10,6 +8,7 @@ use crate::model::RuleId;
 use crate::object::Key;
 use crate::providers::kind;
 use crate::rules::Rules;
+use crate::tree::Value;
 
 /// Whether an owner makes Machines. A control plane that does has a template for them (Cluster API's contract for control
 /// plane providers, `docs/book/src/developer/providers/contracts/control-plane.md`); a hosted or managed one has none.
@@ -53,9 +52,8 @@ pub(crate) fn answer(rules: &Rules, rule: RuleId, old: &Value, new: &Value) -> A
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn a_managed_control_plane_makes_no_machines() {

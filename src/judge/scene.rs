@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use crate::object::{Inventory, Key, View};
+use crate::tree::Value;
 use crate::world::World;
 
 /// Both sides of the whole cluster, as far as it is known.

@@ -4,8 +4,6 @@
 //! MachineDeployment keeps its MachineSets by their owner reference and hands its selector to them, in each version since 1.6;
 //! up to 1.11 only to the one that it keeps (`machinedeployment_sync.go` getNewMachineSet). No webhook refuses it.
 
-use serde_json::{Value, json};
-
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::{CLUSTER_NAME, MACHINE_SET};
@@ -19,6 +17,7 @@ use crate::object::Key;
 use crate::providers::core::changes::SELECTOR_TO_ALL_SETS;
 use crate::providers::core::machine_deployment;
 use crate::providers::kind;
+use crate::tree::{Value, json};
 
 /// Machines that their owner finds no longer.
 struct Lost {

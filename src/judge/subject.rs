@@ -2,7 +2,6 @@
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::apiserver::admission;
 use crate::compare::{Change, Pair};
@@ -24,6 +23,7 @@ use crate::model::{Act, Hold, hold_of};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
 use crate::rules::Asked;
+use crate::tree::Value;
 
 /// What is known about one updated object.
 pub(crate) struct Subject<'a> {

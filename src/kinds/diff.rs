@@ -1,8 +1,7 @@
 //! Values as Go's types hold them: what Go leaves out is not there, and two trees differ at places.
 
-use serde_json::Value;
-
 use crate::object::{Path, Route, Segment};
+use crate::tree::Value;
 
 /// What a family of Go types keeps apart although JSON readers would not.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +129,8 @@ pub fn touch(left: &Path, right: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    use crate::tree::json;
 
     #[test]
     fn what_go_leaves_out_goes_and_what_it_keeps_stays() {

@@ -1,9 +1,8 @@
 //! The fields that all kinds share by contract, read by name of what they mean (as CAPI's own `internal/contract` does).
 
-use serde_json::{Map, Value, json};
-
 use super::contract::{CLUSTER, CLUSTER_NAME, PAUSED};
 use crate::object::{ApiVersion, Key, Object};
+use crate::tree::{Map, Value, json};
 
 /// Text at a JSON pointer.
 #[must_use]
@@ -165,12 +164,12 @@ pub fn says_something(block: Option<&Value>) -> bool {
 }
 
 /// The map at a key, made where there is none; `None` where something else stands there.
-pub fn map_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+pub fn map_at<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
     map.entry(key).or_insert_with(|| json!({})).as_object_mut()
 }
 
 /// The map at a key, made where there is none and where something else stands.
-pub fn child<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, Value> {
+pub fn child<'m>(map: &'m mut Map, key: &str) -> &'m mut Map {
     let value = map.entry(key).or_insert_with(|| json!({}));
     if !value.is_object() {
         *value = json!({});

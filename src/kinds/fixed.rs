@@ -1,12 +1,11 @@
 //! What a webhook compares as a whole: the content of a template, the spec of a Machine. Whether an empty value differs from none
 //! is what the Go types of the provider say, so each provider brings its own style.
 
-use serde_json::{Value, json};
-
 use super::diff::{self, Style};
 use super::versions::{Since, Versions};
 use crate::model::RuleId;
 use crate::object::{Path, go_seconds};
+use crate::tree::{Value, json};
 
 /// Id of the refusal of another content under the name of a template.
 pub const CONTENT: RuleId = RuleId::of("template/content");

@@ -3,14 +3,13 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
-
 use super::contract::{BOOTSTRAP, CONTROL_PLANE, is_infrastructure};
 use super::fixed::Fixed;
 use super::mirror::Mirror;
 use super::superset::Superset;
 use super::webhook::Webhook;
 use crate::model::{Effect, RuleId};
+use crate::tree::Value;
 
 /// What a kind is to Cluster API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

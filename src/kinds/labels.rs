@@ -4,7 +4,8 @@
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
 use crate::object::Path;
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Whether a selector selects a thing with these labels; `None` where it is not a selector.
 #[must_use]
@@ -51,12 +52,12 @@ pub fn refusals(metadata: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     };
     for (key, value) in map("labels").into_iter().flatten() {
         if !is_key(key) || value.as_str().is_none_or(|value| !is_value(value)) {
-            refuse(at.key("labels").key(key), "it is not a valid label");
+            refuse(at.key("labels").key(key.as_str()), "it is not a valid label");
         }
     }
     for (key, _) in map("annotations").into_iter().flatten() {
         if !is_key(&key.to_ascii_lowercase()) {
-            refuse(at.key("annotations").key(key), "it is not a valid name of an annotation");
+            refuse(at.key("annotations").key(key.as_str()), "it is not a valid name of an annotation");
         }
     }
 }
@@ -90,7 +91,8 @@ pub(crate) fn is_value(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    use crate::tree::json;
 
     #[test]
     fn selectors_select() {

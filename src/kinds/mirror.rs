@@ -2,13 +2,13 @@
 //! control plane, beside the Go file that decides; the rest has the shape that all control planes share.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::fields::{number, plain_number};
 use super::standing;
 use super::versions::Versions;
 use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Standing, Strategy, Unit};
 use crate::object::{Key, Path, View};
+use crate::tree::Value;
 
 /// What a mirror is asked about an owner: both sides in the superset form, with defaults.
 #[derive(Clone, Copy)]

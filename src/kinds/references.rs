@@ -1,11 +1,10 @@
 //! References from one object to another, in every spelling that Cluster API uses:
 //! `infrastructureRef`, `bootstrap.configRef`, `templateRef`, `ref`, with `apiVersion` (v1beta1) or `apiGroup` (v1beta2).
 
-use serde_json::Value;
-
 use super::contract::{CONFIG_MAP, INFRASTRUCTURE, SECRET};
 use super::fields::{target, text};
 use crate::object::{ApiVersion, Path};
+use crate::tree::Value;
 
 /// What a field called `dataTemplate` means, which one provider names by name alone (CAPM3 `api/v1beta1/metal3machine_types.go`).
 const DATA_TEMPLATE: &str = "Metal3DataTemplate";
@@ -211,9 +210,8 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn both_versions_spell_the_same_role() {

@@ -1,11 +1,11 @@
 //! A Machine as the loops of its owner see it: whether it is healthy, how old it is, where it stands.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::fields::{annotation, list, text};
 use crate::model::Standing;
 use crate::object::is_deleting;
+use crate::tree::Value;
 
 /// Annotation of a Machine that is to go first (Cluster API `api/core/v1beta2/machine_types.go` DeleteMachineAnnotation).
 const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";

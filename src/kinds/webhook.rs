@@ -1,14 +1,13 @@
 //! What the webhooks of a kind do to a write: they fill in, compare and refuse. A provider implements what its own webhooks do
 //! beyond the defaults here, which do nothing.
 
-use serde_json::Value;
-
 use super::gates::State;
 use super::kind::Kind;
 use super::shapes::Shape;
 use super::versions::Versions;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
+use crate::tree::Value;
 
 /// One thing that a webhook refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]

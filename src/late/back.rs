@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::fields::{Document, before, documents, item_of};
 use crate::object::{Key, Path, Segment};
+use crate::tree::Value;
 use crate::world::World;
 use crate::yaml::{self, Edit, New, NodeId, Patch, Spot, Tree};
 
@@ -136,7 +135,7 @@ fn stay(new: &mut Value, old: &Value, steps: &[Segment]) -> Option<()> {
         // The whole of it is new.
         return fields.shift_remove(key).map(|_| ());
     };
-    let whole = |fields: &mut serde_json::Map<String, Value>| {
+    let whole = |fields: &mut crate::tree::Map| {
         fields.insert(key.clone(), was.clone());
         Some(())
     };

@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
-
 use super::document::Ways;
 use super::held;
 use crate::model::Finding;
 use crate::object::Key;
 use crate::policy::{FieldPin, PinMode, Policy};
 use crate::rules::Pattern;
+use crate::tree::Value;
 use crate::world::{World, WriteMethod};
 use crate::yaml::{self, Edit, New, NodeId, NodeKind, Patch, Segment, Tree};
 

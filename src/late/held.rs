@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::document::Ways;
 use super::kind;
 use super::layers::{self, Spot};
@@ -12,6 +10,7 @@ use super::stream::Marked;
 use super::targets::Targets;
 use crate::object::{Inventory, Key, Object, Path, Segment as Step};
 use crate::policy::LateValue;
+use crate::tree::Value;
 use crate::yaml::Segment;
 
 /// What live holds in the places of one late value.

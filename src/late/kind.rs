@@ -319,6 +319,6 @@ mod tests {
     }
 
     fn value(kind: ValueType) -> LateValue {
-        serde_json::from_value(serde_json::json!({"name": "v", "type": kind})).expect("a late value")
+        crate::tree::from_value(crate::json!({"name": "v", "type": kind})).expect("a late value")
     }
 }

@@ -7,11 +7,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use futures_util::AsyncReadExt as _;
-use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 
 use super::sources::{at_path, blank, each, keys_beside, tidy};
 use crate::policy::{HttpSource, Policy, Source, duration};
+use crate::tree::Value;
 use crate::world::{Gap, SourceReading};
 use crate::yaml;
 

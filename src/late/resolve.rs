@@ -5,8 +5,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::Value;
-
 use super::fields::Kept;
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Closed, Left, Why};
@@ -19,6 +17,7 @@ use crate::parallel;
 use crate::pin::Pin;
 use crate::policy::{FirstInstall, LateValue, Policy};
 use crate::report::{LateState, LateValueReport, PlaceReport};
+use crate::tree::Value;
 use crate::world::World;
 
 /// What became of the late values of a stream.

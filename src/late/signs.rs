@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::settle::{LATE, reason};
 use super::{held, layers, token};
 use crate::kinds::contract::CLUSTER;
@@ -15,6 +13,7 @@ use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key, Object, Path};
 use crate::policy::{LateValue, Policy, ValueType};
 use crate::providers::is_compared;
+use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, World};
 
 /// What the signs come to.
@@ -192,7 +191,7 @@ fn each_text(value: &Value, path: &mut Path, see: &mut impl FnMut(&Path, &str)) 
         }
         Value::Object(map) => {
             for (key, item) in map {
-                path.push(crate::object::Segment::Key(key.clone()));
+                path.push(crate::object::Segment::Key(key.to_string()));
                 each_text(item, path, see);
                 path.pop();
             }
@@ -313,12 +312,11 @@ fn uuids(text: &str) -> impl Iterator<Item = (Range<usize>, &'static str)> + '_ 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn late(kind: &str) -> LateValue {
-        serde_json::from_value(json!({"name": "v", "type": kind, "placeholders": ["55.55.55.55"]}))
+        crate::tree::from_value(json!({"name": "v", "type": kind, "placeholders": ["55.55.55.55"]}))
             .expect("a late value")
     }
 

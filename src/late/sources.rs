@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
-use serde_json::Value;
 
 use crate::object::{Inventory, Key, Object};
 use crate::policy::{LateValue, ObjectSource, Policy, Selector, Source};
+use crate::tree::Value;
 use crate::world::{Gap, SourceReading, release};
 
 /// An object that has to be read for a late value.
@@ -130,7 +130,8 @@ fn clone_of(object: &Value) -> Option<String> {
 /// The keys that stand where the last step of a path finds none; a few of them, as a hint.
 pub(super) fn keys_beside(object: &Value, path: &str) -> Vec<String> {
     let above = path.rfind(['.', '[']).map(|at| &path[..at]).filter(|above| !above.is_empty());
-    let nodes = above.and_then(|above| jsonpath_rust::query::js_path(above, object).ok()).unwrap_or_default();
+    let object = serde_json::Value::from(object);
+    let nodes = above.and_then(|above| jsonpath_rust::query::js_path(above, &object).ok()).unwrap_or_default();
     let map = nodes.first().and_then(|node| node.val.as_object());
     map.into_iter().flat_map(|map| map.keys().take(12).cloned()).collect()
 }
@@ -185,7 +186,7 @@ fn selected(wanted: &Wanted<'_>, key: &Key, selector: &Selector, live: &Inventor
         .filter(|value| selector.fits(value))
         .map(Cow::into_owned)
         .collect();
-    reading(wanted, Ok(Some(&serde_json::json!({ "items": items }))))
+    reading(wanted, Ok(Some(&crate::json!({ "items": items }))))
 }
 
 /// The text that an object holds at the path of the source: text as it is, numbers and booleans as they are written,
@@ -207,19 +208,22 @@ pub fn extract(object: &Value, source: &ObjectSource) -> Result<Option<String>, 
 /// # Errors
 /// When the path is no JSONPath, finds several values, or finds a map or a list.
 pub(super) fn at_path(tree: &Value, path: &str) -> Result<Option<(String, String)>, String> {
-    let mut nodes = jsonpath_rust::query::js_path(path, tree)
+    use serde_json::Value as Json;
+
+    let tree = Json::from(tree);
+    let mut nodes = jsonpath_rust::query::js_path(path, &tree)
         .map_err(|_| format!("the path {path} cannot be evaluated; write it as $.data.key"))?;
     if nodes.len() > 1 {
         return Err(format!("the path {path} finds {} values; make it find one", nodes.len()));
     }
     let Some(node) = nodes.pop() else { return Ok(None) };
     let text = match node.val {
-        Value::Null => return Ok(None),
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Array(_) => return Err(format!("the path {path} finds a list; make it find one value")),
-        Value::Object(_) => return Err(format!("the path {path} finds a map; make it find one value")),
+        Json::Null => return Ok(None),
+        Json::String(text) => text.clone(),
+        Json::Number(number) => number.to_string(),
+        Json::Bool(truth) => truth.to_string(),
+        Json::Array(_) => return Err(format!("the path {path} finds a list; make it find one value")),
+        Json::Object(_) => return Err(format!("the path {path} finds a map; make it find one value")),
     };
     Ok(Some((text, node.path)))
 }

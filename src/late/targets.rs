@@ -190,7 +190,7 @@ impl Spelling {
             Self::Plain => text.to_owned(),
             Self::Url | Self::UrlLower => percent(text, self == Self::UrlLower),
             Self::JsonHtml | Self::Json | Self::JsonAscii => {
-                let quoted = serde_json::Value::from(text).to_string();
+                let quoted = crate::tree::Value::from(text).to_string();
                 let mut json = String::with_capacity(quoted.len());
                 for c in quoted[1..quoted.len() - 1].chars() {
                     let html = self == Self::JsonHtml && matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');

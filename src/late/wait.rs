@@ -183,10 +183,9 @@ fn clock(left: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::Reach;
     use super::*;
+    use crate::tree::json;
 
     const QUICK: Pace = Pace { read: Duration::from_millis(5) };
 

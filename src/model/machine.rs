@@ -1,9 +1,8 @@
 //! Machines as they are judged: one with what it was made of, or several that share a fate.
 
-use serde_json::Value;
-
 use super::Cause;
 use crate::object::is_deleting;
+use crate::tree::Value;
 
 /// A Machine and what it was made of.
 #[derive(Clone)]

@@ -3,10 +3,10 @@
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::model::{Effect, Touches};
 use crate::object::{Key, Location, Path, Veil};
+use crate::tree::Value;
 
 /// What the host does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

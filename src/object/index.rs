@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
 use super::{Key, Object};
 use crate::contract::{CLUSTER_NAME, CORE, MACHINE, MACHINE_SET};
+use crate::tree::Value;
 
 /// Places in a list of objects, in order.
 type Places = Vec<usize>;
@@ -177,15 +176,14 @@ impl Members {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use crate::object::{Inventory, Object};
+    use crate::tree::json;
 
     fn names<'o>(objects: impl Iterator<Item = &'o Object>) -> Vec<&'o str> {
         objects.map(|object| object.key.name.as_str()).collect()
     }
 
-    fn machine(name: &str, cluster: &str, owners: serde_json::Value) -> Object {
+    fn machine(name: &str, cluster: &str, owners: crate::tree::Value) -> Object {
         let mut metadata = json!({"name": name, "labels": {"cluster.x-k8s.io/cluster-name": cluster}});
         if !owners.is_null() {
             metadata["ownerReferences"] = owners;
@@ -247,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_inventory_that_lives_on_answers_as_one_that_is_made_anew() {
-        fn owner(name: &str) -> serde_json::Value {
+        fn owner(name: &str) -> crate::tree::Value {
             json!([{"kind": "MachineSet", "name": name}])
         }
         let mut kept = Inventory::default();

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Key;
 use super::index::{Event, Index};
+use crate::tree::Value;
 use crate::yaml;
 
 /// Where the content of an object is.
@@ -332,9 +332,8 @@ impl From<Inventory> for Vec<Object> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn a_word_is_only_ruled_out_where_it_cannot_stand() {

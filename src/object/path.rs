@@ -1,7 +1,7 @@
 //! Paths inside an object, written as people write them: `spec.files[0].content`,
 //! with `["a.b/c"]` for keys that hold dots, slashes or brackets.
 
-use serde_json::Value;
+use crate::tree::Value;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,7 +177,7 @@ impl std::fmt::Display for Path {
                     }
                     f.write_str(key)?;
                 }
-                Segment::Key(key) => write!(f, "[{}]", Value::String(key.clone()))?,
+                Segment::Key(key) => write!(f, "[{}]", Value::from(key))?,
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What the API server says of every object alike, whatever its kind.
 
-use serde_json::Value;
+use crate::tree::Value;
 
 /// Whether an object is being deleted.
 #[must_use]

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 use super::load::has_rare_breaks;
 use super::{Body, Carrier, Inventory, Key, LoadError, Object};
 use crate::parallel;
+use crate::tree::{Map, Value};
 use crate::yaml;
 
 /// The objects of a stream, and what else stands in it.
@@ -117,12 +116,11 @@ fn is_nameless(value: &Value) -> bool {
 /// taken apart once (cli-runtime `pkg/resource/visitor.go` v0.37.0, `FlattenListVisitor`).
 fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, LoadError> {
     let fault = |what: &'static str| LoadError::List { line, what };
-    let text =
-        |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |map: &Map, key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let Some(map) = value.as_object_mut() else { return Err(fault("it is no object")) };
     let items = match map.shift_remove("items") {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items,
+        Some(Value::Array(items)) => items.into(),
         Some(_) => return Err(fault("its items are not a list")),
     };
     let (api_version, kind) = (text(map, "apiVersion"), text(map, "kind"));
@@ -140,8 +138,8 @@ fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, Lo
         };
         if text(&item, "kind").is_empty() && text(&item, "apiVersion").is_empty() {
             let kind = kind.strip_suffix("List").unwrap_or(&kind);
-            item.insert("kind".to_owned(), Value::String(kind.to_owned()));
-            item.insert("apiVersion".to_owned(), Value::String(api_version.clone()));
+            item.insert("kind", Value::from(kind));
+            item.insert("apiVersion", Value::from(api_version.clone()));
         }
         if item.get("items").is_some_and(Value::is_array) {
             return Err(fault("an item is a list itself"));

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use crate::tree::Value;
 
 /// A tree that may hold secrets, for `Debug`.
 pub struct Veil<'v>(pub &'v Value);

@@ -253,7 +253,7 @@ impl Book {
         if value.is_null() {
             return Ok(Self { header, ..Self::default() });
         }
-        let page: Page = serde_path_to_error::deserialize(value)
+        let page: Page = serde_path_to_error::deserialize(serde_json::Value::from(value))
             .map_err(|error| fail(1, 1, format!("{}: {}", error.path(), error.inner())))?;
         if page.api_version != API_VERSION || page.kind != KIND {
             return Err(fail(1, 1, format!("expected apiVersion {API_VERSION} and kind {KIND}")));

@@ -4,8 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{Fault, Judgement, Question, judge_all};
 use crate::compare::Pair;
 use crate::gate::Rolling;
@@ -13,6 +11,7 @@ use crate::late::{self, Stays};
 use crate::model::{About, Decision, Finding, Reason, SET_BACK};
 use crate::object::Key;
 use crate::report::{Report, plural};
+use crate::tree::Value;
 use crate::verdict;
 use crate::world::World;
 

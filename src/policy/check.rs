@@ -80,7 +80,7 @@ fn last_line(message: &str) -> &str {
 
 /// Each rule by itself: a field that cannot be read, or all that is wrong with a rule that can.
 fn rules(at: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
-    let values: Vec<serde_json::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
+    let values: Vec<crate::tree::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
     let faults = Rules::with_user(&values).err().unwrap_or_default();
     let place = |fault: &UserFault| {
         let field = Path::parse(&fault.field).unwrap_or_else(|_| Path::root());

@@ -2,10 +2,9 @@
 
 use std::sync::OnceLock;
 
-use serde_json::{Value, json};
-
 use super::schema::schema_json;
 use crate::object::{Path, Segment};
+use crate::tree::{Value, json};
 
 /// The words that a field may hold; none where it may hold anything.
 pub(super) fn words(path: &Path) -> Vec<String> {

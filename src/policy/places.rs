@@ -83,9 +83,8 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn a_name_with_stars_fits_what_it_says() {
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_skipped_or_not_among_the_only_places_is_left_out() {
-        let resolve: Resolve = serde_json::from_value(json!({
+        let resolve: Resolve = crate::tree::from_value(json!({
             "only": [{"kind": "RKE2ControlPlane"}, {"path": "data"}],
             "skip": [{"name": "docs-*", "path": "data[\"README.md\"]"}, {"path": "spec.files[*].path"}]
         }))

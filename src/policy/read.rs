@@ -1,9 +1,8 @@
 //! Reads a policy file and says where it is wrong: file, line, column, field.
 
-use serde_json::Value;
-
 use super::{ClusterGates, Policy, Profile, check, expected};
 use crate::object::{Path, Segment};
+use crate::tree::Value;
 use crate::yaml;
 
 /// Why a policy could not be used.
@@ -82,7 +81,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
 
 /// Reads a policy as far as its first fault of form, or says everything that can never work.
 fn attempt(value: &Value) -> Result<Policy, Vec<Fault>> {
-    let read: Result<Policy, _> = serde_path_to_error::deserialize(value);
+    let read: Result<Policy, _> = serde_path_to_error::deserialize(serde_json::Value::from(value));
     let mut policy = read.map_err(|error| {
         let path = steps(error.path());
         let message = with_words(yaml::plain(&error.inner().to_string()), &path);

@@ -3,9 +3,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::schema::schema_json;
+use crate::tree::{List, Value};
 
 /// An example of each part.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -128,7 +127,7 @@ struct Row {
 /// The fields of a part and of all below it.
 fn walk<'s>(root: &'s Value, path: &str, node: &'s Value, rows: &mut Vec<Row>, above: &mut Vec<&'s str>) {
     let is_first = above.is_empty();
-    let default = node.get("default").filter(|value| !value.is_object() && **value != Value::Array(Vec::new()));
+    let default = node.get("default").filter(|value| !value.is_object() && **value != Value::Array(List::default()));
     let name = reference_of(node);
     let target = resolved(root, node);
     let kind = kind(root, target);

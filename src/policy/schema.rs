@@ -360,7 +360,7 @@ pub struct FieldPin {
     pub pin: PinMode,
     /// What the field is, where only a person sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<serde_json::Value>,
+    pub value: Option<crate::tree::Value>,
 }
 
 /// What is said of what a stream does not show.
@@ -395,23 +395,23 @@ pub enum Doubt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(transparent)]
-pub struct UserRule(#[cfg_attr(test, schemars(with = "rule::RuleForm"))] pub serde_json::Value);
+pub struct UserRule(#[cfg_attr(test, schemars(with = "rule::RuleForm"))] pub crate::tree::Value);
 
 /// The JSON Schema of a policy file, for editors.
 pub const SCHEMA: &str = include_str!("../../schemas/policy.json");
 
 /// The same, read.
 #[must_use]
-pub fn schema_json() -> serde_json::Value {
+pub fn schema_json() -> crate::tree::Value {
     // A test reads it.
     serde_json::from_str(SCHEMA).unwrap_or_default()
 }
 
 /// The same, made from the types.
 #[cfg(test)]
-pub(crate) fn fresh_schema() -> serde_json::Value {
+pub(crate) fn fresh_schema() -> crate::tree::Value {
     let mut schema = schemars::schema_for!(Policy);
     schema.insert("$id".to_owned(), "https://rollgate.dev/schemas/policy.json".into());
     schema.insert("title".to_owned(), "rollgate policy".into());
-    schema.to_value()
+    schema.to_value().into()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use crate::tree::Value;
 
 /// One condition on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,9 +97,8 @@ fn wish(text: &str) -> Option<Wish> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn a_selector_fits_what_kubectl_would_find() {

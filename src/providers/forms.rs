@@ -1,7 +1,5 @@
 //! Tests of what the kinds of the providers say about their forms: what moved, and what is compared as a whole.
 
-use serde_json::{Value, json};
-
 use super::{kind, kind_of};
 use crate::kinds::contract::{CONTROL_PLANE, CORE};
 use crate::kinds::fixed::Fixed;
@@ -9,6 +7,7 @@ use crate::kinds::gates::State;
 use crate::kinds::webhook::Write;
 use crate::kinds::{Versions, superset};
 use crate::object::{Key, Path};
+use crate::tree::{Value, json};
 
 fn fixed(api_version: &str, name: &str) -> Option<&'static Fixed> {
     kind(&Key::new(api_version, name, None, "x")).fixed

@@ -1,11 +1,10 @@
 //! The feature gates of all providers: which an object needs, and which are on where nobody says otherwise.
 
-use serde_json::Value;
-
 use super::{PROVIDERS, kind};
 use crate::kinds::gates::{Gate, Need};
 use crate::kinds::versions::Versions;
 use crate::object::{Key, Object, Path};
+use crate::tree::Value;
 
 /// All feature gates that something known here depends on.
 pub fn all() -> impl Iterator<Item = &'static Gate> {
@@ -40,13 +39,12 @@ pub fn may_need(gate: &str, object: &Object) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::providers::aws::IGNITION as AWS_IGNITION;
     use crate::providers::core::{POOLS, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY};
     use crate::providers::kubeadm::IGNITION;
     use crate::providers::vsphere::NETWORKS;
+    use crate::tree::json;
 
     fn gates(group: &str, kind: &str, object: &Value, version: &str) -> Vec<String> {
         let group = format!("{group}cluster.x-k8s.io");

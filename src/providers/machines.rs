@@ -1,8 +1,6 @@
 //! The Machines of an owner: those that were read, with their bootstrap configs and infrastructure.
 //! Everything is handed on in the superset form, so that mirrors see one shape.
 
-use serde_json::Value;
-
 use super::kind;
 use crate::kinds::contract::{MACHINE, OF_CONTROL_PLANE};
 use crate::kinds::fields::{is_in, label, target};
@@ -10,6 +8,7 @@ use crate::kinds::superset;
 use crate::kinds::versions::Versions;
 use crate::model::Member;
 use crate::object::{Key, Object, View};
+use crate::tree::Value;
 
 /// The object in the superset form, whatever version it was read in.
 #[must_use]

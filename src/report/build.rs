@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -18,6 +17,7 @@ use crate::kinds::contract::{CLUSTER, CORE};
 use crate::kinds::fields;
 use crate::model::{Classified, Effect, Rollout, Together};
 use crate::object::Key;
+use crate::tree::Value;
 use crate::verdict;
 use crate::world::World;
 

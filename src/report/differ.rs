@@ -1,9 +1,8 @@
 //! Before and after of a change as signed lines, for the formats that show both sides.
 
-use serde_json::Value;
-
 use super::notice::clip;
 use super::plural;
+use crate::tree::Value;
 
 /// A line of one side: `-` was, `+` will be.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -59,7 +58,7 @@ fn side(sign: char, lines: &[&str], room: Room) -> Vec<Line> {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.to_string(),
         Value::Array(_) | Value::Object(_) => format!("{value:#}"),
         value => value.to_string(),
     }
@@ -67,9 +66,8 @@ fn text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn shown(before: Option<Value>, after: Option<Value>) -> Vec<String> {
         let lines = lines(before.as_ref(), after.as_ref(), Room { lines: 3, line: 10 });

@@ -6,13 +6,13 @@ use std::io::{self, Write};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::human::Paint;
 use super::{plural, sentence};
 use crate::compare::redact::Redactor;
 use crate::compare::{Change, Within};
 use crate::host::{Agreement, Answered};
+use crate::tree::Value;
 use crate::world::WriteMethod;
 
 /// What the API server answered to the host's writes without carrying them out.
@@ -200,12 +200,11 @@ pub(super) fn write(report: &DryRunReport, paint: Paint, out: &mut dyn Write) ->
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::compare::changes;
     use crate::compare::redact::MarkKey;
     use crate::object::Key;
+    use crate::tree::json;
 
     fn answered(kind: &str, verdict: Agreement) -> Answered {
         let api_version = if kind == "Secret" { "v1" } else { "cluster.x-k8s.io/v1beta2" };

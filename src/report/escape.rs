@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::io;
 
 use serde_json::ser::Formatter;
-use serde_json::{Map, Value};
 
 use super::{DryRunReport, LateValueReport, Report};
 use crate::model::{About, Within};
 use crate::object::{Key, Location};
+use crate::tree::{Map, Value};
 
 /// Whether a character can change how what stands around it looks.
 #[must_use]
@@ -267,7 +267,7 @@ fn value(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(clean) = lines(text) {
-                *text = clean;
+                *text = clean.into();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(self::value),
@@ -276,7 +276,7 @@ fn value(value: &mut Value) {
                 *map = std::mem::take(map)
                     .into_iter()
                     .map(|(key, value)| (line(&key).into_owned(), value))
-                    .collect::<Map<_, _>>();
+                    .collect::<Map>();
             }
             map.values_mut().for_each(self::value);
         }
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_a_stream_calls_the_places_of_a_late_value_is_written_out() {
-        let mut late: LateValueReport = serde_json::from_value(serde_json::json!({
+        let mut late: LateValueReport = crate::tree::from_value(crate::json!({
             "name": "vip", "state": "resolved", "places": 1,
             "filled": [{"object": "A x\u{202e}y", "path": "data[\"k\u{202e}\"]", "line": 3}],
             "attempts": [{"source": "env V\u{202e}", "state": "key-missing", "keys": ["a\u{202e}b"]}]
@@ -337,7 +337,7 @@ mod tests {
         ] {
             assert_eq!(line(text), expected);
             assert_eq!(line(&line(text)), expected);
-            let value = serde_json::json!({ text: text });
+            let value = crate::json!({ text: text });
             let written = json(&value);
             assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), value);
             assert_eq!(written.contains(text), line(text) == text, "{written}");
@@ -376,7 +376,7 @@ mod tests {
                 *tree.pointer_mut(&format!("/{}", way.join("/"))).expect("it was found there") =
                     "a\u{1b}[2J\u{202e}\r".into();
                 // A word of a table has no room for it.
-                let Ok(mut found) = serde_json::from_value::<Report>(tree) else { return 0 };
+                let Ok(mut found) = crate::tree::from_value::<Report>(tree) else { return 0 };
                 report(&mut found);
                 let mut text = serde_json::to_string(&found).expect("JSON").into_bytes();
                 crate::report::human::write(&found, crate::report::human::Paint(false), &mut text).expect("memory");
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn json_says_the_same_with_its_signs_written_out() {
-        let value = serde_json::json!({"a\u{9b}": "x\u{202e}\u{e0041}\u{7f} é\n\u{1b}"});
+        let value = crate::json!({"a\u{9b}": "x\u{202e}\u{e0041}\u{7f} é\n\u{1b}"});
         let mut compact = serde_json::Serializer::with_formatter(Vec::new(), Visible);
         serde::Serialize::serialize(&value, &mut compact).expect("memory");
         for text in [String::from_utf8(compact.into_inner()).expect("text"), json(&value)] {
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn values_are_written_out_with_their_keys() {
-        let mut tree = serde_json::json!({"a\u{1b}": ["x\u{202e}", {"b": "one\ntwo\u{7f}"}]});
+        let mut tree = crate::json!({"a\u{1b}": ["x\u{202e}", {"b": "one\ntwo\u{7f}"}]});
         value(&mut tree);
-        assert_eq!(tree, serde_json::json!({"a\\u{1b}": ["x\\u{202e}", {"b": "one\ntwo\\u{7f}"}]}));
+        assert_eq!(tree, crate::json!({"a\\u{1b}": ["x\\u{202e}", {"b": "one\ntwo\\u{7f}"}]}));
     }
 }

@@ -3,12 +3,11 @@
 
 use std::io::{self, Write};
 
-use serde_json::json;
-
 use super::Report;
 use super::escape::Visible;
 use super::notice::{self, Level, Notice, Spots};
 use crate::model::{Decision, Effect};
+use crate::tree::json;
 
 /// Writes every notice of the run.
 ///

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
 use super::{ChangeReport, ObjectReport, Report, human, sentence, several, template};
 use crate::model::{Effect, Rollout, Together};
 use crate::object::Location;
+use crate::tree::{Value, json};
 
 /// How much of a change is shown.
 const SIDE: Room = Room { lines: 200, line: 2000 };

@@ -109,7 +109,7 @@ fn body(report: &Report, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     let warnings = Part::new("\n#### Warnings\n\n", warnings).within(room / 4, "warning", &mut left);
     room -= warnings.len();
     let late = report.late_values.iter().filter(|late| late.state != LateState::Unused).map(|late| {
-        let state = serde_json::to_value(late.state).unwrap_or_default();
+        let state = crate::tree::to_value(late.state).unwrap_or_default();
         let value = late.value.as_ref().map_or_else(String::new, |value| format!(", {}", code(value)));
         let source = late.source.as_ref().map_or_else(String::new, |source| format!(" from {}", plain(source)));
         let (state, places) = (state.as_str().unwrap_or_default(), plural(late.places as u64, "place"));

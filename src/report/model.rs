@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use late::{AttemptReport, LateState, LateValueReport, PlaceReport, SourceState};
 
@@ -18,6 +17,7 @@ use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
 use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Together, Touches};
 use crate::object::{Key, Location};
+use crate::tree::Value;
 
 /// Everything that one run has to say.
 #[derive(Debug, Clone, Serialize, Deserialize)]

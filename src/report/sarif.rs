@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-
 use super::escape::Visible;
 use super::notice::{self, Level, Notice, Spots, clip};
 use super::{Report, hash, several};
 use crate::rules::Term;
+use crate::tree::{Value, json};
 use crate::verdict;
 
 /// Most results that GitHub takes of one run.
@@ -132,7 +131,7 @@ fn result(notice: &Notice<'_>, places: &HashMap<String, usize>, spots: &Spots<'_
         logical.push(json!({"name": clip(template, LONGEST), "kind": "template"}));
     }
     if !logical.is_empty() {
-        location["logicalLocations"] = Value::Array(logical);
+        location["logicalLocations"] = Value::from(logical);
     }
     let mut properties = json!({"decision": notice.decision});
     if let Some(effect) = notice.effect {

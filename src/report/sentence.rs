@@ -1,11 +1,10 @@
 //! Sentences for people: one line that names the object, the field, before and after, and the Machines.
 
-use serde_json::Value;
-
 use super::plural;
 use crate::compare::{Change, Pair, Within};
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
 use crate::model::{Effect, Together};
+use crate::tree::Value;
 
 /// Longest text of a value in a sentence, in characters.
 const LONGEST: usize = 60;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Output, State, UndefinedBehavior};
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Writes a template with a report's values in it.
 pub(super) fn render(name: &'static str, source: &'static str, context: &Value, out: &mut dyn Write) -> io::Result<()> {
@@ -51,7 +52,7 @@ fn printable(value: &mut Value) {
         Value::String(text) => {
             let bad = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}') || c.is_control() && !matches!(c, '\n' | '\t');
             if text.contains(bad) {
-                *text = text.replace(bad, "\u{fffd}");
+                *text = text.replace(bad, "\u{fffd}").into();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(printable),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use semver::Version;
-use serde_json::Value;
 
 pub use super::pack::Shift;
 use super::pack::{Pack, Rule};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};
 use crate::object::{Key, Path, Segment};
+use crate::tree::Value;
 
 /// All packs in force for a run.
 #[derive(Debug, Clone)]
@@ -204,7 +204,7 @@ impl Shift {
 pub(super) fn hit(rule: &Rule, pack: &Pack, asked: &Asked<'_>) -> Hit {
     let because = if rule.because.contains('{') {
         let word = |value: Option<&Value>| match value {
-            Some(Value::String(text)) => text.clone(),
+            Some(Value::String(text)) => text.to_string(),
             Some(value) => value.to_string(),
             None => "nothing".to_owned(),
         };

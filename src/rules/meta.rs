@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use semver::Version;
-use serde_json::Value;
 
 use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::model::Effect;
 use crate::providers::is_compared;
+use crate::tree::Value;
 use crate::yaml;
 
 /// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.

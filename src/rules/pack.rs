@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::Pattern;
 use crate::kinds::versions::parse as parse_version;
 use crate::model::{Effect, Touches};
+use crate::tree::Value;
 
 /// Everything that is known about some kinds of one provider.
 #[derive(Debug, Clone, Deserialize)]
@@ -162,7 +162,7 @@ impl Pack {
     /// # Errors
     /// When a field is unknown, missing or of the wrong type, or a pattern or version cannot be read.
     pub fn from_value(name: &str, value: Value) -> Result<Self, PackError> {
-        serde_path_to_error::deserialize(value).map_err(|error| PackError {
+        serde_path_to_error::deserialize(serde_json::Value::from(value)).map_err(|error| PackError {
             pack: name.to_owned(),
             path: error.path().to_string(),
             message: error.inner().to_string(),

@@ -1,12 +1,11 @@
 //! Rules of a user: from the policy, or from a pack file. They are asked after everything else and may only make a
 //! verdict stricter, unless they say `override: true`.
 
-use serde_json::{Map, Value, json};
-
 use super::meta::{PackFault, check_user_rules};
 use super::pack::Pack;
 use super::{Asked, Hit, Rules};
 use crate::providers::core::RELEASE;
+use crate::tree::{Map, Value, json};
 use crate::yaml;
 
 /// What is wrong with one of the rules of a user.

@@ -3,17 +3,16 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
-
 use super::{Node, Shape, Type};
 use crate::object::{Path, Segment};
+use crate::tree::{Map, Value};
 
 /// Prunes and defaults a value in place.
 pub fn defaulted(value: &mut Value, node: &Node) {
     match (&node.shape, value) {
         (Shape::Fields { fields, open, .. }, Value::Object(map)) => {
             if !open {
-                map.retain(|key, _| fields.contains_key(key));
+                map.retain(|key, _| fields.contains_key(key.as_str()));
             }
             drop_nulls(map, |key| fields.get(key));
             for (key, field) in fields {
@@ -80,7 +79,7 @@ pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
 }
 
 /// Takes out `null` where it is no value of its own.
-fn drop_nulls<'n>(map: &mut Map<String, Value>, node: impl Fn(&str) -> Option<&'n Node>) {
+fn drop_nulls<'n>(map: &mut Map, node: impl Fn(&str) -> Option<&'n Node>) {
     map.retain(|key, value| !value.is_null() || node(key).is_some_and(|node| node.nullable));
 }
 
@@ -97,8 +96,10 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
     match (&node.shape, value) {
         (Shape::Fields { fields, open, .. }, Value::Object(map)) => {
             for (key, value) in map {
-                match fields.get(key) {
-                    Some(field) => below(path, Segment::Key(key.clone()), |path| collect(value, field, path, found)),
+                match fields.get(key.as_str()) {
+                    Some(field) => {
+                        below(path, Segment::Key(key.to_string()), |path| collect(value, field, path, found))
+                    }
                     None if *open => {}
                     None => found.push(path.key(key.as_str())),
                 }
@@ -106,7 +107,7 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
         }
         (Shape::Map { values, .. }, Value::Object(map)) => {
             for (key, value) in map {
-                below(path, Segment::Key(key.clone()), |path| collect(value, values, path, found));
+                below(path, Segment::Key(key.to_string()), |path| collect(value, values, path, found));
             }
         }
         (Shape::List { items, .. }, Value::Array(list)) => {
@@ -141,15 +142,15 @@ fn empty(value: &Value, live: Option<&Value>, node: &Node, path: &mut Path, foun
     match (&node.shape, value) {
         (Shape::Fields { fields, .. }, Value::Object(map)) => {
             for (key, value) in map {
-                let Some(field) = fields.get(key) else { continue };
+                let Some(field) = fields.get(key.as_str()) else { continue };
                 let live = live.and_then(|live| live.get(key));
-                below(path, Segment::Key(key.clone()), |path| empty(value, live, field, path, found));
+                below(path, Segment::Key(key.to_string()), |path| empty(value, live, field, path, found));
             }
         }
         (Shape::Map { values, .. }, Value::Object(map)) => {
             for (key, value) in map {
                 let live = live.and_then(|live| live.get(key));
-                below(path, Segment::Key(key.clone()), |path| empty(value, live, values, path, found));
+                below(path, Segment::Key(key.to_string()), |path| empty(value, live, values, path, found));
             }
         }
         (Shape::List { items, .. }, Value::Array(list)) => {
@@ -171,12 +172,11 @@ fn below(path: &mut Path, segment: Segment, visit: impl FnOnce(&mut Path)) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn node(compact: Value) -> Node {
-        serde_json::from_value(compact).expect("a schema")
+        crate::tree::from_value(compact).expect("a schema")
     }
 
     #[test]

@@ -2,10 +2,9 @@
 //! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13).
 //! Live objects are brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
 
-use serde_json::{Map, Value};
-
 use super::moves::{HEALTH_CHECK_TIMEOUT, How, Move, is_kubeadm, of_kind};
 use crate::object::ApiVersion;
+use crate::tree::{Map, Text, Value};
 
 /// Brings `object` into the API version of `wanted`, an object of the same kind; true where its form changed.
 ///
@@ -237,9 +236,9 @@ fn dated(mut reference: Value, model: Option<&Value>) -> Value {
 /// A map of arguments as a list sorted by name, as the conversion sorts it.
 fn listed(value: Value) -> Value {
     let Value::Object(map) = value else { return value };
-    let mut pairs: Vec<(String, Value)> = map.into_iter().collect();
+    let mut pairs: Vec<(Text, Value)> = map.into_iter().collect();
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
-    pairs.into_iter().map(|(name, value)| serde_json::json!({"name": name, "value": value})).collect()
+    pairs.into_iter().map(|(name, value)| crate::json!({"name": name, "value": value})).collect()
 }
 
 /// A list of arguments as a map; the last one of a name wins.

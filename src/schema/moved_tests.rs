@@ -1,8 +1,7 @@
 //! What moves between v1beta1 and v1beta2, there and back, told as cases.
 
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn deployment(version: &str, spec: Value) -> Value {
     json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "MachineDeployment", "spec": spec})

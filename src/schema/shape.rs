@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// One place of a schema.
 #[derive(Debug, Clone, Deserialize)]

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use serde_json::Value;
 
 use super::Stop;
 use crate::policy::{self, Policy, UserRule};
 use crate::report::PolicyReport;
 use crate::rules::{Rules, UserFault};
+use crate::tree::Value;
 use crate::yaml;
 
 /// Puts the rules of each file behind those of the policy, and the file into the name of the policy in force.

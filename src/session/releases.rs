@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{Setup, Stop, is_called, runtime};
 use crate::cluster::{Cluster, Recorded};
 use crate::host::detect::release_of;
@@ -12,6 +10,7 @@ use crate::kinds::contract::{CLUSTER_NAME, MACHINE};
 use crate::kinds::fields::{label, text};
 use crate::object::Object;
 use crate::providers::kind;
+use crate::tree::Value;
 use crate::world::World;
 
 /// Label of Flux: where the HelmRelease is, and its record where nothing else is said.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow, bail};
-use serde_json::Value;
 use tokio::process::Command;
 
 use super::Observer;
@@ -16,6 +15,7 @@ use super::process::{self, Ended};
 use super::tool::{printed, ran, said};
 use crate::kinds::fields::text;
 use crate::object::Files;
+use crate::tree::Value;
 use crate::world::files;
 use crate::yaml::{self, Span};
 

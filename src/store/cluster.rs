@@ -10,11 +10,11 @@ use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use kube::{Api, Client};
-use serde_json::{Map, Value};
 
 use super::Kept;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::policy::StoreKind;
+use crate::tree::Value;
 
 /// What keeps the object when a cluster moves and when its release changes: `clusterctl move` takes it along, and neither Helm,
 /// nor Flux, nor Argo CD takes it away although no chart renders it.
@@ -120,7 +120,9 @@ impl<K: Kept> ClusterStore<K> {
         let object = self.api().get_opt(&self.name).await.map_err(|error| self.fail("read it", "get", error))?;
         let place = format!("{} {}/{}", word(self.kind), self.namespace, self.name);
         let kept = match &object {
-            Some(object) => data::<K>(&place, &object.data, self.kind).and_then(|data| K::of_data(&place, &data)),
+            Some(object) => {
+                data::<K>(&place, &object.data.clone().into(), self.kind).and_then(|data| K::of_data(&place, &data))
+            }
             None => Ok(K::default()),
         };
         Ok((object, kept.map_err(ClusterError::Kept)?))
@@ -145,12 +147,11 @@ impl<K: Kept> ClusterStore<K> {
             StoreKind::ConfigMap => text,
             StoreKind::Secret => STANDARD.encode(text),
         };
-        let data: Map<String, Value> =
-            kept.data().into_iter().map(|(key, text)| (key, Value::String(encoded(text)))).collect();
+        let data: BTreeMap<String, String> = kept.data().into_iter().map(|(key, text)| (key, encoded(text))).collect();
         if !object.data.is_object() {
-            object.data = Value::Object(Map::new());
+            object.data = serde_json::json!({});
         }
-        object.data["data"] = Value::Object(data);
+        object.data["data"] = serde_json::Value::from_iter(data);
         // The resourceVersion that was read stands in `object` still: the API server refuses any other version with 409.
         let written = match is_new {
             true => self.api().create(&params, &object).await,
@@ -241,7 +242,7 @@ fn data<K: Kept>(place: &str, object: &Value, kind: StoreKind) -> Result<BTreeMa
             StoreKind::ConfigMap => Some(text.to_owned()),
             StoreKind::Secret => STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok()),
         };
-        text.map(|text| (key.clone(), text)).ok_or_else(|| K::unreadable(place, key, &"it is no text in base64"))
+        text.map(|text| (key.to_string(), text)).ok_or_else(|| K::unreadable(place, key, &"it is no text in base64"))
     });
     read.collect()
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::Host;
 use super::snapshot::{self, Snapshot};
@@ -17,6 +16,7 @@ use crate::kinds::contract::MACHINE;
 use crate::model;
 use crate::object::{Inventory, LoadError, Object, Stream};
 use crate::parallel;
+use crate::tree::Value;
 
 /// Why files could not be taken for a cluster.
 #[derive(Debug, thiserror::Error)]

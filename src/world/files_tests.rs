@@ -1,8 +1,7 @@
 //! What files are taken for.
 
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn write(folder: &Path, name: &str, value: &Value) {
     let path = folder.join(name);

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::release::{self, Entry, Revision};
 use super::{ReleaseName, compared as kinds};
@@ -16,6 +15,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{Inventory, Key, Object, Stream};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// So many revisions of a release are read, the newest ones; Helm keeps ten where nothing else is said.
 pub const MOST_REVISIONS: usize = 20;
@@ -63,7 +63,7 @@ pub struct Recorded {
     #[serde(default)]
     pub chart: String,
     /// The objects that are new in it or not as they were in the one before.
-    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub objects: Inventory,
     /// The objects that the one before had and it has not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

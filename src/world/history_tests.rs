@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::json;
 
 use super::*;
+use crate::tree::json;
 
 fn record(number: u64, manifest: &str) -> (u64, Value) {
     let body = json!({"name": "edge", "namespace": "telco", "version": number, "manifest": manifest,

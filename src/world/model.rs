@@ -32,7 +32,7 @@ pub struct World {
     /// Where `live` came from.
     pub source: LiveSource,
     /// What the API server holds.
-    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub live: Inventory,
     /// What the host wrote last time.
     pub base: Base,
@@ -43,7 +43,7 @@ pub struct World {
     /// What each source of a late value gave, in the policy's order.
     pub readings: Vec<SourceReading>,
     /// The pins as they stood.
-    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub pins: Vec<Pin>,
     /// What people have approved, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -135,11 +135,11 @@ pub struct Base {
     /// Where it came from.
     pub kind: BaseKind,
     /// Its objects, hooks excluded.
-    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub objects: Inventory,
     /// The hooks of the release, as its record shows them.
     #[serde(default, skip_serializing_if = "Inventory::is_empty")]
-    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub hooks: Inventory,
 }
 

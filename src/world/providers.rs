@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::Provider;
 use crate::kinds::Versions;
 use crate::providers::core::PREFLIGHT;
 use crate::providers::gates;
+use crate::tree::Value;
 
 /// One version that was found, before providers of one name are put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,11 +210,10 @@ fn place(object: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::providers::core::{POOLS, RUNTIME_SDK, TAINTS, TOPOLOGY};
     use crate::providers::kubeadm::IGNITION;
+    use crate::tree::json;
 
     fn seen(name: &str, version: &str) -> Sighting {
         Sighting { name: name.to_owned(), version: version.to_owned(), evidence: "e".to_owned() }

@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Release, ReleaseStatus, WriteMethod};
 use crate::kinds::contract::SECRET;
+use crate::tree::Value;
 
 /// A record may unpack to so many bytes; an object of etcd holds 1.5 MiB packed.
 const LARGEST: u64 = 256 << 20;
@@ -200,7 +200,7 @@ fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
 /// A revision from the name and the labels of its object; `None` where the labels are not Helm's.
 #[must_use]
 pub fn entry(object: &str, labels: &BTreeMap<String, String>) -> Option<Entry> {
-    let status = serde_json::from_value(Value::String(labels.get("status")?.clone())).unwrap_or(ReleaseStatus::Unknown);
+    let status = crate::tree::from_value(Value::from(labels.get("status")?.clone())).unwrap_or(ReleaseStatus::Unknown);
     Some(Entry { object: object.to_owned(), number: labels.get("version")?.parse().ok()?, status })
 }
 

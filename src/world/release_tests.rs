@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 /// A record as Helm 3 and 4 store it: base64 of gzip of JSON, and base64 once more for the API.
 fn record(kind: &str, body: &Value, gzip: bool) -> Value {
@@ -113,7 +112,7 @@ fn records_of_real_helms_are_read() {
         let list: Value = serde_json::from_str(text).expect("JSON");
         let items = list["items"].as_array().expect("a list");
         let label = |item: &Value| {
-            let labels = serde_json::from_value(item["metadata"]["labels"].clone()).expect("labels");
+            let labels = crate::tree::from_value(item["metadata"]["labels"].clone()).expect("labels");
             entry(item["metadata"]["name"].as_str().expect("a name"), &labels).expect("an entry")
         };
         let entries: Vec<Entry> = items.iter().map(label).collect();

@@ -10,9 +10,9 @@ use rustls::pki_types::pem::PemObject as _;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::kinds::fields::{list, text};
+use crate::tree::Value;
 use crate::yaml;
 
 /// What an object says of the cluster that its others are written into.
@@ -206,9 +206,9 @@ fn keys(certificates: impl Iterator<Item = CertificateDer<'static>>) -> BTreeSet
 mod tests {
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
-    use serde_json::json;
 
     use super::*;
+    use crate::tree::json;
 
     /// Two certificates of one key, as after a renewal, and one of another.
     const OURS: &str = include_str!("../../testdata/authorities/ours.pem");

@@ -77,12 +77,12 @@ mod tests {
         let stream = crate::object::Stream::load(&bytes).expect("a stream");
         let role = stream.objects.objects().iter().find(|object| object.key.name == READ_ROLE).expect("the role");
         let rules = role.value().expect("a tree")["rules"].clone();
-        let list = |rule: &serde_json::Value, field: &str| -> Vec<String> {
-            let texts = rule[field].as_array().expect("a list").iter().filter_map(serde_json::Value::as_str);
+        let list = |rule: &crate::tree::Value, field: &str| -> Vec<String> {
+            let texts = rule[field].as_array().expect("a list").iter().filter_map(crate::tree::Value::as_str);
             texts.map(str::to_owned).collect()
         };
         for (group, resource, verbs) in READ_RULES {
-            let grants = |rule: &serde_json::Value| {
+            let grants = |rule: &crate::tree::Value| {
                 list(rule, "apiGroups").iter().any(|one| one == group)
                     && list(rule, "resources").iter().any(|one| one == resource)
                     && verbs.iter().all(|verb| list(rule, "verbs").iter().any(|one| one == verb))

@@ -10,12 +10,12 @@ use base64::prelude::BASE64_STANDARD;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::World;
 use super::workload::Workload;
 use crate::compare::redact::{Document, MARK, MarkKey, Redactor, encode, unencoded};
 use crate::object::{Body, Inventory, Object, Path};
+use crate::tree::Value;
 
 /// The version of the file format that this program writes and reads.
 pub const API_VERSION: &str = "rollgate.dev/v1alpha1";
@@ -336,13 +336,13 @@ impl Uncover {
             }
             Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
             Value::String(text) if text.contains(MARK) => {
-                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::String(self.marked(text)));
+                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::from(self.marked(text)));
             }
             Value::String(text) => {
                 if let Some(inner) = unencoded(text) {
-                    let mut inner = Value::String(inner);
+                    let mut inner = Value::from(inner);
                     self.value(&mut inner);
-                    *text = encode(inner.as_str().unwrap_or_default());
+                    *text = encode(inner.as_str().unwrap_or_default()).into();
                 }
             }
             _ => {}

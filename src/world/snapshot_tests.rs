@@ -1,9 +1,9 @@
 //! Snapshots: no secret in them, and the same World out of them.
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::*;
+use crate::tree::{Value, json};
 use crate::world::Host;
 use crate::world::{LiveKind, SourceReading, files};
 

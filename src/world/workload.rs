@@ -7,9 +7,9 @@ use jiff::Timestamp;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::kinds::fields::{annotation, label, list, number, text};
+use crate::tree::Value;
 
 /// Label that keeps load balancers from a Node, by being there (`k8s.io/api/core/v1` LabelNodeExcludeBalancers; MetalLB asks for the
 /// same since 0.13).

@@ -1,8 +1,7 @@
 //! What counts of the objects of a workload cluster.
 
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn budget(allowed: i64, seen: u64) -> Value {
     json!({"metadata": {"name": "b", "namespace": "n", "generation": 2},

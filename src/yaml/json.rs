@@ -1,4 +1,4 @@
-//! From the tree to JSON: text byte for byte as `YAMLToJSON` of sigs.k8s.io/yaml v1.6.0 writes it, or a [`serde_json::Value`].
+//! From the tree to JSON: text byte for byte as `YAMLToJSON` of sigs.k8s.io/yaml v1.6.0 writes it, or a [`crate::tree::Value`].
 //!
 //! Both walk on an explicit stack and see merges, aliases and repeated keys as Go does. Aliases may make the result larger than the
 //! document; how much is bounded.
@@ -6,8 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
-
+use crate::tree::{Map, Text, Value};
 use crate::yaml::arena::{NodeId, Shape};
 use crate::yaml::error::{Error, Result};
 use crate::yaml::number::json_float;
@@ -253,8 +252,8 @@ impl<'t> Tree<'t> {
             Scalar::Uint(value) => value.into(),
             Scalar::Float(value) if !value.is_finite() => return Err(self.unfit_number(node)),
             Scalar::Float(value) => number_value(value),
-            Scalar::Text(text) => Value::String(text.into_owned()),
-            Scalar::Bytes(bytes) => Value::String(lossy(&bytes)),
+            Scalar::Text(text) => Value::from(text),
+            Scalar::Bytes(bytes) => Value::from(lossy(&bytes)),
         })
     }
 }
@@ -269,7 +268,7 @@ fn number_value(value: f64) -> Value {
 }
 
 enum Building {
-    Map { entries: std::vec::IntoIter<(NodeId, NodeId)>, key: Option<String>, map: Map<String, Value> },
+    Map { entries: std::vec::IntoIter<(NodeId, NodeId)>, key: Option<Text>, map: Map },
     Seq { next: u32, end: u32, items: Vec<Value> },
 }
 
@@ -280,8 +279,8 @@ impl Building {
                 let (name, value) = entries.next()?;
                 *key = match meant.get(&name) {
                     Some(Value::String(text)) => Some(text.clone()),
-                    Some(other) => Some(other.to_string()),
-                    None => tree.key_text(name).map(Cow::into_owned),
+                    Some(other) => Some(other.to_string().into()),
+                    None => tree.key_text(name).map(Text::from),
                 };
                 Some(value)
             }
@@ -308,7 +307,7 @@ impl Building {
     fn finish(self) -> Value {
         match self {
             Self::Map { map, .. } => Value::Object(map),
-            Self::Seq { items, .. } => Value::Array(items),
+            Self::Seq { items, .. } => Value::from(items),
         }
     }
 }

@@ -3,8 +3,7 @@
 //! The double-quoted form escapes whatever any YAML reader on the way (Go v2, Helm's kyaml, libyaml) could take for something else:
 //! controls, line breaks of all kinds, byte order marks. It never writes `\/` and never surrogate pairs.
 
-use serde_json::Value;
-
+use crate::tree::Value;
 use crate::yaml::number::json_float;
 use crate::yaml::resolve::{Scalar, implicit};
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
+use crate::tree::Value;
 use crate::yaml::arena::{self, Arena};
 use crate::yaml::error::{Error, Problem, Result};
 use crate::yaml::events::Events as _;
@@ -180,9 +179,9 @@ fn rest(bytes: &[u8], mut at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::Value;
 
     use super::*;
+    use crate::tree::Value;
 
     /// The walker gives what the exact reader gives, or nothing.
     fn walks_as_parsed(document: &[u8]) -> Option<bool> {

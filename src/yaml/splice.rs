@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use serde_json::Value;
-
+use crate::tree::Value;
 use crate::yaml::arena::{NodeId, Shape};
 use crate::yaml::error::{Error, Result};
 use crate::yaml::map::SourceMap;
@@ -246,7 +245,7 @@ impl Tree<'_> {
         let value = (number && style == Style::Plain)
             .then(|| plain_value(&new))
             .flatten()
-            .unwrap_or_else(|| Value::String(new.clone()));
+            .unwrap_or_else(|| Value::from(new.clone()));
         let kept = match way {
             Way::Kept => self
                 .in_place(node, style, spots, &new, value.is_string())

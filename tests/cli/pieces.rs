@@ -73,7 +73,7 @@ impl Repository {
 fn documents(file: &str) -> Vec<Value> {
     let bytes = std::fs::read(root().join(file)).expect(file);
     let sections = rollgate::yaml::split(&bytes).expect("YAML");
-    sections.iter().map(|section| rollgate::yaml::read_json(&bytes, section.document).expect("YAML")).collect()
+    sections.iter().map(|section| rollgate::yaml::read_json(&bytes, section.document).expect("YAML").into()).collect()
 }
 
 fn strings(value: &Value) -> Vec<String> {

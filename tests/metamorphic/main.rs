@@ -271,7 +271,7 @@ fn hosts(sides: &Sides, _: &mut Seed) -> Option<String> {
             object["apiVersion"].as_str().unwrap_or_default(),
             object["kind"].as_str().unwrap_or_default(),
         );
-        spec.is_none_or(|spec| schema::unknown_fields(&object["spec"], spec).is_empty())
+        spec.is_none_or(|spec| schema::unknown_fields(&object["spec"].clone().into(), spec).is_empty())
     };
     if drifted || !only_sets || !sides.rendered.iter().all(knows) {
         return None;

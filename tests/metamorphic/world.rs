@@ -114,7 +114,7 @@ fn fields(value: &Value, node: Option<&Node>) -> Value {
                     let key: Map<String, Value> = keys
                         .iter()
                         .filter_map(|key| {
-                            let default = inner.field(key).and_then(|field| field.default.clone());
+                            let default = inner.field(key).and_then(|field| field.default.clone()).map(Value::from);
                             Some((key.clone(), item.get(key).cloned().or(default)?))
                         })
                         .collect();

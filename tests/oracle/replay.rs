@@ -14,9 +14,9 @@ use rollgate::model::Effect;
 use rollgate::object::{Inventory, Key, Object};
 use rollgate::providers::gates;
 use rollgate::rules::Rules;
+use rollgate::tree::Value;
 use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::patch::apply;
 

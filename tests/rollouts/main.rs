@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use rollgate::impact::simulate::End;
-use serde_json::Value;
+use rollgate::tree::Value;
 
 use crate::trace::Record;
 

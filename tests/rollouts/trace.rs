@@ -10,7 +10,7 @@ use rollgate::impact::simulate::{Act, End, Fleet, Pace, Played, Wait, play, wors
 use rollgate::model::{Standing, Strategy};
 use rollgate::object::Key;
 use rollgate::providers::kind;
-use serde_json::Value;
+use rollgate::tree::Value;
 
 /// States of a search that are too many to be a rollout.
 const MOST: usize = 200_000;

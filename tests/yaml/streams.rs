@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rollgate::host::hook::{Role, role};
 use rollgate::host::{Host, HostKind};
 use rollgate::object::{Object, Stream};
-use serde_json::Value;
+use rollgate::tree::Value;
 
 /// One object, as the recording writes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]

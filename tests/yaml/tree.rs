@@ -1,7 +1,7 @@
 //! Questions to a tree: lookups as Kubernetes sees the document, spans as it is written.
 
+use rollgate::tree::json;
 use rollgate::yaml::{self, NodeKind, Scalar, Segment, Style};
-use serde_json::json;
 
 #[test]
 fn lookups_see_what_kubernetes_sees() {

@@ -1,12 +1,11 @@
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 
 /// A schema with one of each sort of place.
 fn schema() -> Node {
-    serde_json::from_value(json!({"f": {
+    crate::tree::from_value(json!({"f": {
         "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
         "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
         "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},

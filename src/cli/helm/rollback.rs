@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use serde_json::Value;
 
 use super::options::Split;
 use super::{Helm, output};
 use crate::cli::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::helm_args::{self, HelmArgs, Word};
+use crate::tree::Value;
 
 /// What Helm is told to write.
 struct Order {

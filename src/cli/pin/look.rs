@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use anyhow::anyhow;
-use serde_json::{Value, json};
 
 use super::super::{Outside, Stop};
 use super::shown::{masked, origin, shown, told, told_event};
@@ -12,6 +11,7 @@ use crate::exit::Exit;
 use crate::pin::Event;
 use crate::policy::Policy;
 use crate::report::escape;
+use crate::tree::{Value, json};
 
 /// `pin list --json`: the pins alone.
 pub(super) fn bare(known: &mut LateValues<'_>, policy: &Policy, outside: &mut Outside<'_>) -> Result<Exit, Stop> {

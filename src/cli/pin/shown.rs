@@ -1,9 +1,8 @@
 //! A pin and its history as they may be shown: never a secret value, also where it was written down before the policy said so.
 
-use serde_json::{Value, json};
-
 use crate::pin::{Event, Pin, is_seal};
 use crate::policy::{LateValue, Policy};
+use crate::tree::{Value, json};
 
 const SECRET: &str = "(secret)";
 

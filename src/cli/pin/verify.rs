@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use serde_json::json;
 
 use super::super::{Outside, Stop};
 use super::{LateValues, at, print};
@@ -12,6 +11,7 @@ use crate::late::Settled;
 use crate::model::Decision;
 use crate::policy::Policy;
 use crate::report::{LateState, escape};
+use crate::tree::json;
 use crate::verdict;
 
 pub(super) fn verify(

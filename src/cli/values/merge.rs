@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use anyhow::{anyhow, bail};
-use serde_json::{Map, Value};
 
 use super::input::Input;
+use crate::tree::{Map, Value};
 use crate::yaml::{self, double_quoted};
 
 /// One text that says what all the texts say together.
@@ -28,7 +28,7 @@ pub(super) fn merge(inputs: &[Input], texts: &[String]) -> anyhow::Result<String
 }
 
 /// Lays `over` onto `under`.
-fn lay(under: &mut Map<String, Value>, over: Map<String, Value>) {
+fn lay(under: &mut Map, over: Map) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
             (Some(Value::Object(under)), Value::Object(over)) => lay(under, over),
@@ -38,7 +38,7 @@ fn lay(under: &mut Map<String, Value>, over: Map<String, Value>) {
 }
 
 /// A map as lines.
-fn block(text: &mut String, map: &Map<String, Value>, depth: usize) {
+fn block(text: &mut String, map: &Map, depth: usize) {
     for (key, value) in map {
         write!(text, "{:indent$}{}:", "", word(key), indent = depth * 2).expect("writing to a string cannot fail");
         match value {

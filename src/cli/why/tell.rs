@@ -1,7 +1,5 @@
 //! From what was found about an owner to what is said of it: values hidden, writers and revisions looked up.
 
-use serde_json::Value;
-
 use super::Read;
 use crate::compare::redact::Redactor;
 use crate::host::writers;
@@ -16,6 +14,7 @@ use crate::report::sentence;
 use crate::report::why::{
     WhyDue, WhyField, WhyMachines, WhyMove, WhyOwner, WhyRevision, WhyRollout, WhyWriter, headline,
 };
+use crate::tree::Value;
 use crate::world::ReleaseStatus;
 
 /// So many changes of a revision are told.
@@ -316,7 +315,7 @@ fn told_by(how: &ToldBy) -> String {
 
 /// Helm's word for the state of a revision.
 fn status(status: ReleaseStatus) -> String {
-    serde_json::to_value(status).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    crate::tree::to_value(status).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Who owns a place; where the object holds it under another name, who owns what is around it.

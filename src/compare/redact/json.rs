@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
 use super::mark::{MARK, marks};
+use crate::tree::Value;
 
 /// A document that is a text, such that nothing of the text is lost by writing it again.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,14 +1,13 @@
 //! Learns the secrets of objects, so that they are hidden wherever else they stand: values of Secrets, what stands in places that are
 //! secret, what has the form of a secret; also inside files, and behind encodings.
 
-use serde_json::Value;
-
 use super::super::within;
 use super::harmless::is_form;
 use super::{DEEPEST, Redactor, places, text, views};
 use crate::kinds::contract::SECRET;
 use crate::model::Pair;
 use crate::object::{Key, Path, Route};
+use crate::tree::Value;
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
 const SHORTEST: usize = 8;
@@ -142,7 +141,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.values().for_each(|value| leaves(value, found)),
         Value::Array(items) => items.iter().for_each(|value| leaves(value, found)),
-        Value::String(text) => found.push(text.clone()),
+        Value::String(text) => found.push(text.to_string()),
         _ => {}
     }
 }

@@ -21,7 +21,6 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value};
 
 pub(crate) use self::json::Document;
 use self::learned::Learned;
@@ -31,6 +30,7 @@ use self::places::{Guard, Level};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
+use crate::tree::{Map, Text, Value};
 
 /// How many encodings are looked behind.
 const DEEPEST: usize = 4;
@@ -197,11 +197,11 @@ impl Redactor {
         match value {
             Value::Object(map) => {
                 let item = places::name_of(value).or(item);
-                let below = |(name, value): (&String, &Value)| {
+                let below = |(name, value): (&Text, &Value)| {
                     let inner = self.value_at(key, &place.key(name), level.below(name), item, value);
                     (self.name(level.guard, name), inner)
                 };
-                Value::Object(map.iter().map(below).collect::<Map<_, _>>())
+                Value::Object(map.iter().map(below).collect::<Map>())
             }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
@@ -212,7 +212,7 @@ impl Redactor {
             Value::String(text) => {
                 let hidden = self.document(key, place, level, item, text);
                 let hidden = hidden.or_else(|| self.encoded(key, place, level, item, text));
-                Value::String(hidden.unwrap_or_else(|| self.text_at(place, level, text)))
+                Value::from(hidden.unwrap_or_else(|| self.text_at(place, level, text)))
             }
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
                 self.hidden(value)
@@ -236,7 +236,7 @@ impl Redactor {
         // What is secret as a whole, or across values.
         let hidden = self.text(&document.with(hidden).to_string());
         if hidden != text {
-            self.keep(&hidden, || Value::String(text.to_owned()));
+            self.keep(&hidden, || Value::from(text));
         }
         Some(hidden)
     }
@@ -244,7 +244,7 @@ impl Redactor {
     /// A text that is the encoding of a text, with what is secret there hidden there.
     fn encoded(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> Option<String> {
         let inner = unencoded(text).filter(|_| self.inside)?;
-        let hidden = self.value_at(key, place, level.inside(), item, &Value::String(inner));
+        let hidden = self.value_at(key, place, level.inside(), item, &Value::from(inner));
         Some(encode(hidden.as_str()?))
     }
 
@@ -270,7 +270,7 @@ impl Redactor {
         }
         let masked = self.masked(text, ranges);
         if masked != text {
-            self.keep(&masked, || Value::String(text.to_owned()));
+            self.keep(&masked, || Value::from(text));
         }
         masked
     }
@@ -326,7 +326,7 @@ impl Redactor {
     pub fn mark(&self, secret: &str) -> String {
         let mark = self.key.mark(secret);
         self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.clone());
-        self.keep(&mark, || Value::String(secret.to_owned()));
+        self.keep(&mark, || Value::from(secret));
         mark
     }
 
@@ -357,18 +357,18 @@ impl Redactor {
     fn hidden(&self, value: &Value) -> Value {
         match value {
             Value::Object(map) => {
-                let below = |(name, value): (&String, &Value)| (self.name(Guard::Free, name), self.hidden(value));
+                let below = |(name, value): (&Text, &Value)| (self.name(Guard::Free, name), self.hidden(value));
                 Value::Object(map.iter().map(below).collect())
             }
             Value::Array(items) => Value::Array(items.iter().map(|value| self.hidden(value)).collect()),
             Value::Null | Value::Bool(_) => value.clone(),
             Value::String(text) if text.is_empty() => value.clone(),
-            Value::String(text) => Value::String(self.masked(text, std::iter::once(0..text.len()).collect())),
+            Value::String(text) => Value::from(self.masked(text, std::iter::once(0..text.len()).collect())),
             Value::Number(number) => {
                 // Not the mark of the same digits as text: the two are different values.
                 let mark = self.mark(&format!("number {number}"));
                 self.keep(&mark, || value.clone());
-                Value::String(mark)
+                Value::from(mark)
             }
         }
     }

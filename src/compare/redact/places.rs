@@ -1,11 +1,10 @@
 //! Places whose value is secret whatever it looks like: by kind, by the name of the field, by the name of the list item.
 
-use serde_json::Value;
-
 use super::shapes::is_secret_word;
 use crate::kinds::contract::SECRET;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
 use crate::object::{Key, Route, Segment};
+use crate::tree::Value;
 
 /// Ends of file names whose content is secret.
 const SECRET_FILES: [&str; 15] = [

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::json;
 
 use super::*;
+use crate::tree::json;
 
 fn shown(kind: &str, object: &Value) -> String {
     let api_version = if matches!(kind, "Secret" | "ConfigMap") { "v1" } else { "x.cluster.x-k8s.io/v1beta1" };

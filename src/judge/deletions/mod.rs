@@ -2,8 +2,6 @@
 
 mod servers;
 
-use serde_json::Value;
-
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::pause;
@@ -18,6 +16,7 @@ use crate::model::{Action, Effect};
 use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::providers::machines;
+use crate::tree::Value;
 
 /// The answer about a deleted object.
 #[derive(Debug, Clone)]

@@ -2,8 +2,6 @@
 //! finalizers give the server back, whoever still runs on it (`metal3-io/baremetal-operator`
 //! `internal/controller/metal3.io/host_state_machine.go` of v0.10, and the contract for infrastructure Machines).
 
-use serde_json::Value;
-
 use super::{Deletion, plain};
 use crate::judge::stage::Stage;
 use crate::kinds::contract::{CORE, MACHINE};
@@ -11,6 +9,7 @@ use crate::kinds::fields::{owned_by, target, text};
 use crate::model::{Effect, Rollout, RuleId};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// The infrastructure of one Machine goes.
 pub(super) fn of_machine(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {

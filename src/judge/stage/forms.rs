@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use super::{Stage, may_be_equal};
 use crate::compare::Pair;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::superset;
 use crate::object::{Key, Presence};
 use crate::providers::{kind, machines};
+use crate::tree::Value;
 
 /// Objects in the superset form by key; `None` where there is none.
 pub(super) type Forms = Mutex<HashMap<Key, Option<Arc<Value>>>>;

@@ -7,8 +7,6 @@ mod relations;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use serde_json::Value;
-
 use self::forms::Forms;
 pub(crate) use self::relations::{Groups, Reference};
 use crate::compare::Pair;
@@ -21,6 +19,7 @@ use crate::object::{Key, Object};
 use crate::parallel;
 use crate::providers::gates::{is_usually_on, may_need, needs};
 use crate::rules::{Gates, Rules};
+use crate::tree::Value;
 use crate::world::WriteMethod;
 
 /// The shared part of one run.

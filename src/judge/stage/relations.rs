@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 
-use serde_json::Value;
-
 use super::{Stage, may_be_equal};
 use crate::compare::Action;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
@@ -13,6 +11,7 @@ use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// One object that refers to another one after the write.
 #[derive(Debug, Clone)]

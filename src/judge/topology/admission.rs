@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 
 use semver::{BuildMetadata, Prerelease, Version};
-use serde_json::Value;
 
 use crate::compare::Action;
 use crate::host::HostKind;
@@ -21,6 +20,7 @@ use crate::model::RuleId;
 use crate::object::{Key, Path};
 use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// Where a Cluster says its version, and a class those that it allows.
 const VERSION: &str = "/spec/topology/version";

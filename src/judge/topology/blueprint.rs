@@ -1,12 +1,11 @@
 //! What a class is made of, in whichever API version it was written: its templates, and which group of a cluster uses which.
 //! Read beside `exp/topology/scope/blueprint.go` of Cluster API 1.14 and the conversion of ClusterClass from v1beta1.
 
-use serde_json::Value;
-
 use crate::judge::topology::values::list;
 use crate::kinds::contract::{CLUSTER_CLASS, CORE};
 use crate::kinds::fields::text;
 use crate::object::Key;
+use crate::tree::Value;
 
 /// A control plane, a MachineDeployment or a pool of a topology.
 #[derive(Debug, Clone)]

@@ -3,7 +3,6 @@
 //! the two owners: a control plane looks at its Machines, a MachineDeployment at its MachineSets.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::judge::stage::Stage;
 use crate::judge::topology::weight::owner;
@@ -16,6 +15,7 @@ use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::providers::core::changes::TOPOLOGY_CLOCK;
 use crate::providers::machines;
+use crate::tree::Value;
 
 /// The answer about the time itself; `None` for every other field, and where it goes away.
 #[must_use]

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -24,6 +22,7 @@ use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::kind_of;
+use crate::tree::{Value, json};
 
 /// One side of a cluster with a topology.
 #[derive(Debug, Clone, Copy)]

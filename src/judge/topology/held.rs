@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::blueprint::class_of;
 use super::values::list;
 use super::weight::owner;
@@ -19,6 +17,7 @@ use crate::kinds::fields::{number, text};
 use crate::model::{Act, Effect, Hold, Why, hold_of};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// What keeps the controllers from an act on the Machines of a group once both sides of a Cluster are written.
 #[must_use]

@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::blueprint::{Part, Role, parts};
 use super::forecast::{drift, judged, normal_of};
 use super::patches;
@@ -18,6 +16,7 @@ use crate::kinds::fields::{number, target, text};
 use crate::model::Effect;
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::{Value, json};
 
 /// A part that is not as the class makes it now.
 pub(super) struct Drift {

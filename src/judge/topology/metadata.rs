@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-
 use super::blueprint::class_of;
 use super::values::list;
 use crate::judge::waiting::pause;
@@ -15,6 +13,7 @@ use crate::kinds::contract::{CORE, TOPOLOGY_OWNED};
 use crate::kinds::fields::{label, text};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::{Map, Value, json};
 
 /// Where a group or its class says how Machines are replaced, in both versions.
 const STRATEGY: &[&str] = &["/rollout/strategy/type", "/strategy/type"];
@@ -130,7 +129,7 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
     // v1beta1 has those of workers in a template.
     let of_class = of_class.and_then(|class| class.get("metadata").or_else(|| class.pointer("/template/metadata")));
     let own = group.and_then(|group| group.get("metadata"));
-    let both = |what: &str| -> Map<String, Value> {
+    let both = |what: &str| -> Map {
         let of = |side: Option<&Value>| side.and_then(|side| side.get(what)?.as_object()).cloned().unwrap_or_default();
         let mut out = of(of_class);
         out.extend(of(own));

@@ -19,8 +19,6 @@ mod weight;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, refusals_of_new, users_of_deleted};
@@ -38,6 +36,7 @@ use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
+use crate::tree::{Value, json};
 
 /// The answer about a leaf of a Cluster; `None` where the pack's own rule decides.
 #[must_use]

@@ -3,14 +3,13 @@
 //! external patch makes is not computed, nor what a Go template makes with functions that are not known here: such a patch
 //! leaves a print of everything that it may read, and comes out the same where the print is the same.
 
-use serde_json::{Map, Value, json};
-
 use crate::gotemplate as template;
 use crate::gotemplate::Trouble;
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::{Part, Role};
 use crate::judge::topology::values::{list, look_up};
 use crate::kinds::fields::text;
+use crate::tree::{Map, Value, json};
 
 /// What patches made of one template.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +145,7 @@ fn print(patch: &Value, definition: &Value, values: &Values) -> Value {
     let mut templates: Vec<&str> =
         list(definition, "/jsonPatches").filter_map(|operation| text(operation, "/valueFrom/template")).collect();
     templates.extend(text(patch, "/enabledIf"));
-    let read: Map<String, Value> = values
+    let read: Map = values
         .iter()
         .filter(|(name, _)| *name != "builtin")
         .filter(|(name, _)| templates.iter().any(|template| may_read(template, name)))

@@ -5,8 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
-
 use super::blueprint::{class_of, parts};
 use super::held::hold;
 use super::in_use::drifts;
@@ -20,6 +18,7 @@ use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{label, number, target, text};
 use crate::model::{Act, Action, Effect, Hold, Places, Rollout, RuleId};
 use crate::object::{Key, Path};
+use crate::tree::{Value, json};
 
 /// Label of everything that the topology controller made.
 const OWNED: &str = "topology.cluster.x-k8s.io/owned";

@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::values::list;
@@ -15,6 +13,7 @@ use crate::kinds::contract::CONTROL_PLANE;
 use crate::kinds::fields::{target, text};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::{Value, json};
 
 /// Machines above and below the number of a group; `None` where its provider decides, or where it is a share of a number that nobody
 /// knows. `said` is what the Cluster says of the group before and after the write.

@@ -3,13 +3,12 @@
 //! Read beside `core/reconcilers/topology/cluster/patches/variables/{variables,value}.go` of Cluster API 1.14. Names that
 //! only the controller knows stand for themselves, so that they are the same before and after.
 
-use serde_json::{Value, json};
-
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
 pub(crate) use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::object::{Path, Segment};
+use crate::tree::{Value, json};
 
 /// The variables of the whole cluster.
 #[must_use]

@@ -3,13 +3,13 @@
 //! CEL are not computed: a value that one of them looks at is not known.
 
 use regex::Regex;
-use serde_json::Value;
 
 use super::admission::refuse;
 use super::values::list;
 use crate::kinds::fields::text;
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
+use crate::tree::Value;
 
 /// The id of the refusal.
 const RULE: RuleId = RuleId::of("cluster/variable-refused");
@@ -196,7 +196,7 @@ fn of_list(items: &[Value], schema: &Value) -> Option<String> {
     items.iter().enumerate().find_map(|(place, item)| Some(format!("[{place}]{}", fault(item, of_item)?)))
 }
 
-fn of_map(map: &serde_json::Map<String, Value>, schema: &Value) -> Option<String> {
+fn of_map(map: &crate::tree::Map, schema: &Value) -> Option<String> {
     for name in list(schema, "/required").filter_map(Value::as_str) {
         if !map.contains_key(name) {
             return Some(format!(".{name} is missing"));
@@ -222,9 +222,8 @@ fn of_map(map: &serde_json::Map<String, Value>, schema: &Value) -> Option<String
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn found(schema: &Value, value: &Value) -> Vec<String> {
         let class = json!({"spec": {"variables": [

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
-
 use crate::impact;
 use crate::judge::deletions::machine_names;
 use crate::judge::replicas;
@@ -26,6 +24,7 @@ use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
+use crate::tree::{Value, json};
 
 /// The entries of a changed Cluster, class or template of a class.
 #[must_use]
@@ -129,7 +128,7 @@ fn as_owners(
     let mut of_workers = list(&class, &format!("/spec/workers/{word}s")).filter(|item| text(item, "/class") == own);
     let of_class = of_workers.next().filter(|_| word != "controlPlane");
     let holders = [of_class.and_then(|class| class.pointer("/template")), of_class, Some(after)];
-    let mut annotations = serde_json::Map::new();
+    let mut annotations = crate::tree::Map::new();
     for told in holders.into_iter().flatten().filter_map(|holder| holder.pointer("/metadata/annotations")?.as_object())
     {
         annotations.extend(told.clone());

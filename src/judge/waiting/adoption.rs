@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::holds;
 use super::machines::{controller, has_labels, is_orphan};
 use super::side::Side;
@@ -27,6 +25,7 @@ use crate::object::{Key, is_deleting};
 use crate::providers::core::machine_deployment::{self, Set};
 use crate::providers::kind;
 use crate::providers::machines;
+use crate::tree::Value;
 
 /// What an owner takes over and does with it.
 pub(in crate::judge) struct Taken {
@@ -208,7 +207,7 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
 fn is_empty(selector: &Value) -> bool {
     let none = |key: &str| {
         selector.get(key).is_none_or(|value| {
-            value.as_object().is_none_or(serde_json::Map::is_empty) && value.as_array().is_none_or(Vec::is_empty)
+            value.as_object().is_none_or(crate::tree::Map::is_empty) && value.as_array().is_none_or(Vec::is_empty)
         })
     };
     none("matchLabels") && none("matchExpressions")

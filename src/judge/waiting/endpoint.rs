@@ -3,8 +3,6 @@
 //! `core/reconcilers/cluster/cluster_controller_phases.go` (reconcileInfrastructure) of Cluster API 1.14: a Cluster without an
 //! address takes that of its infrastructure again, and an infrastructure without one is given another.
 
-use serde_json::Value;
-
 use super::lifted::Lifted;
 use super::side::Side;
 use crate::judge::stage::Stage;
@@ -15,6 +13,7 @@ use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::object::{Key, Path};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// Where the address stands.
 const AT: &str = "/spec/controlPlaneEndpoint/host";

@@ -5,8 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::lifted::Lifted;
 use super::machines::{self, Found};
 use super::pause::{self, annotation_path};
@@ -18,6 +16,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect, Pair};
 use crate::object::{Key, Path};
+use crate::tree::Value;
 
 /// How the annotations start that keep a deleted Machine from being drained, and from being destroyed
 /// (`api/core/v1beta2/machine_types.go`).

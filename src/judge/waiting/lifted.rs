@@ -1,7 +1,5 @@
 //! What a write lets go among the Machines of one owner: work that was held back before it, and is not any more.
 
-use serde_json::Value;
-
 use crate::impact;
 use crate::judge::owner::Assessment;
 use crate::kinds::fields;
@@ -11,6 +9,7 @@ use crate::model::Unit;
 use crate::model::{Act, Hold, Places, hold_of};
 use crate::model::{Basis, Effect};
 use crate::object::{Key, is_deleting};
+use crate::tree::Value;
 
 /// Work on the Machines of one owner that starts with this write.
 #[derive(Debug, Clone)]

@@ -5,8 +5,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::pause;
 use super::side::Side;
 use crate::judge::topology;
@@ -18,6 +16,7 @@ pub(super) use crate::kinds::fields::controller;
 use crate::kinds::fields::is_in;
 use crate::object::{Key, is_deleting};
 use crate::providers::machines::read;
+use crate::tree::Value;
 
 /// A Machine of a cluster.
 #[derive(Debug, Clone)]

@@ -18,8 +18,6 @@ mod touched;
 pub(super) use apply::apply;
 pub(super) use lifted::{Lifted, by_owner};
 
-use serde_json::Value;
-
 use self::side::Side;
 use super::stage::Stage;
 use super::topology;
@@ -27,6 +25,7 @@ use crate::kinds::Mirror;
 use crate::model::Hold;
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// Everything that keeps the controllers of an owner from acting on its Machines.
 #[must_use]

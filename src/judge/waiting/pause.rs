@@ -1,13 +1,12 @@
 //! Pauses that all owners share: of their Cluster, and by annotation. What an owner says of itself its mirror knows.
 //! Read beside `util/paused/paused.go` and `util/annotations/helpers.go` of Cluster API 1.14.
 
-use serde_json::Value;
-
 use super::side::Side;
 use crate::kinds::contract::{PAUSED, WATCH_FILTER};
 use crate::kinds::fields::{annotation, label};
 use crate::model::{Action, Hold, Pair, Why};
 use crate::object::{Key, Path};
+use crate::tree::Value;
 
 /// The annotation that pauses one object, whatever its value.
 pub(in crate::judge) const ANNOTATION: &str = PAUSED;

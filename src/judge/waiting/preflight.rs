@@ -4,7 +4,6 @@
 //! before it is, holds back until it may go on.
 
 use semver::Version;
-use serde_json::Value;
 
 use super::pause::{self, annotation_path};
 use super::side::Side;
@@ -16,6 +15,7 @@ use crate::object::{Key, Path};
 use crate::providers::core::PREFLIGHT;
 use crate::providers::core::changes::PREFLIGHT_ON;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// The annotation that names the checks to skip.
 pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";

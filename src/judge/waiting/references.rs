@@ -3,8 +3,6 @@
 //! `core/reconcilers/machinedeployment/machinedeployment_{controller,rollout_planner}.go` (getTemplatesAndSetOwner, init) and
 //! `bootstrap/kubeadm/internal/controllers/kubeadmconfig_controller.go` (resolveFiles) of Cluster API 1.14.
 
-use serde_json::Value;
-
 use super::side::Side;
 use crate::kinds::contract::BOOTSTRAP;
 use crate::kinds::contract::CONFIG_MAP;
@@ -14,6 +12,7 @@ use crate::kinds::references;
 use crate::model::{Hold, Why};
 use crate::object::Key;
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// Where the superset form of an owner names its templates.
 const TEMPLATES: [&str; 4] = [

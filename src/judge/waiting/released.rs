@@ -6,8 +6,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::lifted::Lifted;
 use super::machines::controller;
 use super::pause::{self, annotation_path};
@@ -20,6 +18,7 @@ use crate::kinds::fields::{self, annotation, number, target, text};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Object, Path, is_deleting};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// The annotation of a Cluster whose hooks before its deletion are done.
 const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";

@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::model::Action;
 use crate::object::Key;
+use crate::tree::Value;
 
 /// The cluster before the write, or after it.
 #[derive(Clone, Copy)]

@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::lifted::{Lifted, by_owner};
 use super::side::Side;
 use super::{adoption, machines, pause, preflight};
@@ -28,6 +26,7 @@ use crate::model::RuleId;
 use crate::model::{Action, Effect, Pair};
 use crate::object::{Key, Path};
 use crate::providers::kind;
+use crate::tree::Value;
 
 /// What starts among the Machines of owners that do not stand in the write.
 pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {

@@ -2,7 +2,6 @@
 //! revision wrote it against the owner as the next one did, asked of its own mirror.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::compare;
 use crate::kinds::fields::target;
@@ -10,6 +9,7 @@ use crate::kinds::{Mirror, Versions};
 use crate::model::{Cause, Change};
 use crate::object::{Key, Object, Path, Segment};
 use crate::providers::machines;
+use crate::tree::Value;
 use crate::world::ReleaseStatus;
 use crate::world::history::{History, Recorded};
 

@@ -5,7 +5,6 @@ mod history;
 mod past;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 pub use self::history::{Move, Step, apart, below, like, places, revisions};
 pub use self::past::{Rollout, ToldBy};
@@ -21,6 +20,7 @@ use crate::model::{Act, Basis, Cause, Member, Unit};
 use crate::object::{Inventory, Key, Object, Path, Segment};
 use crate::providers::{kind, machines};
 use crate::rules::Rules;
+use crate::tree::Value;
 use crate::world::World;
 
 /// How far ahead what is due by itself is looked for.

@@ -2,7 +2,6 @@
 //! with the Machines that were made since.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::history::{Rolled, referred, rolled};
 use super::{Difference, difference};
@@ -13,6 +12,7 @@ use crate::kinds::contract::MACHINE;
 use crate::kinds::fields::{annotation, is_in, number, text};
 use crate::object::Key;
 use crate::providers::{kind, machines};
+use crate::tree::Value;
 
 /// So many rollouts of an owner are told, the newest ones.
 const TOLD: usize = 3;

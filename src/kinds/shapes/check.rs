@@ -7,10 +7,10 @@ use std::hash::Hash;
 
 use jiff::Timestamp;
 use regex::Regex;
-use serde_json::{Map, Value};
 
 use super::{Node, Shape, Word, node};
 use crate::object::{Path, Route};
+use crate::tree::{Map, Value};
 
 thread_local! {
     /// Patterns that were compiled already; `None` is one that cannot be.
@@ -82,7 +82,7 @@ fn fixed(shape: &Node, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(
     }
     if let (Value::Object(left), Value::Object(right)) = (old, new) {
         for (key, before) in left {
-            let below = shape.fields.get(key).copied().or(shape.others).and_then(node);
+            let below = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node);
             if let (Some(below), Some(after)) = (below, right.get(key)) {
                 fixed(below, before, after, &at.key(key), out);
             }
@@ -226,7 +226,7 @@ fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
 }
 
 /// Checks a map.
-fn check_map(shape: &Node, map: &Map<String, Value>, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_map(shape: &Node, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
     for key in shape.required.iter().filter(|key| !map.contains_key(*key)) {
         out.push((at.key(key).to_path(), "is required".to_owned()));
@@ -252,7 +252,7 @@ fn check_map(shape: &Node, map: &Map<String, Value>, at: &Route<'_>, out: &mut V
         }
     }
     for (key, child) in map {
-        if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+        if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
             check(below, child, &at.key(key), out);
         }
     }

@@ -1,10 +1,9 @@
 //! What the API server does to an object before any webhook sees it: unknown fields go, nulls go, defaults come.
 //! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema/{pruning,defaulting}`, v0.33.
 
-use serde_json::{Map, Value, json};
-
 use super::{Node, Shape, node};
 use crate::object::{Path, Route};
+use crate::tree::{Map, Value, json};
 
 impl Shape {
     /// Takes out the fields that the kind does not have and says where they were.
@@ -73,18 +72,18 @@ fn round_trip(shape: &Node, value: &mut Value, pointers: &[&str]) {
             if !shape.fields.is_empty() {
                 map.retain(|key, child| {
                     let is_time = || {
-                        let below = shape.fields.get(key).copied().and_then(node);
+                        let below = shape.fields.get(key.as_str()).copied().and_then(node);
                         below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
                     };
-                    *child != Value::String(String::new())
-                        || shape.required.contains(key)
+                    *child != ""
+                        || shape.required.iter().any(|name| key == name)
                         || pointers.contains(&key.as_str())
                         || is_time()
                 });
                 zeros(shape, map);
             }
             for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
                     round_trip(below, child, pointers);
                 }
             }
@@ -111,7 +110,7 @@ fn write_zeros(shape: &Node, value: &mut Value, blocks: &[&str]) {
                 map.entry(*block).or_insert_with(|| json!({}));
             }
             for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
                     write_zeros(below, child, blocks);
                 }
             }
@@ -126,13 +125,13 @@ fn write_zeros(shape: &Node, value: &mut Value, blocks: &[&str]) {
 }
 
 /// Adds the zero values that Go cannot leave out: fields that must be there and are no pointers.
-fn zeros(shape: &Node, map: &mut Map<String, Value>) {
+fn zeros(shape: &Node, map: &mut Map) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
         let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
             // A map of free keys is nil, and null is no value.
             "o" if below.others.is_none() => Value::Object(Map::new()),
-            "s" => Value::String(String::new()),
+            "s" => Value::from(""),
             "i" | "n" => Value::from(0),
             "b" => Value::Bool(false),
             _ => Value::Null,
@@ -160,7 +159,9 @@ fn add_zeros(shape: &Node, value: &mut Value, parent: &str) {
     match value {
         Value::Object(map) => {
             for (key, child) in map.iter_mut() {
-                let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) else { continue };
+                let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) else {
+                    continue;
+                };
                 let own =
                     OF_KUBERNETES.iter().any(|(outer, name)| name == key && (outer.is_empty() || *outer == parent));
                 match (own, child) {
@@ -175,7 +176,7 @@ fn add_zeros(shape: &Node, value: &mut Value, parent: &str) {
                 }
             }
             for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
                     add_zeros(below, child, key);
                 }
             }
@@ -195,14 +196,14 @@ fn prune(shape: &Node, value: &mut Value, at: &Route<'_>, dropped: &mut Vec<Path
         Value::Object(map) => {
             let open = shape.open || shape.kind == "*";
             map.retain(|key, _| {
-                let known = open || shape.others.is_some() || shape.fields.contains_key(key);
+                let known = open || shape.others.is_some() || shape.fields.contains_key(key.as_str());
                 if !known {
                     dropped.push(at.key(key).to_path());
                 }
                 known
             });
             for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
                     prune(below, child, &at.key(key), dropped);
                 }
             }
@@ -223,12 +224,12 @@ fn fill(shape: &Node, value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.retain(|key, child| {
-                let below = shape.fields.get(key).copied().or(shape.others).and_then(node);
+                let below = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node);
                 !child.is_null() || below.is_none_or(|below| below.nullable || below.kind == "*")
             });
             defaults(shape, map);
             for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key).copied().or(shape.others).and_then(node) {
+                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
                     fill(below, child);
                 }
             }
@@ -243,7 +244,7 @@ fn fill(shape: &Node, value: &mut Value) {
 }
 
 /// Puts in the defaults of the fields of a map.
-fn defaults(shape: &Node, map: &mut Map<String, Value>) {
+fn defaults(shape: &Node, map: &mut Map) {
     for (key, below) in &shape.fields {
         if !map.contains_key(key)
             && let Some(default) = node(*below).and_then(|below| below.default.clone())

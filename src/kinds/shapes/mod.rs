@@ -11,9 +11,9 @@ use std::sync::LazyLock;
 
 use semver::Version;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::kinds::versions::{Versions, parse};
+use crate::tree::Value;
 
 /// One node of a shape; the short names are those of the file.
 #[derive(Debug, Clone, Deserialize)]
@@ -190,7 +190,8 @@ fn node(place: usize) -> Option<&'static Node> {
 mod tests {
     use super::*;
     use crate::object::Path;
-    use serde_json::json;
+
+    use crate::tree::json;
 
     fn shape() -> Shape {
         let versions = Versions::told("cluster-api", "v1.14.2");

@@ -3,13 +3,12 @@
 
 mod moves;
 
-use serde_json::{Map, Value};
-
 use self::moves::{carry, carry_path, steps};
 use super::kind::Kind;
 use super::versions::{Since, Versions};
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
 use crate::schema::moves::{How, of_kind};
+use crate::tree::{Map, Value};
 
 /// A move, read: where from, where to, and how.
 type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
@@ -18,7 +17,7 @@ type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
 type Convert = fn(&mut Value, &str);
 
 /// What older versions wrote into a kubeadm configuration where nobody said anything.
-type Defaults = fn(&mut Map<String, Value>);
+type Defaults = fn(&mut Map);
 
 /// The fields of one kind that stand elsewhere in the superset form.
 #[derive(Debug)]

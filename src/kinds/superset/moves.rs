@@ -1,9 +1,8 @@
 //! How values and places move into the superset form: one table entry is one move, read once.
 
-use serde_json::{Map, Value};
-
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
 use crate::schema::moves::How;
+use crate::tree::{Map, Text, Value};
 
 /// A pattern's steps under a prefix; `None` is any list place.
 pub(crate) fn steps(prefix: &str, pattern: &str) -> Vec<Option<Segment>> {
@@ -109,7 +108,7 @@ fn reference(value: Value) -> Value {
     let Value::Object(mut map) = value else { return value };
     let group = map.remove("apiVersion").and_then(|text| Some(ApiVersion::parse(text.as_str()?).group.to_owned()));
     if let Some(group) = group {
-        map.insert("apiGroup".to_owned(), Value::String(group));
+        map.insert("apiGroup", Value::from(group));
     }
     Value::Object(map)
 }
@@ -117,7 +116,7 @@ fn reference(value: Value) -> Value {
 /// A list of names and values, sorted by name.
 fn arguments(value: Value) -> Value {
     let Value::Object(map) = value else { return value };
-    let mut pairs: Vec<(String, Value)> = map.into_iter().collect();
+    let mut pairs: Vec<(Text, Value)> = map.into_iter().collect();
     pairs.sort_by(|left, right| left.0.cmp(&right.0));
-    pairs.into_iter().map(|(name, value)| serde_json::json!({"name": name, "value": value})).collect()
+    pairs.into_iter().map(|(name, value)| crate::json!({"name": name, "value": value})).collect()
 }

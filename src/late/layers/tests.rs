@@ -247,7 +247,7 @@ fn a_placeholder_is_found_as_writers_of_json_and_urls_spell_it() {
     for text in [r#"{"a":"x \u003cVIP\u003ey","b":[1]}"#, "cat <<EOF\n{\"a\":\"x \\u003cVIP\\u003ey\"}\nEOF\n"] {
         let after = fill(text);
         let json = &after[after.find('{').expect("JSON")..=after.rfind('}').expect("JSON")];
-        let read: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        let read: crate::tree::Value = serde_json::from_str(json).expect("JSON");
         assert_eq!(read["a"], "x a&b \"c\"y", "{after}");
     }
     assert_eq!(fill("https://x/?q=%3cVIP%3e&r=%3CVIP%3E"), "https://x/?q=a%26b%20%22c%22&r=a%26b%20%22c%22");

@@ -1,8 +1,7 @@
 //! What files, variables, programs and web servers give.
 
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn policy(from: Value) -> Policy {
     let value = json!({"apiVersion": "rollgate.dev/v1alpha1", "kind": "Policy",

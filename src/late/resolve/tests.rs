@@ -5,12 +5,12 @@ mod values;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
 
 use super::super::packing::tests::packed;
 use super::resolve as resolve_with;
 use super::*;
 use crate::host::Host;
+use crate::tree::{Value, json};
 use crate::world::{Base, LiveKind, LiveSource, SourceReading};
 
 const VIP: &str = "10.0.3.7";

@@ -1,9 +1,8 @@
 //! What a late value is, for each thing that its sources and its pin can say.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::report::SourceState;
+use crate::tree::{Value, json};
 use crate::world::Gap;
 
 const NOW: &str = "2026-11-21T12:00:00Z";
@@ -51,7 +50,7 @@ fn secret(found: &str) -> SourceReading {
 
 fn pin(value: &str) -> Pin {
     let time = "2026-10-01T08:00:00Z";
-    serde_json::from_value(json!({"name": "vip", "value": value, "source": "ConfigMap capo/c", "time": time}))
+    crate::tree::from_value(json!({"name": "vip", "value": value, "source": "ConfigMap capo/c", "time": time}))
         .expect("a pin")
 }
 

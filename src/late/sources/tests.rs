@@ -1,6 +1,5 @@
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn source(kind: &str, path: &str) -> ObjectSource {
     ObjectSource {

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::policy::StoreKind;
+use crate::tree::{Value, json};
 
 /// What the API server holds, what it was asked, and how often somebody else writes in between.
 #[derive(Default)]
@@ -128,7 +128,7 @@ async fn store_of(kind: StoreKind, server: Server) -> (ClusterStore, Arc<Mutex<S
 
 fn pin(name: &str, value: &str) -> Pin {
     let pin = json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"});
-    serde_json::from_value(pin).expect("a pin")
+    crate::tree::from_value(pin).expect("a pin")
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn the_first_pin_makes_the_configmap_and_the_next_one_joins_it() {
     let object = server.object.as_ref().expect("an object");
     assert_eq!(object["metadata"]["name"], "rollgate-pins");
     assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "rollgate");
-    let keys: Vec<&String> = object["data"].as_object().expect("data").keys().collect();
+    let keys: Vec<&crate::tree::Text> = object["data"].as_object().expect("data").keys().collect();
     assert_eq!(keys, [".history", "fip", "vip"]);
     let book = from_object::<Book>(object, StoreKind::ConfigMap).expect("pins");
     assert_eq!(book.get("vip").map(|pin| pin.value.as_str()), Some("10.0.3.7"));

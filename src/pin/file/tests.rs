@@ -8,8 +8,8 @@ use super::*;
 use crate::pin::Pin;
 
 fn pin(name: &str, value: &str) -> Pin {
-    serde_json::from_value(
-        serde_json::json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}),
+    crate::tree::from_value(
+        crate::json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}),
     )
     .expect("a pin")
 }

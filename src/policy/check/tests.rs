@@ -1,6 +1,5 @@
-use serde_json::{Value, json};
-
 use super::super::{PolicyErrors, parse};
+use crate::tree::{Value, json};
 
 fn policy(edit: impl FnOnce(&mut Value)) -> Result<super::Policy, PolicyErrors> {
     let mut value = json!({

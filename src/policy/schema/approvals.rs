@@ -17,7 +17,7 @@ pub struct Expectation {
     /// The field, as it is rendered, such as `spec.version`.
     pub path: String,
     /// What it becomes.
-    pub to: serde_json::Value,
+    pub to: crate::tree::Value,
     /// Other places that may move with it, in the object itself and in templates of a new name that it refers to: paths of the packs,
     /// as `spec.template.spec.files[*].content`. Such a template and the image in it need not be named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,9 +3,9 @@
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Gates;
+use crate::tree::Value;
 
 /// Gates that count for some clusters only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

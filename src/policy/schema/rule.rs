@@ -1,9 +1,9 @@
 //! What a rule of the user may say, for editors and for the reference. It is read as a rule of a pack (`rules`), which has no schema.
 
 use schemars::JsonSchema;
-use serde_json::Value;
 
 use crate::model::{Effect, Touches};
+use crate::tree::Value;
 
 /// A rule of the user, in the format of the packs.
 #[derive(JsonSchema)]
@@ -127,9 +127,8 @@ struct GateForm {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use crate::rules::Rules;
+    use crate::tree::{Value, json};
 
     /// A rule that says everything that the schema knows.
     fn whole() -> Value {
@@ -147,9 +146,10 @@ mod tests {
 
     #[test]
     fn the_schema_names_what_is_read_and_what_is_read_is_in_the_schema() {
-        let schema = schemars::schema_for!(super::RuleForm).to_value();
+        let schema = Value::from(schemars::schema_for!(super::RuleForm).to_value());
         let names = |node: &Value| -> Vec<String> {
-            let mut names: Vec<String> = node.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+            let mut names: Vec<String> =
+                node.as_object().into_iter().flatten().map(|(name, _)| name.to_string()).collect();
             names.sort_unstable();
             names
         };

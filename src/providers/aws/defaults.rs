@@ -3,12 +3,11 @@
 //! `controlplane/eks/webhooks/awsmanagedcontrolplane{,template}_webhook.go`, `exp/webhooks/aws*pool_webhook.go` and
 //! `pkg/eks/eks.go` of cluster-api-provider-aws 2.13.
 
-use serde_json::{Map, Value, json};
-
 use super::changes::BASTION_IPV6;
 use crate::kinds::Versions;
 use crate::kinds::fields::map_at;
 use crate::object::go_seconds;
+use crate::tree::{Map, Value, json};
 
 /// Kinds with a mutating webhook.
 pub(crate) const HAVE_WEBHOOKS: &[&str] = &[
@@ -74,19 +73,19 @@ pub(crate) fn fill_in(kind: &str, object: &mut Value, versions: &Versions) {
 }
 
 /// Whether a text is empty or absent.
-fn is_blank(map: &Map<String, Value>, key: &str) -> bool {
+fn is_blank(map: &Map, key: &str) -> bool {
     map.get(key).is_none_or(|value| value.is_null() || value == "")
 }
 
 /// The identity that the controller itself has.
-fn identity(spec: &mut Map<String, Value>) {
+fn identity(spec: &mut Map) {
     if !spec.get("identityRef").is_some_and(Value::is_object) {
         spec.insert("identityRef".to_owned(), json!({"kind": "AWSClusterControllerIdentity", "name": "default"}));
     }
 }
 
 /// The load balancers of the API server.
-fn load_balancers(spec: &mut Map<String, Value>) {
+fn load_balancers(spec: &mut Map) {
     if !spec.get("controlPlaneLoadBalancer").is_some_and(Value::is_object) {
         spec.insert("controlPlaneLoadBalancer".to_owned(), json!({"scheme": "internet-facing"}));
     }
@@ -102,7 +101,7 @@ fn load_balancers(spec: &mut Map<String, Value>) {
 }
 
 /// The rules that Calico needs, where nobody named others.
-fn network(spec: &mut Map<String, Value>) {
+fn network(spec: &mut Map) {
     if let Some(network) = map_at(spec, "network")
         && !network.get("cni").is_some_and(Value::is_object)
     {
@@ -113,7 +112,7 @@ fn network(spec: &mut Map<String, Value>) {
 }
 
 /// Everybody may reach a bastion host whose networks nobody named.
-fn bastion(spec: &mut Map<String, Value>, versions: &Versions) {
+fn bastion(spec: &mut Map, versions: &Versions) {
     let Some(bastion) = map_at(spec, "bastion") else { return };
     let is_empty = bastion.get("allowedCIDRBlocks").and_then(Value::as_array).is_none_or(Vec::is_empty);
     if is_empty && bastion.get("disableIngressRules") != Some(&Value::Bool(true)) {
@@ -123,7 +122,7 @@ fn bastion(spec: &mut Map<String, Value>, versions: &Versions) {
 }
 
 /// How Ignition gets its user data; whether there is Ignition.
-fn ignition(spec: &mut Map<String, Value>, storage: &str) -> bool {
+fn ignition(spec: &mut Map, storage: &str) -> bool {
     let Some(ignition) = spec.get_mut("ignition").and_then(Value::as_object_mut) else { return false };
     if is_blank(ignition, "storageType") {
         ignition.insert("storageType".to_owned(), json!(storage));
@@ -136,7 +135,7 @@ fn ignition(spec: &mut Map<String, Value>, storage: &str) -> bool {
 }
 
 /// How long a group waits.
-fn pool(spec: &mut Map<String, Value>) {
+fn pool(spec: &mut Map) {
     for key in ["defaultCoolDown", "defaultInstanceWarmup"] {
         let told = spec.get(key).filter(|told| !told.is_null());
         if told.is_none_or(|told| told.as_str().and_then(go_seconds) == Some(0)) {
@@ -147,7 +146,7 @@ fn pool(spec: &mut Map<String, Value>) {
 }
 
 /// Where the user data of a Machine is kept.
-fn machine(spec: &mut Map<String, Value>) {
+fn machine(spec: &mut Map) {
     if ignition(spec, "ClusterObjectStore") {
         return;
     }

@@ -7,7 +7,8 @@ use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::providers::aws::webhook::{RULE, bastion, list, tags};
-use serde_json::{Map, Value};
+
+use crate::tree::{Map, Value};
 
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
@@ -253,9 +254,8 @@ fn new_network(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn refused(old: Value, new: Value) -> Vec<String> {
         let object = |mut spec: Value| {

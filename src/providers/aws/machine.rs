@@ -7,7 +7,8 @@ use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::providers::aws::webhook::{RULE, elastic_pool, key_name, list, tags};
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// What is refused about a Machine; the old side is `None` where it is new.
 #[must_use]
@@ -186,9 +187,8 @@ fn market(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn refused(old: Option<Value>, new: Value) -> Vec<String> {
         let object = |spec: Value| json!({"spec": spec});

@@ -7,7 +7,8 @@ use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::object::go_seconds;
 use crate::providers::aws::webhook::{RULE, list, tags};
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// What is refused about a pool; the old side is `None` where it is new.
 #[must_use]
@@ -137,9 +138,8 @@ fn hooks(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn refused(kind: &str, old: Value, new: Value) -> Vec<String> {
         let found = refusals(kind, Some(&json!({"spec": old})), &json!({"spec": new}));

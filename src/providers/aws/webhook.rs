@@ -14,7 +14,8 @@ use crate::object::Key;
 use crate::object::Path;
 use crate::object::go_seconds;
 use crate::providers::core;
-use serde_json::{Map, Value};
+
+use crate::tree::{Map, Value};
 
 /// Id of everything that is refused here.
 pub(crate) const RULE: RuleId = RuleId::of("capa/rejected");

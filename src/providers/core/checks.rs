@@ -6,13 +6,14 @@ use crate::kinds::labels;
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::Path;
 use crate::providers::core::webhook::{RULE, is_count, items};
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Selector, time and limit of a health check.
 pub(crate) fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let nothing = Value::Null;
     let selector = new.pointer("/spec/selector").unwrap_or(&nothing);
-    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(crate::tree::Map::is_empty)
         && items(selector.get("matchExpressions")) == 0;
     if is_empty {
         refuse(out, RULE, spec, "selector", "the selector must not be empty");

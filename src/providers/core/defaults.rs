@@ -3,12 +3,11 @@
 //! Cluster API 1.14, and controller-runtime `pkg/webhook/admission/defaulter_custom.go`, which writes an object anew from Go's
 //! types.
 
-use serde_json::{Map, Value, json};
-
 use super::changes::{V1BETA2, WRITES_ONLY_CHANGES};
 use crate::kinds::fields::map_at;
 use crate::kinds::webhook::Written;
 use crate::kinds::{POINTERS, Versions};
+use crate::tree::{Map, Value, json};
 
 /// Sends one side of a write through the mutating webhook of a kind of Cluster API, and through those that are made like them.
 pub(crate) fn fill_in(written: &Written<'_>, object: &mut Value) {
@@ -101,7 +100,7 @@ fn of_cluster_api(group: &str) -> bool {
 }
 
 /// The strategy with its defaults; a control plane has only one.
-fn fill_strategy(kind: &str, strategy: &mut Map<String, Value>, overwrites: bool) {
+fn fill_strategy(kind: &str, strategy: &mut Map, overwrites: bool) {
     let told = strategy.get("type").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     if (kind == "KubeadmControlPlane" && overwrites) || !told {
         strategy.insert("type".to_owned(), json!("RollingUpdate"));
@@ -120,7 +119,7 @@ fn fill_strategy(kind: &str, strategy: &mut Map<String, Value>, overwrites: bool
 }
 
 /// The selector and the labels that the webhook puts in.
-fn fill_selector(kind: &str, spec: &mut Map<String, Value>, cluster: &str, name: &str) {
+fn fill_selector(kind: &str, spec: &mut Map, cluster: &str, name: &str) {
     let cluster_label = "cluster.x-k8s.io/cluster-name";
     let own =
         if kind == "MachineDeployment" { "cluster.x-k8s.io/deployment-name" } else { "cluster.x-k8s.io/set-name" };

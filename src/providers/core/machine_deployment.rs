@@ -5,7 +5,6 @@
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::changes::{AFTER_INCLUSIVE, AFTER_KEEPS_EQUAL, IN_PLACE_FIELDS, REFERENCES_WITHOUT_NAMESPACE, V1BETA2};
 use crate::kinds::Versions;
@@ -22,6 +21,7 @@ use crate::model::{Basis, Cause, DeletionOrder, Hold, Member, Standing, Strategy
 use crate::object::{Key, Object, Path, Presence, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
+use crate::tree::{Value, json};
 
 /// What the Go types of a Machine template keep apart.
 const STYLE: Style = Style { keep_empty: &[], drop_zero: &[], keep_blank: &["dataSecretName"] };
@@ -239,7 +239,7 @@ fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Caus
 /// The text at a path, or a dash.
 fn path_text(value: &Value, path: &Path) -> String {
     match path.get(value) {
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text.to_string(),
         Some(value) => value.to_string(),
         None => "nothing".to_owned(),
     }

@@ -19,7 +19,8 @@ use crate::kinds::webhook::{Need, Write, Written};
 use crate::model::RuleId;
 use crate::object::Key;
 use crate::object::Path;
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Id of everything that is refused here.
 pub(crate) const RULE: RuleId = RuleId::of("core/rejected");
@@ -228,7 +229,7 @@ fn selected(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let cluster = text(new, "/spec/clusterName").unwrap_or_default();
     let template = new.pointer("/spec/template").unwrap_or(&nothing);
     let selector = new.pointer("/spec/selector").unwrap_or(&nothing);
-    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(crate::tree::Map::is_empty)
         && items(selector.get("matchExpressions")) == 0;
     if is_empty {
         // The webhook makes a selector of the object's own name and the labels for it.

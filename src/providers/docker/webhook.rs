@@ -12,7 +12,8 @@ use crate::kinds::webhook::{Write, Written};
 use crate::model::RuleId;
 use crate::object::Path;
 use crate::object::go_seconds;
-use serde_json::{Value, json};
+
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("capd/rejected");
@@ -110,9 +111,8 @@ fn refusals(kind: &str, old: &Value, new: &Value) -> Vec<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn an_image_cannot_change_while_the_backend_stays() {

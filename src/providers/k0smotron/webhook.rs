@@ -6,7 +6,8 @@ use crate::kinds::fields::text;
 use crate::kinds::webhook::{Refusal, Write, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("k0s/rejected");

@@ -2,8 +2,6 @@
 //! Read beside `controlplane/kubeadm/pkg/filters.go` (matchesKubeadmConfig, PrepareKubeadmConfigsForDiff) and
 //! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` (ComputeDesiredKubeadmConfig) of Cluster API 1.12 to 1.14.
 
-use serde_json::{Map, Value, json};
-
 use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
@@ -16,6 +14,7 @@ use crate::model::RuleId;
 use crate::object::{Path, Segment};
 use crate::providers::core::changes::{DESIRED_OBJECTS, LOCAL_MODE};
 use crate::providers::kubeadm::config_old as kcp_config_old;
+use crate::tree::{Map, Value, json};
 
 /// What the Go types of a KubeadmConfigSpec keep apart.
 pub(crate) const STYLE: Style = diff::CLUSTER_API;
@@ -84,7 +83,7 @@ fn desired(owner: &Value, join: bool, versions: &Versions) -> Value {
 }
 
 /// The feature gate that the provider adds for Kubernetes 1.31 to 1.35 (DefaultFeatureGates).
-fn default_gates(spec: &mut Map<String, Value>, kubernetes: &str) {
+fn default_gates(spec: &mut Map, kubernetes: &str) {
     let Some(version) = parse_version(kubernetes) else { return };
     if !(31..36).contains(&version.minor) || version.major != 1 {
         return;
@@ -134,7 +133,7 @@ fn differences(current: &Value, mut desired: Value, convert: bool, versions: &Ve
 }
 
 /// Puts the settings of an init config where a joined Machine has them.
-fn init_to_join(have: &mut Map<String, Value>, want: &Map<String, Value>) {
+fn init_to_join(have: &mut Map, want: &Map) {
     let init = have.remove("initConfiguration").unwrap_or_default();
     let join = child(have, "joinConfiguration");
     for key in ["timeouts", "patches", "skipPhases", "nodeRegistration"] {
@@ -147,7 +146,7 @@ fn init_to_join(have: &mut Map<String, Value>, want: &Map<String, Value>) {
 }
 
 /// The values that older versions wrote by default (ApplyPreviousKubeadmConfigDefaults).
-pub(crate) fn old_defaults(spec: &mut Map<String, Value>) {
+pub(crate) fn old_defaults(spec: &mut Map) {
     fill(spec, "format", "cloud-config");
     for form in ["initConfiguration", "joinConfiguration"] {
         fill(child(child(spec, form), "nodeRegistration"), "imagePullPolicy", "IfNotPresent");
@@ -155,7 +154,7 @@ pub(crate) fn old_defaults(spec: &mut Map<String, Value>) {
 }
 
 /// Sets a text where there is none.
-fn fill(map: &mut Map<String, Value>, key: &str, text: &str) {
+fn fill(map: &mut Map, key: &str, text: &str) {
     if map.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
         map.insert(key.to_owned(), json!(text));
     }

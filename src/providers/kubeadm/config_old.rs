@@ -2,8 +2,6 @@
 //! Read beside `controlplane/kubeadm/internal/filters.go` (matchesKubeadmBootstrapConfig) of 1.5 to 1.11: the cluster
 //! configuration is compared with an annotation of the Machine, init or join configuration with whichever the Machine has.
 
-use serde_json::{Value, json};
-
 use super::CONFIG;
 use crate::kinds::Versions;
 use crate::kinds::contract::BOOTSTRAP;
@@ -17,6 +15,7 @@ use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::kind_of;
 use crate::providers::kubeadm::config::{STYLE, cause, old_defaults};
+use crate::tree::{Value, json};
 
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
 pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";

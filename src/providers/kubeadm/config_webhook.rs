@@ -3,8 +3,6 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use crate::kinds::Versions;
 use crate::kinds::fields::number;
 use crate::kinds::fields::says_something as defined;
@@ -14,6 +12,7 @@ use crate::kinds::webhook::refuse;
 use crate::model::RuleId;
 use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
+use crate::tree::Value;
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("kubeadm/rejected");

@@ -5,7 +5,8 @@
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::child;
 use crate::object::go_seconds;
-use serde_json::{Map, Value, json};
+
+use crate::tree::{Map, Value, json};
 
 /// Annotation that keeps what v1beta1 cannot say.
 const STORED: &str = "cluster.x-k8s.io/conversion-data";
@@ -62,7 +63,7 @@ fn truths(value: &mut Value, restored: &Value) {
 }
 
 /// Restores the timeouts of v1beta2 and puts those of v1beta1 in their new places.
-fn timeouts(map: &mut Map<String, Value>, restored: &Value) {
+fn timeouts(map: &mut Map, restored: &Value) {
     for form in ["initConfiguration", "joinConfiguration"] {
         let known = restored.get(form).and_then(|form| form.get("timeouts")).filter(|known| known.is_object());
         if let Some(known) = known.cloned() {

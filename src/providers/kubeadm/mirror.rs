@@ -3,7 +3,6 @@
 //! `controlplane/kubeadm/internal/filters.go`. Missing data never makes a Machine out of date there, nor here.
 
 use jiff::{Span, Timestamp};
-use serde_json::{Value, json};
 
 use crate::kinds::Versions;
 use crate::kinds::fields::annotation;
@@ -16,6 +15,7 @@ use crate::model::{Basis, Cause, Effect};
 use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::kubeadm::config as kcp_config;
+use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
@@ -213,7 +213,7 @@ pub(crate) fn with_v(version: Option<&mut Value>) {
         && !version.is_empty()
         && !version.starts_with('v')
     {
-        version.insert(0, 'v');
+        *version = format!("v{version}").into();
     }
 }
 

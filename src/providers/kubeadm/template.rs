@@ -2,8 +2,6 @@
 //! Read beside `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplanetemplate.go` (ValidateUpdate) of Cluster API 1.14; up
 //! to 1.13 it is in `controlplane/kubeadm/internal/webhooks`. It compares Go values, so what Go cannot tell apart is the same.
 
-use serde_json::{Map, Value, json};
-
 use super::config::{STYLE, old_defaults};
 use super::config_old::OLD_STYLE;
 use crate::kinds::Versions;
@@ -11,6 +9,7 @@ use crate::kinds::diff::{self, Style};
 use crate::kinds::fields::child;
 use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
+use crate::tree::{Map, Value, json};
 
 /// What the types of v1beta2 keep apart where conversion from v1beta1 made the value: empty lists and maps are lost there.
 const CONVERTED: Style = Style {
@@ -107,8 +106,8 @@ fn strategy(content: &mut Value, keeps: bool, versions: &Versions) {
 }
 
 /// What the webhook of up to 1.10 fills in: nothing in a block that is not there.
-fn defaults_of_v1beta1(config: &mut Map<String, Value>) {
-    let fill = |map: &mut Map<String, Value>, key: &str, text: &str| {
+fn defaults_of_v1beta1(config: &mut Map) {
+    let fill = |map: &mut Map, key: &str, text: &str| {
         if map.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
             map.insert(key.to_owned(), json!(text));
         }

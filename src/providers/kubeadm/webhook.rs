@@ -24,7 +24,8 @@ use crate::object::Path;
 use crate::providers::core::changes::{CONTROL_PLANE_TAINTS, SKIP_COREDNS, V1BETA2};
 use crate::providers::core::{self, TOPOLOGY, defaults};
 use crate::providers::kind;
-use serde_json::{Map, Value};
+
+use crate::tree::{Map, Value};
 
 /// Places that may change, each with the first and the last minor version of Cluster API in which it may.
 /// A `*` at the end means everything below and not the place itself.
@@ -336,10 +337,10 @@ fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
     fn walk(old: &Value, new: &Value, at: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
         let (Some(left), Some(right)) = (old.as_object(), new.as_object()) else { return };
         for key in left.keys().filter(|key| !right.contains_key(*key)) {
-            out.push(at.iter().cloned().chain([key.clone()]).collect());
+            out.push(at.iter().cloned().chain([key.to_string()]).collect());
         }
         for (key, value) in right {
-            at.push(key.clone());
+            at.push(key.to_string());
             match left.get(key) {
                 Some(before) if before.is_object() && value.is_object() => walk(before, value, at, out),
                 Some(before) if before == value => {}
@@ -357,7 +358,7 @@ fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
 
 /// An empty map.
 fn empty() -> Value {
-    Value::Object(serde_json::Map::new())
+    Value::Object(crate::tree::Map::new())
 }
 
 /// Whether an allowed pattern lets a place change (pathsMatch).

@@ -2,10 +2,9 @@
 //! Read beside `internal/controller/metal3.io/baremetalhost_controller.go` (Reconcile) and `annotations.go` of
 //! baremetal-operator 0.14.
 
-use serde_json::Value;
-
 use crate::kinds::fields::text;
 use crate::model::Effect;
+use crate::tree::Value;
 
 /// Annotations by which the operator leaves a host alone.
 pub(super) const PAUSES: [&str; 2] = ["baremetalhost.metal3.io/paused", "baremetalhost.metal3.io/detached"];

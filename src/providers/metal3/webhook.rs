@@ -14,7 +14,8 @@ use crate::kinds::webhook::{Refusal, refuse};
 use crate::kinds::webhook::{Write, Written};
 use crate::model::RuleId;
 use crate::object::Path;
-use serde_json::{Value, json};
+
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("capm3/rejected");
@@ -99,7 +100,7 @@ fn default_cluster(object: &mut Value, versions: &Versions) {
     if !has_two_words(versions) {
         return;
     }
-    let told = |spec: &serde_json::Map<String, Value>, key: &str| spec.get(key).and_then(Value::as_bool);
+    let told = |spec: &crate::tree::Map, key: &str| spec.get(key).and_then(Value::as_bool);
     let (with, without) = (told(spec, WITH), told(spec, WITHOUT));
     spec.insert(WITH.to_owned(), json!(with.unwrap_or(!without.unwrap_or(false))));
     spec.insert(WITHOUT.to_owned(), json!(without.unwrap_or(!with.unwrap_or(true))));

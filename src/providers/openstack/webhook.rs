@@ -12,7 +12,8 @@ use crate::kinds::webhook::{Refusal, refuse};
 use crate::model::RuleId;
 use crate::object::Key;
 use crate::object::{Path, Segment};
-use serde_json::Value;
+
+use crate::tree::{Text, Value};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("capo/rejected");
@@ -182,7 +183,7 @@ fn differences(old: Option<&Value>, new: Option<&Value>, at: &Path, empty_counts
         }
         (Some(Value::Object(_)) | None, Some(Value::Object(_))) | (Some(Value::Object(_)), None) => {
             let maps = [old, new].into_iter().flatten().filter_map(Value::as_object);
-            let mut keys: Vec<&String> = maps.flat_map(serde_json::Map::keys).collect();
+            let mut keys: Vec<&Text> = maps.flat_map(crate::tree::Map::keys).collect();
             keys.sort();
             keys.dedup();
             for key in keys {
@@ -267,9 +268,8 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (usize, &'v Val
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn refused(kind: &str, old: Option<Value>, new: Value) -> Vec<String> {
         let versions = Versions::told("openstack", "v0.11.3");

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::changes::{EMPTY_LISTS_DROPPED, EXACT_VERSION, ONE_REFERENCE, USER_DATA_READ};
 use crate::kinds::Versions;
@@ -24,6 +23,7 @@ use crate::model::{Hold, Strategy, Why};
 use crate::object::Key;
 use crate::object::{Path, Segment};
 use crate::providers::kubeadm::mirror::{clone_of, cloned_from, derived_creation};
+use crate::tree::{Text, Value, json};
 use crate::yaml;
 
 /// Annotation of a Machine that keeps the server configuration it was made with.
@@ -326,7 +326,7 @@ fn user_data(spec: &mut Value) {
 fn sorted(tree: Value) -> Value {
     match tree {
         Value::Object(map) => {
-            let entries: BTreeMap<String, Value> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let entries: BTreeMap<Text, Value> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
             Value::Object(entries.into_iter().collect())
         }
         Value::Array(list) => Value::Array(list.into_iter().map(sorted).collect()),

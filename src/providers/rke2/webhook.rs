@@ -12,7 +12,8 @@ use crate::kinds::{POINTERS, Webhook};
 use crate::model::RuleId;
 use crate::object::Path;
 use crate::yaml;
-use serde_json::{Value, json};
+
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("rke2cp/rejected");
@@ -141,7 +142,7 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
     let registries = spec.pointer("/privateRegistriesConfig/configs").and_then(Value::as_object);
     for (name, registry) in registries.into_iter().flatten() {
         if !["authSecret", "tls"].iter().any(|key| registry.get(key).is_some_and(says)) {
-            let path = at.key("privateRegistriesConfig").key("configs").key(name);
+            let path = at.key("privateRegistriesConfig").key("configs").key(name.as_str());
             refuse(out, RULE, &path, "", format!("the registry {name} has neither credentials nor TLS settings"));
         }
     }
@@ -173,14 +174,13 @@ const BUTANE: &[&str] =
 fn unknown_to_butane(config: &str) -> Vec<String> {
     let span = yaml::Span { start: 0, end: config.len() };
     let Ok(Value::Object(map)) = yaml::read_json(config.as_bytes(), span) else { return Vec::new() };
-    map.into_iter().map(|(key, _)| key).filter(|key| !BUTANE.contains(&key.as_str())).collect()
+    map.into_keys().filter(|key| !BUTANE.contains(&key.as_str())).map(String::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     #[test]
     fn only_a_new_object_is_asked_for_its_address() {

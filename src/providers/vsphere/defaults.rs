@@ -1,12 +1,11 @@
 //! What the webhooks of the vSphere provider fill in, and how they write an object anew.
 
-use serde_json::{Map, Value, json};
-
 use super::SUPERVISOR;
 use crate::kinds::Shape;
 use crate::kinds::diff::{self, Style};
 use crate::kinds::fields::map_at;
 use crate::object::Key;
+use crate::tree::{Map, Value, json};
 
 /// What the webhooks of the vSphere provider fill in, which write the object anew from Go's types
 /// (`internal/webhooks/vsphere{machine,deploymentzone,failuredomain}.go` and `vmware/vspheremachine.go` of 1.14).
@@ -47,7 +46,7 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
 }
 
 /// Of the networks in supervisor mode Go leaves out whatever is zero; an empty list is not, and is left out where it is written.
-fn networks(spec: &mut Map<String, Value>) {
+fn networks(spec: &mut Map) {
     let Some(network) = spec.get_mut("network") else { return };
     diff::prune(network, Style { keep_empty: &["secondary", "routes"], drop_zero: &["mtu"], keep_blank: &[] });
     if *network == json!({}) {

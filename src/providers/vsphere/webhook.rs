@@ -12,7 +12,8 @@ use crate::model::RuleId;
 use crate::object::Key;
 use crate::object::Path;
 use crate::object::go_seconds;
-use serde_json::Value;
+
+use crate::tree::Value;
 
 /// Id of everything that is refused here.
 pub(super) const RULE: RuleId = RuleId::of("capv/rejected");
@@ -148,9 +149,8 @@ fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::tree::json;
 
     fn refused(is_new: bool, spec: Value) -> Vec<String> {
         let found = refusals("VSphereMachine", is_new, &json!({"spec": spec}));

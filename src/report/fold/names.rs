@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
-
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::object::Key;
 use crate::report::{ChangeReport, ObjectReport, Report, sentence};
+use crate::tree::Value;
 
 /// What stands for the cluster of each object.
 const OF_CLUSTER: &str = "<cluster>";
@@ -216,7 +215,7 @@ impl<'r> Own<'r> {
     /// The same for every text of a value.
     pub(super) fn pattern_of(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.pattern(text)),
+            Value::String(text) => Value::from(self.pattern(text)),
             Value::Array(items) => items.iter().map(|item| self.pattern_of(item)).collect(),
             Value::Object(map) => map.iter().map(|(key, value)| (self.pattern(key), self.pattern_of(value))).collect(),
             other => other.clone(),
@@ -325,7 +324,7 @@ impl<'r> Crowd<'r> {
     /// The same for every text of a value.
     pub(super) fn shown_value(&self, pattern: &Value) -> Value {
         match pattern {
-            Value::String(text) => Value::String(self.shown(text)),
+            Value::String(text) => Value::from(self.shown(text)),
             Value::Array(items) => items.iter().map(|item| self.shown_value(item)).collect(),
             Value::Object(map) => map.iter().map(|(key, value)| (self.shown(key), self.shown_value(value))).collect(),
             other => other.clone(),

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::names::{Crowd, Names, Own};
 use super::{by_effect, by_role};
 use crate::object::Location;
 use crate::report::{ChangeReport, ObjectReport, Report};
+use crate::tree::Value;
 
 /// Most ways in which objects of one kind change before each change is shown on its own.
 const WAYS: usize = 3;

@@ -1,13 +1,12 @@
-use serde_json::{Value, json};
-
 use super::*;
 use crate::report::Report;
+use crate::tree::{Value, json};
 
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 
 /// A report of these objects, rollouts and reasons.
 fn report(objects: Value, rollouts: Value, reasons: Value) -> Report {
-    serde_json::from_value(json!({
+    crate::tree::from_value(json!({
         "apiVersion": "rollgate.dev/v1alpha1", "kind": "Report", "decision": "hold", "effect": "rollout", "digest": "",
         "reasons": reasons, "findings": [], "warnings": [], "objects": objects, "rollouts": rollouts, "lateValues": [],
         "policy": {"source": "none", "digest": ""}, "host": {}, "providers": {},

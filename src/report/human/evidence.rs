@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use serde_json::Value;
-
 use super::page::Page;
 use super::wrap::columns;
 use crate::compare::Action;
@@ -12,6 +10,7 @@ use crate::model::{Effect, Touches};
 use crate::object::Location;
 use crate::report::fold::{ChangeGroup, Each, Folded, ObjectGroup, Sides};
 use crate::report::{plural, sentence};
+use crate::tree::Value;
 
 /// Most lines of a value that are shown.
 const LINES: usize = 6;

@@ -186,7 +186,7 @@ fn footer(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write)
 /// A late value in one line.
 fn late_value(late: &LateValueReport) -> String {
     let source = late.source.as_deref().unwrap_or("no source");
-    let state = serde_json::to_value(late.state).unwrap_or_default();
+    let state = crate::tree::to_value(late.state).unwrap_or_default();
     let (state, places) = (state.as_str().unwrap_or_default(), plural(late.places as u64, "place"));
     let there = matches!(late.state, LateState::Resolved | LateState::Pinned | LateState::Differs);
     match &late.value {

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
-
 use super::{WhyField, WhyMove, WhyOwner, WhyReport, WhyRevision, WhyRollout, WhyWriter};
 use crate::report::human::Page;
 use crate::report::{plural, sentence};
+use crate::tree::Value;
 
 /// So many names or places stand in a line.
 const NAMED: usize = 6;

@@ -8,9 +8,9 @@ pub use self::human::{headline, write};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::object::Key;
+use crate::tree::Value;
 
 /// Everything that is answered.
 #[derive(Debug, Clone, Serialize)]

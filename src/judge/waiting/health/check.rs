@@ -4,7 +4,6 @@
 //! (`core/reconcilers/machine/machine_controller_status.go`), which carry the Node's own state and time.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use crate::judge::waiting::pause;
 use crate::kinds::fields::annotation;
@@ -14,6 +13,7 @@ use crate::kinds::fields::number;
 use crate::kinds::fields::scaled;
 use crate::kinds::fields::text;
 use crate::kinds::labels;
+use crate::tree::Value;
 
 /// A Machine that a check calls unhealthy.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use self::check::Findings;
 use self::remedy::Remedy;
@@ -27,6 +26,7 @@ use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
+use crate::tree::Value;
 
 /// A Machine that a check has replaced, or would have.
 #[derive(Debug, Clone)]

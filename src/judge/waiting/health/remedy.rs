@@ -4,7 +4,6 @@
 //! `controlplane/internal/controllers/remediation.go` of cluster-api-provider-rke2 0.21.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
@@ -16,6 +15,7 @@ use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::model::{Hold, Why};
 use crate::object::{Key, Path};
+use crate::tree::Value;
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
 const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";

@@ -2,13 +2,12 @@
 //! Read beside `exp/topology/scope/blueprint.go` (Is..MachineHealthCheckEnabled, ..MachineHealthCheckClass) and
 //! `exp/topology/desiredstate/desired_state.go` (computeMachineHealthCheck) of Cluster API 1.14.
 
-use serde_json::{Value, json};
-
 use crate::judge::topology::class_of;
 use crate::judge::waiting::side::Side;
 use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::object::Key;
+use crate::tree::{Value, json};
 
 /// The checks of a Cluster with a class, in the superset form; none where it has no class or that could not be read.
 pub(super) fn checks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Value> {

@@ -11,14 +11,14 @@ fn lines() -> impl Strategy<Value = String> {
         text.prop_map(|text| format!("# {text} 55.55.55.55")),
         "[a-z]{1,8}".prop_map(|text| format!("k: {text} 55.55.55.55 {text}")),
         text.prop_map(|text| format!("k: '{} 55.55.55.55'", text.replace('\'', "''"))),
-        text.prop_map(|text| format!("k: {}", Value::String(format!("{text} 55.55.55.55:1 {text}")))),
+        text.prop_map(|text| format!("k: {}", Value::from(format!("{text} 55.55.55.55:1 {text}")))),
         "[a-z]{1,8}".prop_map(|text| format!("k: |\n    {text} 55.55.55.55\n\n    {text}")),
         "[a-z]{1,8}".prop_map(|text| format!("k: >-\n    {text}\n    55.55.55.55")),
         text.prop_map(|text| format!("k: {}", STANDARD.encode(format!("{text}\n 55.55.55.55 {text}")))),
-        text.prop_map(|text| format!("k: {}", Value::String(text))),
+        text.prop_map(|text| format!("k: {}", Value::from(text))),
         text.prop_map(|text| format!(
             "k: {}",
-            Value::String(json!({"a": format!("{text} 55.55.55.55"), "b": [1]}).to_string())
+            Value::from(json!({"a": format!("{text} 55.55.55.55"), "b": [1]}).to_string())
         )),
         (text, any::<bool>()).prop_map(|(text, zstd)| format!(
             "k: {}",

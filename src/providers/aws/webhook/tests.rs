@@ -1,6 +1,5 @@
-use serde_json::json;
-
 use super::*;
+use crate::tree::json;
 
 fn refused(old: Option<Value>, new: Value) -> Vec<String> {
     let object = |spec: Value| json!({"spec": spec});

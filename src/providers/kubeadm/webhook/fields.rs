@@ -1,14 +1,13 @@
 //! What the webhook of a control plane says of single fields: how many Machines, which version, which etcd, how long
 //! certificates are valid (`controlplane/kubeadm/internal/webhooks/kubeadm_control_plane.go` of Cluster API 1.14).
 
-use serde_json::Value;
-
 use super::refuse;
 use crate::kinds::Versions;
 use crate::kinds::fields::{number, text};
 use crate::kinds::versions::parse as parse_version;
 use crate::kinds::webhook::Refusal;
 use crate::providers::core::changes::{MACHINE_NAMING, V1BETA2};
+use crate::tree::Value;
 
 /// The number of Machines.
 pub(super) fn replicas(new: &Value, out: &mut Vec<Refusal>) {
