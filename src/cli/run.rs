@@ -21,7 +21,7 @@ use crate::late::{self, Reach};
 use crate::object::{Object, Stream};
 use crate::pin::{Book, Pin};
 use crate::pipeline::{self, Question};
-use crate::policy::{self, Doubt, Policy, StoreKind};
+use crate::policy::{self, Doubt, HealthGates, Policy, StoreKind};
 use crate::store;
 use crate::world::cluster::{self, Answer, Online, Outcome, SourceObject};
 use crate::world::{Base, BaseKind, LiveKind, SourceReading, Unread, World, files, snapshot};
@@ -111,7 +111,8 @@ impl Look<'_> {
     /// Looks into the clusters of which Machines go, where the policy allows it and a gate asks for it.
     fn look_into(&self, seen: &mut Seen) -> Result<(), Stop> {
         let Policy { workload, gates, .. } = &self.setup.policy;
-        let asks = [gates.health.vip, gates.health.pdb].iter().any(|told| *told != Some(policy::Answer::Allow));
+        let HealthGates { vip, pdb, etcd, .. } = &gates.health;
+        let asks = [*vip, *pdb, Some(*etcd)].iter().any(|told| *told != Some(policy::Answer::Allow));
         let Some(cluster) = seen.cluster.as_ref().filter(|_| workload.read && asks) else { return Ok(()) };
         let bound = bound::deadline("judging", self.setup.deadline);
         // What cannot be judged is said by the judgement itself.
@@ -125,7 +126,8 @@ impl Look<'_> {
             let place = namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
             seen.reads.push(format!(
                 "look into workload cluster {place}{name}, by its Secret {place}{name}-kubeconfig: Nodes, Leases of kube-vip, \
-                 PodDisruptionBudgets that allow none and where their Pods are, what MetalLB announces: gates health.vip and health.pdb"
+                 PodDisruptionBudgets that allow none and where their Pods are, what MetalLB announces and by which Pods, Pods of etcd: gates \
+                 health.vip, health.pdb and health.etcd"
             ));
         }
         Ok(())
