@@ -19,7 +19,7 @@ use super::{inline, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::kinds::fields::text;
 use crate::tree::Value;
-use crate::world::workload::{self, Announced, Budget, Lease, Node, Told, Workload};
+use crate::world::workload::{self, Announced, Budget, EtcdPod, Lease, Node, Speaker, Told, Workload};
 
 /// So many clusters are asked at one time.
 const PARALLEL: usize = 4;
@@ -35,6 +35,10 @@ const LEASES: [&str; 2] = ["plndr-cp-lock", "plndr-svcs-lock"];
 const SYSTEM: &str = "kube-system";
 /// The group of MetalLB, the version that says what is announced, and the kind that does.
 const METALLB: (&str, &str, &str) = ("metallb.io", "v1beta1", "ServiceL2Status");
+
+/// Labels of MetalLB's speakers (`charts/metallb/templates/_helpers.tpl`, `config/manifests/metallb-native.yaml`).
+const SPEAKERS: [&str; 2] =
+    ["app.kubernetes.io/name=metallb,app.kubernetes.io/component=speaker", "app=metallb,component=speaker"];
 
 /// Why something was not read, and what to do.
 #[derive(Debug, Clone)]
@@ -102,6 +106,8 @@ async fn one(
         leases: gap.clone().told(),
         announced: gap.clone().told(),
         budgets: gap.clone().told(),
+        etcd: Some(gap.clone().told()),
+        speakers: None,
     };
     let client = match reach(management, namespace.as_deref(), &cluster, end).await {
         Ok(client) => client,
@@ -112,8 +118,13 @@ async fn one(
         Ok(look) => look,
         Err(fault) => return empty(&Gap::unreached(&fault)),
     };
-    let (nodes, leases, announced, budgets) =
-        tokio::join!(look.nodes(), look.leases(), look.announced(), look.budgets());
+    let (nodes, leases, announced, budgets, etcd) =
+        tokio::join!(look.nodes(), look.leases(), look.announced(), look.budgets(), look.etcd());
+    // Where nothing is announced nobody asks how.
+    let speakers = match &announced {
+        Ok(announced) if !announced.is_empty() => Some(look.speakers().await),
+        _ => None,
+    };
     let ahead = SignedDuration::from_secs(caller.skew().unwrap_or_default());
     let told = |gap: Gap| gap.told();
     Workload {
@@ -122,6 +133,8 @@ async fn one(
         leases: leases.map_or_else(|gap| gap.told(), Told::Read),
         announced: announced.map_or_else(|gap| gap.told(), Told::Read),
         budgets: budgets.map_or_else(|gap| gap.told(), Told::Read),
+        etcd: Some(etcd.map_or_else(|gap| gap.told(), Told::Read)),
+        speakers: speakers.map(|speakers| speakers.map_or_else(|gap| gap.told(), Told::Read)),
         ..empty(&Gap::new("", ""))
     }
 }
@@ -239,6 +252,22 @@ impl<'c> Look<'c> {
         let services = self.list(&self.own("", "Service")?, None, None).await?;
         let services: BTreeMap<String, Vec<String>> = services.iter().filter_map(workload::service).collect();
         Ok(statuses.iter().filter_map(|status| Announced::of(status, &services)).collect())
+    }
+
+    /// The static Pods of etcd (kubeadm `cmd/kubeadm/app/phases/etcd/local.go`; RKE2 `pkg/podtemplate/spec.go`).
+    async fn etcd(&self) -> Result<Vec<EtcdPod>, Gap> {
+        let pods = self.list(&self.own("", "Pod")?, Some(SYSTEM), Some("component=etcd")).await?;
+        Ok(pods.iter().filter_map(EtcdPod::of).collect())
+    }
+
+    /// The Pods of MetalLB's speaker, by the labels of its chart and of its plain manifests.
+    async fn speakers(&self) -> Result<Vec<Speaker>, Gap> {
+        let pods = self.own("", "Pod")?;
+        let mut found = Vec::new();
+        for labels in SPEAKERS {
+            found.extend(self.list(&pods, None, Some(labels)).await?.iter().filter_map(Speaker::of));
+        }
+        Ok(found)
     }
 
     async fn budgets(&self) -> Result<Vec<Budget>, Gap> {

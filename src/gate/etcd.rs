@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::members::{CLUSTER, MEMBER, Members};
 use super::workload::Member;
-use super::{Judged, decision, workload};
+use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::contract::CONTROL_PLANE;
 use crate::kinds::fields::{annotation, text};
@@ -15,10 +16,6 @@ use crate::providers::kubeadm;
 use crate::report::plural;
 use crate::tree::Value;
 
-/// What a Machine says of its member.
-const MEMBER: &str = "EtcdMemberHealthy";
-/// What the control plane says of all members.
-const CLUSTER: &str = "EtcdClusterHealthy";
 /// Conditions that its controller wants on each Machine before a step (`controlplane/kubeadm/reconcilers/kubeadmcontrolplane/scale.go`
 /// preflightChecks of Cluster API 1.14; CAPRKE2 0.21 `controlplane/internal/controllers/scale.go` asks for `AgentHealthy` and the last).
 const WANTED: [&str; 6] = [
@@ -40,8 +37,7 @@ pub(super) fn reasons(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Valu
     if rollout.owner.group != CONTROL_PLANE {
         return Vec::new();
     }
-    let mut members = workload::members(judged, rollout);
-    members.retain(Member::is_of_plane);
+    let (members, blind) = Members::of(judged, rollout, live);
     let plane = Plane { rollout, members };
     let health = &judged.policy.gates.health;
     let is_own =
@@ -51,7 +47,11 @@ pub(super) fn reasons(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Valu
     // What is said of etcd says already why nothing begins.
     let began = if etcd.is_none() { plane.kept(is_own) } else { None };
     let told = [("etcd", decision(health.etcd), etcd), ("machines", decision(health.machines), began)];
-    told.into_iter().filter_map(|(gate, answer, what)| reason(gate, answer, &what?, rollout)).collect()
+    // Without its Pods etcd is counted by what its controller says, which is enough to go on and not to be silent.
+    let unseen = blind
+        .filter(|_| asks)
+        .map(|blind| blind.reason("etcd", Decision::Warn, "what the Pods of etcd say", &rollout.owner));
+    told.into_iter().filter_map(|(gate, answer, what)| reason(gate, answer, &what?, rollout)).chain(unseen).collect()
 }
 
 fn reason(gate: &str, answer: Decision, what: &str, rollout: &Rollout) -> Option<Reason> {
@@ -64,7 +64,7 @@ fn reason(gate: &str, answer: Decision, what: &str, rollout: &Rollout) -> Option
 /// A control plane that rolls, with its Machines.
 struct Plane<'c, 'j> {
     rollout: &'c Rollout,
-    members: Vec<Member<'j>>,
+    members: Members<'j>,
 }
 
 impl<'j> Plane<'_, 'j> {
@@ -77,22 +77,20 @@ impl<'j> Plane<'_, 'j> {
     /// controllers from going on as well (Cluster API `remediation.go`, targetEtcdClusterHealthy, 1.14).
     fn etcd(&self, live: Option<&Value>) -> Option<String> {
         // A member that says nothing about etcd is not known to be a voter (an older provider).
-        if !self.members.iter().any(|member| condition(&member.value, MEMBER).is_some()) {
+        if self.members.is_silent() {
             return None;
         }
-        let voters = self.members.len() as u64;
-        let bad = self.members.iter().filter(|member| !is_healthy(member)).count() as u64;
+        let (voters, bad, notes) = (self.members.voters(), self.members.bad(), self.members.notes());
         if bad == 0 {
             let said = live.and_then(|live| condition(live, CLUSTER)).filter(|said| *said != "True");
             if let Some(said) = said {
-                return Some(format!(
-                    "its {CLUSTER} is {said} though the member of each Machine is healthy: a member without a Machine, or one that is not a \
-                     voter yet"
-                ));
+                let why = ": a member without a Machine, or one that is not a voter yet";
+                let why = if self.members.orphans.is_empty() { why } else { notes.as_str() };
+                return Some(format!("its {CLUSTER} is {said} though the member of each Machine is healthy{why}"));
             }
         }
         let chosen = self.chosen();
-        let sound = chosen.iter().find(|member| is_healthy(member));
+        let sound = chosen.iter().find(|member| self.members.is_healthy(member));
         let left = if sound.is_some() || chosen.is_empty() { bad } else { bad.saturating_sub(1) };
         let joins = |voters: u64| u64::from(voters > 1);
         let fewer = voters.saturating_sub(1);
@@ -101,7 +99,16 @@ impl<'j> Plane<'_, 'j> {
             false => [(fewer, left), (voters, left + joins(fewer))],
         };
         let is_short = |(after, bad): &(u64, u64)| after.saturating_sub(*bad) < after / 2 + 1;
-        let (place, (after, unhealthy)) = steps.into_iter().enumerate().find(|(_, step)| is_short(step))?;
+        let Some((place, (after, unhealthy))) = steps.into_iter().enumerate().find(|(_, step)| is_short(step)) else {
+            let learners = self.members.learners();
+            let waits = || {
+                format!(
+                    "{} only learns and is no voter yet; its controller takes no step until it is one",
+                    learners.join(", ")
+                )
+            };
+            return (!learners.is_empty()).then(waits);
+        };
         let first = match (sound, bad, self.surges(), place) {
             (Some(member), 1.., false, _) | (Some(member), 1.., true, 1) => {
                 format!(", as {} goes first, which is healthy", member.key.name)
@@ -109,8 +116,8 @@ impl<'j> Plane<'_, 'j> {
             _ => String::new(),
         };
         Some(format!(
-            "{bad} of {} not healthy; the {} step leaves {} of {after} voters, {} are needed{first}",
-            plural(voters, "etcd member"),
+            "{bad} of {} not healthy; the {} step leaves {} of {after} voters, {} are needed{first}{notes}",
+            plural(self.members.count(), "etcd member"),
             if place == 0 { "first" } else { "second" },
             after.saturating_sub(unhealthy),
             after / 2 + 1
@@ -123,7 +130,7 @@ impl<'j> Plane<'_, 'j> {
         let wanted = WANTED.iter().filter(|name| has_etcd || !name.starts_with("Etcd"));
         let chosen = if self.surges() { Vec::new() } else { self.chosen() };
         let is_spared = |member: &Member<'_>| chosen.len() == 1 && chosen[0].key == member.key;
-        let found = self.members.iter().filter(|member| !is_spared(member)).find_map(|member| {
+        let found = self.members.machines.iter().filter(|member| !is_spared(member)).find_map(|member| {
             let says = |name: &&str| condition(&member.value, name).filter(|status| *status != "True");
             wanted.clone().find_map(|name| Some(format!("{}: {name} is {}", member.key.name, says(name)?)))
         });
@@ -135,7 +142,7 @@ impl<'j> Plane<'_, 'j> {
     /// components are not healthy (`scale.go`, selectMachineForInPlaceUpdateOrScaleDown, 1.14); CAPRKE2 the oldest, broken or not
     /// (`scale.go`, selectMachineForScaleDown, 0.21), and of others it is not known.
     fn chosen(&self) -> Vec<&Member<'j>> {
-        let all: Vec<&Member<'j>> = self.members.iter().filter(|member| !is_deleting(&member.value)).collect();
+        let all: Vec<&Member<'j>> = self.members.machines.iter().filter(|member| !is_deleting(&member.value)).collect();
         let names = &self.rollout.machine_names;
         let is_outdated = |member: &Member<'_>| names.is_empty() || names.contains(&member.key.name);
         let is_marked = |member: &Member<'_>| annotation(&member.value, DELETE_FIRST).is_some();
@@ -162,11 +169,6 @@ impl<'j> Plane<'_, 'j> {
         }
         oldest.into_values().collect()
     }
-}
-
-/// Whether the member of a Machine is known to be a healthy voter.
-fn is_healthy(member: &Member<'_>) -> bool {
-    condition(&member.value, MEMBER) == Some("True")
 }
 
 /// Whether KubeadmControlPlane takes a Machine for one whose components are not healthy: one of them is False. What is Unknown or

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Judged, decision};
 use crate::compare::Pair;
-use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::fields::wanted;
-use crate::kinds::references::references;
 use crate::model::Reason;
 use crate::model::{Action, Decision, Effect};
-use crate::object::{Key, Object, is_deleting};
+use crate::object::{Key, Object};
 use crate::providers::kind;
-use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE, REUSE, SHUT};
+use crate::providers::metal3::free::{chooses, is_free, is_on_its_way, selector};
+use crate::providers::metal3::{HOST, MACHINE_TEMPLATE as TEMPLATE};
 use crate::report::plural;
 use crate::tree::Value;
 use crate::world::LiveKind;
@@ -41,7 +40,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let surges = rolls.map(|rollout| (&rollout.owner, rollout.max_surge.unwrap_or(1), 0));
     let grows = judged.pairs.iter().map(|pair| (&pair.key, 0, growth(pair))).filter(|(_, _, more)| *more > 0);
     for (owner, surge, more) in surges.chain(grows) {
-        if let Some(selector) = selector(judged, &predicted, owner) {
+        if let Some(selector) = selector(owner, |key| object(judged, &predicted, key)) {
             let choice = format!("{:?} {selector}", owner.namespace);
             let crowd = crowds.entry(choice).or_insert(Crowd { first: owner, selector, surge: 0, more: 0 });
             crowd.surge += surge;
@@ -111,129 +110,10 @@ impl Crowd<'_> {
     }
 }
 
-/// The hosts that the owner's new Machines choose from; `None` where they are not of Metal3.
-fn selector(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, key: &Key) -> Option<Value> {
-    let owner = object(judged, predicted, key)?;
-    let template = references(&owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
-    let template = Key {
-        group: INFRASTRUCTURE.to_owned(),
-        kind: TEMPLATE.to_owned(),
-        namespace: key.namespace.clone(),
-        name: template.name,
-    };
-    let template = object(judged, predicted, &template)?;
-    Some(template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
-}
-
 /// An object as it will be, else as it is.
 fn object(judged: &Judged<'_>, predicted: &HashMap<&Key, &Pair>, key: &Key) -> Option<Value> {
     match predicted.get(key) {
         Some(pair) => pair.predicted.clone(),
         None => judged.view.get(key).object()?.value().ok().map(std::borrow::Cow::into_owned),
-    }
-}
-
-/// Whether the owner's next Machine may take a host (same file, chooseHost and hostIsAvailable).
-fn is_free(host: &Value, owner: &str) -> bool {
-    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-    let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
-    host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
-        && !is_deleting(host)
-        && text("/status/errorMessage").is_empty()
-        && matches!(text("/status/provisioning/state"), "available" | "ready")
-        && !SHUT.iter().any(|name| annotation(name))
-        && reuse.is_none_or(|name| name == owner)
-}
-
-/// Whether a host that nobody uses is still being looked at before it may be taken (baremetal-operator
-/// `apis/metal3.io/v1alpha1/baremetalhost_types.go`, ProvisioningState).
-fn is_on_its_way(host: &Value) -> bool {
-    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
-        && !is_deleting(host)
-        && text("/status/errorMessage").is_empty()
-        && matches!(
-            text("/status/provisioning/state"),
-            "" | "registering" | "match profile" | "inspecting" | "preparing"
-        )
-}
-
-/// Whether a `hostSelector` chooses a host, by its labels (same file, hostLabelSelectorForHost). An operator that is not
-/// known chooses nothing.
-fn chooses(selector: &Value, host: &Value) -> bool {
-    let label = |key: &str| host.pointer("/metadata/labels")?.get(key)?.as_str();
-    let equal = selector
-        .get("matchLabels")
-        .and_then(Value::as_object)
-        .is_none_or(|wanted| wanted.iter().all(|(key, value)| label(key) == value.as_str()));
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    equal
-        && expressions.into_iter().flatten().all(|expression| {
-            let found = label(expression.get("key").and_then(Value::as_str).unwrap_or_default());
-            let listed = || {
-                let values = expression.get("values").and_then(Value::as_array);
-                values.into_iter().flatten().any(|value| found.is_some() && value.as_str() == found)
-            };
-            let operator = expression.get("operator").and_then(Value::as_str).unwrap_or_default();
-            match operator.to_ascii_lowercase().as_str() {
-                "in" | "=" | "==" => listed(),
-                "notin" | "!=" => !listed(),
-                "exists" => found.is_some(),
-                "doesnotexist" | "!" => found.is_none(),
-                _ => false,
-            }
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::json;
-
-    fn host(state: &str, more: Value) -> Value {
-        let mut host = json!({"metadata": {"labels": {"rack": "a"}}, "status": {"provisioning": {"state": state}}});
-        for (key, value) in more.as_object().expect("a map") {
-            host[key] = value.clone();
-        }
-        host
-    }
-
-    #[test]
-    fn a_host_is_free_when_metal3_would_choose_it() {
-        let free = |state, more| is_free(&host(state, more), "cp");
-        assert!(free("available", json!({})) && free("ready", json!({})));
-        assert!(is_on_its_way(&host("inspecting", json!({}))) && !is_on_its_way(&host("available", json!({}))));
-        assert!(!is_on_its_way(&host("inspecting", json!({"spec": {"consumerRef": {"name": "m"}}}))));
-        assert!(free("available", json!({"metadata": {"labels": {REUSE: "cp"}}})));
-        for (state, more) in [
-            ("provisioned", json!({})),
-            ("available", json!({"spec": {"consumerRef": {"name": "m"}}})),
-            ("available", json!({"metadata": {"labels": {REUSE: "md"}}})),
-            ("available", json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": ""}}})),
-            ("available", json!({"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}})),
-            ("available", json!({"status": {"errorMessage": "no power", "provisioning": {"state": "available"}}})),
-        ] {
-            assert!(!free(state, more.clone()), "{state} {more}");
-        }
-    }
-
-    #[test]
-    fn a_selector_chooses_as_kubernetes_labels_do() {
-        let expression = |operator: &str, values: Value| json!({"matchExpressions": [{"key": "rack", "operator": operator, "values": values}]});
-        let host = host("available", json!({}));
-        for (selector, expected) in [
-            (Value::Null, true),
-            (json!({"matchLabels": {"rack": "a"}}), true),
-            (json!({"matchLabels": {"rack": "b"}}), false),
-            (expression("In", json!(["a", "b"])), true),
-            (expression("in", json!(["b"])), false),
-            (expression("NotIn", json!(["b"])), true),
-            (expression("Exists", json!([])), true),
-            (expression("DoesNotExist", json!([])), false),
-            (expression("Near", json!(["a"])), false),
-        ] {
-            assert_eq!(chooses(&selector, &host), expected, "{selector}");
-        }
     }
 }

@@ -12,6 +12,7 @@ mod expect;
 pub mod glass;
 mod health;
 mod hosts;
+mod members;
 mod pairs;
 mod pdb;
 mod progress;
@@ -19,6 +20,7 @@ mod release;
 mod reuse;
 mod rolling;
 mod scale_in;
+mod speakers;
 mod unavailable;
 mod version;
 mod vip;
@@ -34,6 +36,7 @@ use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
 
 pub use rolling::{Rolling, rolling};
+use workload::Blind;
 pub use workload::drains;
 
 /// What the gates look at.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::speakers::Speakers;
 use super::workload::{self, Blind, Member};
 use super::{Judged, decision};
 use crate::impact::Rollout;
@@ -219,7 +220,11 @@ impl<'j> Case<'_, 'j> {
                 }
             });
         }
-        let hint = if *way == Way::MetalLb { self.exclusion() } else { "" };
+        let hint = if *way == Way::MetalLb {
+            format!("{}{}", self.exclusion(), Speakers::of(self.found).says(name))
+        } else {
+            String::new()
+        };
         Some((Decision::Warn, format!("{has}; {} can take it over{hint}", workload::names(&can))))
     }
 
@@ -235,8 +240,7 @@ impl<'j> Case<'_, 'j> {
                 () if !node.ready => Some("is not ready"),
                 () if member.is_none() => Some("has no Machine"),
                 () if member.is_some_and(|member| is_deleting(&member.value)) => Some("is being deleted"),
-                () if way == Way::MetalLb && node.excluded => Some("is excluded from load balancers by its label"),
-                () if way == Way::MetalLb && node.unschedulable => Some("is cordoned"),
+                () if way == Way::MetalLb => Speakers::of(self.found).keeps_from(node),
                 () => None,
             };
             match why {
@@ -251,6 +255,10 @@ impl<'j> Case<'_, 'j> {
     /// lost its etcd member may go on announcing.
     fn exclusion(&self) -> &'static str {
         let owner = &self.rollout.owner;
+        if owner.kind == rke2::CONTROL_PLANE_KIND && !Speakers::of(self.found).honour_exclusion() {
+            return "; with --ignore-exclude-lb its speakers do not mind the annotation load-balancer-exclusion, so the old Node may go on \
+                    announcing it while it is torn down";
+        }
         let is_told = |owner: &Value| annotation(owner, rke2::EXCLUSION) == Some("true");
         match owner.kind == rke2::CONTROL_PLANE_KIND && !after(self.judged, owner).is_some_and(|owner| is_told(&owner))
         {

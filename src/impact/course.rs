@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Weighed;
-use super::simulate::{End, Fleet, Played, Wait, worst};
+use super::simulate::{End, Fleet, Pace, Played, Wait, worst};
 use crate::kinds::fields::number;
 use crate::model::{Course, Standing, Strategy, Unit, plural};
 
@@ -18,15 +18,15 @@ pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
     let has_sets = matches!(strategy, Strategy::Rolling { .. } | Strategy::OnDelete { .. });
     let (standing, old) = fleet(owner, has_sets);
     let is_outdated = |machine: &Standing| old.contains(&machine.name);
-    let makes = owner.makes_none.is_none();
+    let pace = Pace { makes: owner.makes_none.is_none(), hosts: owner.hosts, ..Pace::EVEN };
     let fleet = Fleet::of(wanted, &standing, is_outdated);
-    let mut played = worst(&strategy, &fleet, (None, makes));
+    let mut played = worst(&strategy, &fleet, pace);
     let stops = stops(owner, &played);
     if matches!(played.end, End::Stuck(Wait::NotReady(_) | Wait::Going(_))) {
         // What it waits for may come to be healthy: then it goes on from there.
         let healed: Vec<Standing> =
             standing.iter().map(|machine| Standing { is_ready: !machine.is_going, ..machine.clone() }).collect();
-        let other = worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), (None, makes));
+        let other = worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), pace);
         played = Played { lowest: other.lowest.min(played.lowest), peak: other.peak.max(played.peak), ..other };
     }
     let deleted: Vec<String> = played.deleted().map(str::to_owned).collect();
@@ -116,12 +116,24 @@ fn stops(owner: &Weighed<'_>, played: &Played) -> Option<String> {
         Wait::Stopped(why) => why.clone(),
         Wait::NotReady(names) => format!("until {} healthy", are(names)),
         Wait::Going(names) => format!("until {} gone", are(names)),
+        Wait::NoHost(count) => {
+            let free = match owner.hosts {
+                None | Some(0) => "no host is free".to_owned(),
+                Some(free) => format!("only {} free", plural_are(free, "host")),
+            };
+            format!("{free}, and {} would wait for one", plural(*count, "new Machine"))
+        }
         Wait::ByHand => "until somebody deletes the Machines that are out of date".to_owned(),
         Wait::CannotMake => owner.makes_none.unwrap_or("no Machine can be made").to_owned(),
         Wait::NoRoom => "nothing may be taken away and nothing may be added".to_owned(),
     };
     let link = if why.starts_with("until") { " " } else { ": " };
     Some(format!("{so_far}{link}{why}"))
+}
+
+/// "1 host is", "2 hosts are".
+fn plural_are(count: u64, what: &str) -> String {
+    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
 }
 
 /// "cp-1 is", "cp-1 and cp-2 are".

@@ -25,6 +25,10 @@ pub struct Weighed<'a> {
     pub standing: &'a [Standing],
     /// Why no Machine can be made for it.
     pub makes_none: Option<&'a str>,
+    /// Hosts that are free for its next Machines, where these choose from hosts that were read.
+    pub hosts: Option<u64>,
+    /// The extension that may update its Machines in place.
+    pub in_place: Option<&'a str>,
     /// The owner before the write.
     pub old: &'a Value,
     /// The owner after it.
@@ -143,10 +147,18 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
     let room = assessment.mirror.room(assessment.new, wanted);
     let each = if count == 1 { "the Machine".to_owned() } else { format!("each of the {count} Machines") };
     let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
-    let course = course::of(assessment, wanted);
     let mut steps = assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room);
-    steps.extend(course.drains());
-    steps.extend(course.stops.clone());
+    // Which Machines an extension updates where they are, it alone knows: a course of replaced ones would be a wrong one.
+    let course = assessment.in_place.is_none().then(|| course::of(assessment, wanted));
+    if let Some(course) = &course {
+        steps.extend(course.drains());
+        steps.extend(course.stops.clone());
+    }
+    steps.extend(assessment.in_place.map(|name| {
+        format!(
+            "asks {name} first, which may update Machines in place of replacing them; how that goes is not simulated"
+        )
+    }));
     let mut seen = HashSet::new();
     let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
@@ -155,7 +167,7 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
         max_surge: Some(room.0),
         max_unavailable: Some(room.1),
         steps,
-        course: Some(course),
+        course,
         causes,
         ..base
     }

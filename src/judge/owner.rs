@@ -17,9 +17,10 @@ use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
 use crate::object::GroupKind;
 use crate::object::Key;
 use crate::providers::kind;
-use crate::providers::machines;
+use crate::providers::{core, machines, metal3};
 use crate::tree::Value;
 use crate::world::Coverage;
+use crate::world::LiveKind;
 
 /// What was found about one owner.
 pub struct Assessment {
@@ -35,6 +36,10 @@ pub struct Assessment {
     pub standing: Vec<Standing>,
     /// Why no Machine can be made for it after the write.
     pub makes_none: Option<String>,
+    /// Hosts that are free for its next Machines.
+    pub hosts: Option<u64>,
+    /// The extension that may update its Machines in place.
+    pub in_place: Option<String>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
@@ -96,7 +101,12 @@ impl Assessment {
         let [before, after] = Side::both(stage);
         let rolls = basis == Basis::Machines && units.iter().any(|unit| !unit.after.is_empty());
         let standing = if rolls { mirror.standing(&case) } else { Vec::new() };
+        let is_due = units.iter().any(|unit| !unit.after.is_empty());
+        let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
+        let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         Self {
+            hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
+            in_place: is_due.then(|| core::in_place::extension(live, key, name)).flatten(),
             mirror,
             basis,
             is_bare: basis == Basis::Specs && has_whole_list(stage, key),
@@ -130,6 +140,8 @@ impl Assessment {
             units: &self.units,
             standing: &self.standing,
             makes_none: self.makes_none.as_deref(),
+            hosts: self.hosts,
+            in_place: self.in_place.as_deref(),
             old: &self.old,
             new: &self.new,
             waits: self.waits(),

@@ -152,25 +152,8 @@ pub trait Mirror: Sync {
     }
 
     /// What happens when Machines are replaced, in order; `each` is "each of the 3 Machines that are", `there` how many there are.
-    fn steps(&self, each: &str, (there, wanted): (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
-        let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
-        let mut out = if surge > 0 {
-            // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
-            let make = match (wanted + 1).saturating_sub(there) {
-                0 => None,
-                1 => Some(format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1)),
-                more => Some(format!(
-                    "makes {more} Machines more, one after another, so that {} run, and waits until each is healthy",
-                    wanted + 1
-                )),
-            };
-            make.into_iter().chain([leave]).collect()
-        } else {
-            let least = wanted.saturating_sub(1);
-            vec![leave, format!("makes 1 Machine in its place and waits until it is healthy; {least} run meanwhile")]
-        };
-        out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
-        out
+    fn steps(&self, each: &str, counts: (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
+        one_by_one(each, counts, surge)
     }
 
     /// What a Machine itself carries of a place of its owner, beside its bootstrap config.
@@ -180,7 +163,7 @@ pub trait Mirror: Sync {
 
     /// What its controller does with Machines that are out of date.
     fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
-        Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: true }
+        Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: true, is_late: false }
     }
 
     /// The Machines of an owner as its loop sees them, those that are being deleted too.
@@ -203,6 +186,29 @@ pub trait Mirror: Sync {
     fn machine_names(&self, _live: &dyn View, _key: &Key, _versions: &Versions) -> Option<Vec<String>> {
         None
     }
+}
+
+/// The steps of a control plane that replaces one Machine at a time; `there` of those that it wants are there.
+#[must_use]
+pub fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) -> Vec<String> {
+    let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
+    let mut out = if surge > 0 {
+        // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
+        let make = match (wanted + 1).saturating_sub(there) {
+            0 => None,
+            1 => Some(format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1)),
+            more => Some(format!(
+                "makes {more} Machines more, one after another, so that {} run, and waits until each is healthy",
+                wanted + 1
+            )),
+        };
+        make.into_iter().chain([leave]).collect()
+    } else {
+        let least = wanted.saturating_sub(1);
+        vec![leave, format!("makes 1 Machine in its place and waits until it is healthy; {least} run meanwhile")]
+    };
+    out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
+    out
 }
 
 /// Whether the controller said, for this very spec, that there are no Machines yet.

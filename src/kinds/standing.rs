@@ -64,13 +64,21 @@ fn is_sick(machine: &Value) -> bool {
 /// The status of a condition, in whichever list the API version keeps it.
 #[must_use]
 pub fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+    found(machine, name)?.get("status")?.as_str()
+}
+
+/// The message of a condition, where it has one.
+#[must_use]
+pub fn message<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+    found(machine, name)?.get("message")?.as_str()
+}
+
+fn found<'v>(machine: &'v Value, name: &str) -> Option<&'v Value> {
     ["/status/conditions", "/status/v1beta2/conditions", "/status/deprecated/v1beta1/conditions"]
         .iter()
         .filter_map(|pointer| machine.pointer(pointer)?.as_array())
         .flatten()
-        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))?
-        .get("status")?
-        .as_str()
+        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))
 }
 
 /// What is wrong with a Machine, or what nobody says of it, in a few words.

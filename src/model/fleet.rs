@@ -10,6 +10,8 @@ pub enum Strategy {
         surge: u64,
         /// Whether those that are not healthy go first among those that are out of date; else they do where none is.
         sick_first: bool,
+        /// Whether its controller makes more while its cache does not show yet which Machines it made.
+        is_late: bool,
     },
     /// So many at a time, by a new MachineSet that grows while the old ones shrink.
     Rolling {

@@ -126,12 +126,12 @@ pub const TERMS: &[Term] = &[
     ),
     gate(
         "health.etcd",
-        "After a step of the rollout too few healthy members of etcd would be left for a quorum.",
+        "After a step of the rollout too few healthy members of etcd would be left for a quorum, a member only learns, or one has no Machine; or the Pods of etcd should be read and could not.",
         "Bring the members back first; do not force this.",
     ),
     gate(
         "health.vip",
-        "The Node that has the virtual IP of a control plane goes, and whether another one takes it over is in doubt, or nobody could see who has it.",
+        "The Node that has the virtual IP of a control plane goes, and whether another one takes it over is in doubt (its state, or the version of what announces the address), or nobody could see who has it.",
         "Make another Node of the control plane able to take it over; where nobody looked, set workload: {read: true} or look there yourself.",
     ),
     gate(

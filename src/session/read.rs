@@ -19,7 +19,7 @@ use crate::host::{self, Detected, HostKind, say};
 use crate::late::{self, Reach};
 use crate::object::{Object, Stream};
 use crate::pipeline;
-use crate::policy::{self, Doubt, Policy};
+use crate::policy::{self, Doubt, HealthGates, Policy};
 use crate::world::{self, BaseKind, LiveKind, World, files, snapshot};
 
 /// How long a workload cluster may take where the policy says nothing.
@@ -71,7 +71,8 @@ impl Session<'_> {
     /// Looks into the clusters of which Machines go, where the policy allows it and a gate asks for it.
     fn look_into(&self, ready: &mut Ready, observer: &dyn Observer) -> Result<(), Stop> {
         let Policy { workload, gates, .. } = &self.setup.policy;
-        let asks = [gates.health.vip, gates.health.pdb].iter().any(|told| *told != Some(policy::Answer::Allow));
+        let HealthGates { vip, pdb, etcd, .. } = &gates.health;
+        let asks = [*vip, *pdb, Some(*etcd)].iter().any(|told| *told != Some(policy::Answer::Allow));
         let Some(cluster) = ready.cluster.as_ref().filter(|_| workload.read && asks) else { return Ok(()) };
         let bound = observer.begins("judging", self.setup.deadline);
         // What cannot be judged is said by the judgement itself.
@@ -85,7 +86,8 @@ impl Session<'_> {
             let place = namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
             ready.reads.push(format!(
                 "look into workload cluster {place}{name}, by its Secret {place}{name}-kubeconfig: Nodes, Leases of kube-vip, \
-                 PodDisruptionBudgets that allow none and where their Pods are, what MetalLB announces: gates health.vip and health.pdb"
+                 PodDisruptionBudgets that allow none and where their Pods are, what MetalLB announces and by which Pods, Pods of etcd: gates \
+                 health.vip, health.pdb and health.etcd"
             ));
         }
         Ok(())

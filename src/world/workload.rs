@@ -43,6 +43,12 @@ pub struct Workload {
     pub announced: Told<Vec<Announced>>,
     /// The PodDisruptionBudgets that allow no disruption.
     pub budgets: Told<Vec<Budget>>,
+    /// The static Pods of etcd; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etcd: Option<Told<Vec<EtcdPod>>>,
+    /// The Pods that announce for MetalLB, where it announces something; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speakers: Option<Told<Vec<Speaker>>>,
 }
 
 /// Something that was read, or why it was not.
@@ -146,11 +152,40 @@ pub struct Budget {
     pub pods: Option<BTreeMap<String, u64>>,
 }
 
+/// A static Pod of etcd (kubeadm and RKE2 label it `component: etcd`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct EtcdPod {
+    /// The Node that it runs on.
+    pub node: String,
+    /// Whether it is Ready.
+    pub ready: bool,
+}
+
+/// A Pod of MetalLB's speaker.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Speaker {
+    /// The Node that it runs on.
+    pub node: String,
+    /// Whether it is Ready.
+    pub ready: bool,
+    /// The version in the tag of its image; absent where that names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Whether it announces from Nodes too that load balancers leave alone (`--ignore-exclude-lb`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignores_exclusion: bool,
+}
+
 impl Workload {
     /// Why parts of it were not read.
     pub fn gaps(&mut self) -> impl Iterator<Item = &mut String> {
         let gaps = [self.nodes.gap(), self.leases.gap(), self.announced.gap(), self.budgets.gap()];
-        gaps.into_iter().flatten()
+        let asked = [self.etcd.as_mut().and_then(Told::gap), self.speakers.as_mut().and_then(Told::gap)];
+        gaps.into_iter().chain(asked).flatten()
     }
 }
 
@@ -222,6 +257,40 @@ impl Announced {
         let addresses = services.get(&service).cloned().unwrap_or_default();
         Some(Self { node: told("node", "metallb.io/node")?, service, addresses })
     }
+}
+
+impl EtcdPod {
+    /// What counts of a Pod of etcd; `None` where it runs nowhere yet.
+    #[must_use]
+    pub fn of(pod: &Value) -> Option<Self> {
+        Some(Self { node: text(pod, "/spec/nodeName")?.to_owned(), ready: is_ready(pod) })
+    }
+}
+
+impl Speaker {
+    /// What counts of a Pod of the speaker; `None` where it runs nowhere yet, or has no such container (MetalLB
+    /// `charts/metallb/templates/speaker.yaml`).
+    #[must_use]
+    pub fn of(pod: &Value) -> Option<Self> {
+        let speaker = list(pod, "/spec/containers").find(|one| text(one, "/name") == Some("speaker"))?;
+        let args = || list(speaker, "/args").filter_map(Value::as_str);
+        let image = text(speaker, "/image").unwrap_or_default();
+        let tag = image.split('@').next().and_then(|name| name.rsplit_once(':')).map(|(_, tag)| tag);
+        let version =
+            tag.map(|tag| tag.trim_start_matches('v')).filter(|tag| tag.starts_with(|c: char| c.is_ascii_digit()));
+        Some(Self {
+            node: text(pod, "/spec/nodeName")?.to_owned(),
+            ready: is_ready(pod),
+            version: version.filter(|version| version.contains('.') && !version.contains('/')).map(str::to_owned),
+            ignores_exclusion: args().any(|arg| matches!(arg, "--ignore-exclude-lb" | "--ignore-exclude-lb=true")),
+        })
+    }
+}
+
+/// Whether a Pod is Ready and is not on its way out.
+fn is_ready(pod: &Value) -> bool {
+    let ready = list(pod, "/status/conditions").find(|one| text(one, "/type") == Some("Ready"));
+    ready.and_then(|one| text(one, "/status")) == Some("True") && text(pod, "/metadata/deletionTimestamp").is_none()
 }
 
 /// A Service as its namespace and name, with the addresses that it got from a load balancer.

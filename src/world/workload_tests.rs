@@ -85,3 +85,34 @@ fn what_metallb_announces_has_the_addresses_of_its_service() {
     assert_eq!((announced.node.as_str(), announced.addresses), ("cp-0", vec!["10.0.0.9".to_owned()]));
     assert!(Announced::of(&json!({"status": {}}), &services).is_none());
 }
+
+#[test]
+fn a_speaker_is_its_version_and_what_it_is_told() {
+    let speaker = |image: &str, args: Value| {
+        let mut pod = pod(json!({}));
+        pod["spec"]["containers"] =
+            json!([{"name": "frr", "image": "frr:9.1"}, {"name": "speaker", "image": image, "args": args}]);
+        Speaker::of(&pod).expect("a speaker")
+    };
+    for (image, version) in [
+        ("quay.io/metallb/speaker:v0.14.9", Some("0.14.9")),
+        ("reg.local:5000/metallb/speaker:0.15.2@sha256:0a", Some("0.15.2")),
+        ("quay.io/metallb/speaker:main", None),
+        ("reg.local:5000/metallb/speaker", None),
+        ("quay.io/metallb/speaker@sha256:0a", None),
+    ] {
+        assert_eq!(speaker(image, json!([])).version.as_deref(), version, "{image}");
+    }
+    assert!(speaker("speaker:v0.15.2", json!(["--port=7472", "--ignore-exclude-lb"])).ignores_exclusion);
+    assert!(!speaker("speaker:v0.15.2", json!(["--ignore-exclude-lb=false"])).ignores_exclusion);
+    assert!(Speaker::of(&pod(json!({}))).is_none(), "no container of that name");
+}
+
+#[test]
+fn a_pod_of_etcd_is_its_node_and_whether_it_is_ready() {
+    let of = |more: Value| EtcdPod::of(&pod(more)).expect("a Pod on a Node");
+    assert_eq!(of(json!({})), EtcdPod { node: "w-0".to_owned(), ready: true });
+    assert!(!of(json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})).ready);
+    assert!(!of(json!({"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}})).ready);
+    assert!(EtcdPod::of(&pod(json!({"spec": {}}))).is_none());
+}

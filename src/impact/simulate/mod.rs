@@ -61,6 +61,9 @@ pub struct Fleet {
     pub made: u64,
 }
 
+/// When Machines are made in a simulation: after all that are there.
+const MADE: i64 = i64::MAX / 2;
+
 /// What a loop does that can be seen from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Act {
@@ -79,6 +82,8 @@ pub enum Wait {
     NotReady(Vec<String>),
     /// Machines are being deleted and stay.
     Going(Vec<String>),
+    /// So many Machines that are made find no host that is free.
+    NoHost(u64),
     /// Somebody has to delete the Machines that are out of date.
     ByHand,
     /// No Machine can be made.
@@ -153,11 +158,22 @@ impl Fleet {
     /// One reconcile of the owner: what it does, or why it waits.
     pub fn owner_turn(&mut self, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         match strategy {
-            Strategy::OneByOne { surge, sick_first } => one_by_one::turn(self, *surge, *sick_first, can_make),
+            Strategy::OneByOne { surge, sick_first, .. } => one_by_one::turn(self, *surge, *sick_first, can_make),
             Strategy::Rolling { surge, unavailable, .. } => (Vec::new(), workers::roll(self, *surge, *unavailable)),
             Strategy::OnDelete { .. } => (Vec::new(), workers::on_delete(self)),
             Strategy::Stopped { why } => (Vec::new(), Some(Wait::Stopped(why.clone()))),
         }
+    }
+
+    /// One reconcile of an owner whose cache does not show the last so many Machines that it made.
+    pub fn late_turn(&mut self, strategy: &Strategy, can_make: bool, unseen: u64) -> (Vec<Act>, Option<Wait>) {
+        let newest = MADE + i64::try_from(self.made.saturating_sub(unseen)).unwrap_or_default();
+        let (seen, hidden) = self.machines.drain(..).partition(|machine| machine.born <= newest);
+        self.machines = seen;
+        let out = self.owner_turn(strategy, can_make);
+        self.machines.extend::<Vec<_>>(hidden);
+        self.machines.sort_by_key(|machine| machine.born);
+        out
     }
 
     /// One reconcile of a MachineSet: what it does, or why it waits.
@@ -173,7 +189,7 @@ impl Fleet {
     fn make(&mut self, set: usize, domain: String) -> Act {
         self.made += 1;
         let name = format!("new-{}", self.made);
-        let born = i64::MAX / 2 + i64::try_from(self.made).unwrap_or_default();
+        let born = MADE + i64::try_from(self.made).unwrap_or_default();
         self.machines.push(Machine {
             name: name.clone(),
             set,

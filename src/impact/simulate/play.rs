@@ -17,11 +17,13 @@ pub struct Pace {
     pub hosts: Option<u64>,
     /// Whether Machines can be made at all: checks before that can say no.
     pub makes: bool,
+    /// Reconciles before the owner sees the first Machine that it made, where its controller asks a cache that may be late.
+    pub unseen: u64,
 }
 
 impl Pace {
     /// Everything takes one tick.
-    pub const EVEN: Self = Self { ready: Some(1), gone: 1, hosts: None, makes: true };
+    pub const EVEN: Self = Self { ready: Some(1), gone: 1, hosts: None, makes: true, unseen: 0 };
     /// Machines go slowly.
     pub const SLOW_TO_GO: Self = Self { gone: 3, ..Self::EVEN };
     /// Machines come up slowly.
@@ -166,6 +168,10 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         note(&fleet, &mut out);
         (0..fleet.sets.len()).for_each(|set| fleet.tell(set));
         let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
+        let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
+        if is_late && !acts.is_empty() && fleet.made == 1 {
+            acts.extend((1..=pace.unseen).flat_map(|unseen| fleet.late_turn(strategy, pace.makes, unseen).0));
+        }
         for set in 0..fleet.sets.len() {
             let (more, why) = fleet.set_turn(set, strategy, pace.makes);
             acts.extend(more);
@@ -175,17 +181,21 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         out.acts.extend(acts);
         note(&fleet, &mut out);
         if fleet == before && time.due.is_empty() {
-            out.end = end(&fleet, wait);
+            out.end = match time.waiting.len() as u64 {
+                0 => end(&fleet, wait),
+                count => End::Stuck(Wait::NoHost(count)),
+            };
             break;
         }
     }
     out
 }
 
-/// The same at several paces, and the worst of them: the lowest count and the peak stand for all.
+/// The same at several paces, and the worst of them: the lowest count and the peak stand for all. What `given` says beside times
+/// counts for each.
 #[must_use]
-pub fn worst(strategy: &Strategy, fleet: &Fleet, (hosts, makes): (Option<u64>, bool)) -> Played {
-    let at = |pace: Pace| play(strategy, fleet.clone(), Pace { hosts, makes, ..pace });
+pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
+    let at = |pace: Pace| play(strategy, fleet.clone(), Pace { ready: pace.ready, gone: pace.gone, ..given });
     let mut out = at(Pace::EVEN);
     for other in [Pace::SLOW_TO_GO, Pace::SLOW_TO_COME].into_iter().map(at) {
         out.lowest = out.lowest.min(other.lowest);

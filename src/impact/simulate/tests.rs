@@ -46,13 +46,25 @@ fn there(played: &Played) -> Vec<u64> {
 #[test]
 fn a_control_plane_grows_and_shrinks_by_one() {
     let fleet = |count| Fleet::of(count, &plane(count), |_| true);
-    let up = play(&Strategy::OneByOne { surge: 1, sick_first: true }, fleet(3), Pace::EVEN);
+    let up = play(&Strategy::OneByOne { surge: 1, sick_first: true, is_late: false }, fleet(3), Pace::EVEN);
     assert_eq!(there(&up), [3, 4, 3, 4, 3, 4, 3]);
     assert_eq!((up.lowest, up.peak, up.made(), &up.end), (3, 4, 3, &End::Settled));
     assert_eq!(up.deleted().collect::<Vec<_>>(), ["cp-0", "cp-1", "cp-2"]);
-    let down = play(&Strategy::OneByOne { surge: 0, sick_first: true }, fleet(3), Pace::EVEN);
+    let down = play(&Strategy::OneByOne { surge: 0, sick_first: true, is_late: false }, fleet(3), Pace::EVEN);
     assert_eq!(there(&down), [3, 2, 3, 2, 3, 2, 3]);
     assert_eq!((down.lowest, down.peak), (2, 3));
+}
+
+#[test]
+fn a_controller_with_a_late_cache_makes_more_and_deletes_them() {
+    let fleet = Fleet::of(3, &plane(3), |_| true);
+    let late = Pace { unseen: 3, ..Pace::EVEN };
+    let of = |is_late| play(&Strategy::OneByOne { surge: 1, sick_first: false, is_late }, fleet.clone(), late);
+    let played = of(true);
+    assert_eq!(there(&played), [3, 7, 6, 5, 4, 3]);
+    assert_eq!((played.made(), played.deleted().count(), &played.end), (4, 4, &End::Settled));
+    assert_eq!(played.deleted().last(), Some("new-1"));
+    assert_eq!(of(false).peak, 4, "one that asks the API server makes one");
 }
 
 #[test]
@@ -60,15 +72,25 @@ fn a_control_plane_waits_for_what_is_not_healthy() {
     let mut machines = plane(3);
     machines[2].is_ready = false;
     let is_old = |machine: &Standing| machine.name != "cp-2";
-    let played = play(&Strategy::OneByOne { surge: 1, sick_first: true }, Fleet::of(3, &machines, is_old), Pace::EVEN);
+    let played = play(
+        &Strategy::OneByOne { surge: 1, sick_first: true, is_late: false },
+        Fleet::of(3, &machines, is_old),
+        Pace::EVEN,
+    );
     assert_eq!(played.end, End::Stuck(Wait::NotReady(vec!["cp-2".to_owned()])));
     assert!(played.acts.is_empty());
     // The one that is not healthy and out of date goes first, where no Machine has to be made before.
-    let played =
-        play(&Strategy::OneByOne { surge: 0, sick_first: true }, Fleet::of(3, &machines, |_| true), Pace::EVEN);
+    let played = play(
+        &Strategy::OneByOne { surge: 0, sick_first: true, is_late: false },
+        Fleet::of(3, &machines, |_| true),
+        Pace::EVEN,
+    );
     assert_eq!(played.deleted().next(), Some("cp-2"));
-    let other =
-        play(&Strategy::OneByOne { surge: 0, sick_first: false }, Fleet::of(3, &machines, |_| true), Pace::EVEN);
+    let other = play(
+        &Strategy::OneByOne { surge: 0, sick_first: false, is_late: false },
+        Fleet::of(3, &machines, |_| true),
+        Pace::EVEN,
+    );
     assert_eq!(
         other.end,
         End::Stuck(Wait::NotReady(vec!["cp-2".to_owned()])),
@@ -89,7 +111,7 @@ fn workers_go_as_their_room_allows() {
     for (count, surge, unavailable, lowest, peak) in
         [(3, 1, 0, 3, 4), (3, 0, 1, 2, 3), (4, 2, 0, 4, 6), (5, 3, 1, 4, 8), (1, 1, 0, 1, 2), (4, 0, 3, 1, 4)]
     {
-        let played = worst(&rolling(surge, unavailable), &Fleet::of(count, &group(count), |_| true), (None, true));
+        let played = worst(&rolling(surge, unavailable), &Fleet::of(count, &group(count), |_| true), Pace::EVEN);
         let seen = (played.lowest, played.peak, &played.end, played.made(), played.deleted().count() as u64);
         assert_eq!(seen, (lowest, peak, &End::Settled, count, count), "{count} {surge} {unavailable}");
     }
@@ -101,7 +123,11 @@ fn new_machines_that_never_come_up_stop_the_rollout() {
     let played = play(&rolling(1, 1), Fleet::of(3, &group(3), |_| true), pace);
     assert!(matches!(&played.end, End::Stuck(Wait::NotReady(names)) if !names.is_empty()), "{played:?}");
     assert_eq!(played.lowest, 2);
-    let played = play(&Strategy::OneByOne { surge: 1, sick_first: true }, Fleet::of(1, &plane(1), |_| true), pace);
+    let played = play(
+        &Strategy::OneByOne { surge: 1, sick_first: true, is_late: false },
+        Fleet::of(1, &plane(1), |_| true),
+        pace,
+    );
     assert_eq!((played.lowest, played.peak, played.deleted().count()), (1, 2, 0));
 }
 
@@ -109,7 +135,7 @@ fn new_machines_that_never_come_up_stop_the_rollout() {
 fn a_machine_waits_for_a_host_that_is_free() {
     let fleet = Fleet::of(3, &group(3), |_| true);
     let none = Pace { hosts: Some(0), ..Pace::EVEN };
-    assert!(matches!(play(&rolling(1, 0), fleet.clone(), none).end, End::Stuck(Wait::NotReady(_))));
+    assert!(matches!(play(&rolling(1, 0), fleet.clone(), none).end, End::Stuck(Wait::NoHost(1))));
     let one = Pace { hosts: Some(1), ..Pace::EVEN };
     assert_eq!(play(&rolling(1, 0), fleet.clone(), one).end, End::Settled);
     // What goes first gives its host back.
@@ -158,7 +184,10 @@ fn any(dice: &mut Dice) -> (Strategy, Fleet) {
     let order = [DeletionOrder::Random, DeletionOrder::Newest, DeletionOrder::Oldest]
         [usize::try_from(dice.roll(3)).unwrap_or(0)];
     let strategy = match (is_plane, dice.roll(6)) {
-        (true, _) => Strategy::OneByOne { surge: surge.min(1), sick_first: dice.roll(2) == 0 },
+        (true, _) => {
+            let surge = surge.min(1);
+            Strategy::OneByOne { surge, sick_first: dice.roll(2) == 0, is_late: dice.roll(2) == 0 }
+        }
         (_, 0) => Strategy::OnDelete { order },
         _ => {
             let unavailable = if surge + unavailable == 0 { 1 } else { unavailable };
@@ -196,7 +225,8 @@ fn every_simulation_ends_and_keeps_its_bounds() {
         let mut dice = Dice(seed);
         let (strategy, fleet) = any(&mut dice);
         let ready = [Some(1), Some(2), Some(5), None][usize::try_from(dice.roll(4)).unwrap_or(0)];
-        let pace = Pace { ready, gone: 1 + dice.roll(4), hosts: None, makes: dice.roll(6) > 0 };
+        let unseen = if matches!(strategy, Strategy::OneByOne { is_late: true, .. }) { dice.roll(4) } else { 0 };
+        let pace = Pace { ready, gone: 1 + dice.roll(4), hosts: None, makes: dice.roll(6) > 0, unseen };
         let played = play(&strategy, fleet.clone(), pace);
         let told = || format!("seed {seed}: {strategy:?} {fleet:?} {pace:?}\n{played:?}");
         assert_ne!(played.end, End::Endless, "{}", told());
@@ -212,7 +242,7 @@ fn every_simulation_ends_and_keeps_its_bounds() {
             Strategy::Rolling { surge, unavailable, .. } => (*surge, fleet.wanted.saturating_sub(*unavailable)),
             _ => (0, 0),
         };
-        assert!(played.peak <= (fleet.wanted + surge).max(fleet.count()), "{}", told());
+        assert!(played.peak <= (fleet.wanted + surge).max(fleet.count()) + unseen, "{}", told());
         // What begins healthy stays above its floor, and what does not falls by one at most, to break a deadlock.
         let is_healthy = fleet.machines.iter().all(|machine| machine.is_ready) && fleet.count() >= fleet.wanted;
         if is_healthy && matches!(strategy, Strategy::Rolling { .. }) && fleet.sets.iter().all(|set| !set.is_current) {

@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod checks;
 pub mod defaults;
+pub mod in_place;
 pub mod machine_deployment;
 pub mod webhook;
 

@@ -1,6 +1,7 @@
 //! Metal3: bare metal hosts as Machines.
 
 pub mod changes;
+pub mod free;
 mod host;
 pub mod webhook;
 

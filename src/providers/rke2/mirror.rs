@@ -15,7 +15,7 @@ use crate::kinds::fields::annotation;
 use crate::kinds::fields::number;
 use crate::kinds::fields::text;
 use crate::kinds::fields::{map_at, plain_number};
-use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
+use crate::kinds::mirror::{Doubt, Mirror, MirrorRules, one_by_one};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
@@ -148,12 +148,19 @@ impl Mirror for Rke2 {
         field == "serverConfig" || CONFIG.contains(&field)
     }
 
-    /// Without a type it does nothing (`rke2controlplane_controller.go` upgradeControlPlane).
+    /// Without a type it does nothing (`rke2controlplane_controller.go` upgradeControlPlane). Which Machines are there it asks a cache:
+    /// what it calls uncached is given the client that caches (same file, SetupWithManager, 0.21; Cluster API asks the API server).
     fn strategy(&self, owner: &Value, wanted: u64) -> Strategy {
         if has_strategy(owner) {
-            return Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false };
+            return Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false, is_late: true };
         }
         Strategy::Stopped { why: NO_TYPE.to_owned() }
+    }
+
+    fn steps(&self, each: &str, counts: (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
+        let mut out = one_by_one(each, counts, surge);
+        out.push("may make more than 1 at once where its cache is late to show it (4 more were seen), and deletes them at the end".to_owned());
+        out
     }
 
     /// `scale.go` preflightChecks.

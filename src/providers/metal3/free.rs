@@ -1,0 +1,144 @@
+//! Which hosts a Machine that is made may take: those that are free, that its template chooses, and that no other owner waits for.
+//! Read beside `baremetal/metal3machine_manager.go` (chooseHost, hostIsAvailable, hostLabelSelectorForHost) of CAPM3 1.10.
+
+use super::{HOST, MACHINE_TEMPLATE, REUSE, SHUT};
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::references::references;
+use crate::object::{Key, View, is_deleting};
+use crate::tree::Value;
+
+/// The hosts that an owner's new Machines choose from, as the `hostSelector` of its template; `None` where they are not of Metal3.
+#[must_use]
+pub fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Option<Value> {
+    let value = get(owner)?;
+    let template = references(&value).into_iter().find(|reference| reference.kind == MACHINE_TEMPLATE)?;
+    let template = Key {
+        group: INFRASTRUCTURE.to_owned(),
+        kind: MACHINE_TEMPLATE.to_owned(),
+        namespace: owner.namespace.clone(),
+        name: template.name,
+    };
+    Some(get(&template)?.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
+}
+
+/// How many hosts are free for the next Machines of an owner; `None` where they are not of Metal3, or no host was read.
+#[must_use]
+pub fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Key) -> Option<Value>) -> Option<u64> {
+    let mut hosts = live.of_kind(HOST.1).peekable();
+    if hosts.peek().is_none() && !has_all {
+        return None;
+    }
+    let selector = selector(owner, get)?;
+    let fits = |host: &Value| is_free(host, &owner.name) && chooses(&selector, host);
+    let here = hosts.filter(|host| host.key.namespace == owner.namespace);
+    Some(here.filter(|host| host.value().is_ok_and(|host| fits(&host))).count() as u64)
+}
+
+/// Whether the owner's next Machine may take a host (CAPM3 `baremetal/metal3machine_manager.go`, v1.10, chooseHost and hostIsAvailable).
+#[must_use]
+pub fn is_free(host: &Value, owner: &str) -> bool {
+    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
+    let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
+    host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+        && !is_deleting(host)
+        && text("/status/errorMessage").is_empty()
+        && matches!(text("/status/provisioning/state"), "available" | "ready")
+        && !SHUT.iter().any(|name| annotation(name))
+        && reuse.is_none_or(|name| name == owner)
+}
+
+/// Whether a host that nobody uses is still being looked at before it may be taken (baremetal-operator
+/// `apis/metal3.io/v1alpha1/baremetalhost_types.go`, ProvisioningState).
+#[must_use]
+pub fn is_on_its_way(host: &Value) -> bool {
+    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
+        && !is_deleting(host)
+        && text("/status/errorMessage").is_empty()
+        && matches!(
+            text("/status/provisioning/state"),
+            "" | "registering" | "match profile" | "inspecting" | "preparing"
+        )
+}
+
+/// Whether a `hostSelector` chooses a host, by its labels (same file, hostLabelSelectorForHost). An operator that is not
+/// known chooses nothing.
+#[must_use]
+pub fn chooses(selector: &Value, host: &Value) -> bool {
+    let label = |key: &str| host.pointer("/metadata/labels")?.get(key)?.as_str();
+    let equal = selector
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .is_none_or(|wanted| wanted.iter().all(|(key, value)| label(key) == value.as_str()));
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    equal
+        && expressions.into_iter().flatten().all(|expression| {
+            let found = label(expression.get("key").and_then(Value::as_str).unwrap_or_default());
+            let listed = || {
+                let values = expression.get("values").and_then(Value::as_array);
+                values.into_iter().flatten().any(|value| found.is_some() && value.as_str() == found)
+            };
+            let operator = expression.get("operator").and_then(Value::as_str).unwrap_or_default();
+            match operator.to_ascii_lowercase().as_str() {
+                "in" | "=" | "==" => listed(),
+                "notin" | "!=" => !listed(),
+                "exists" => found.is_some(),
+                "doesnotexist" | "!" => found.is_none(),
+                _ => false,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::tree::json;
+
+    fn host(state: &str, more: Value) -> Value {
+        let mut host = json!({"metadata": {"labels": {"rack": "a"}}, "status": {"provisioning": {"state": state}}});
+        for (key, value) in more.as_object().expect("a map") {
+            host[key] = value.clone();
+        }
+        host
+    }
+
+    #[test]
+    fn a_host_is_free_when_metal3_would_choose_it() {
+        let free = |state, more| is_free(&host(state, more), "cp");
+        assert!(free("available", json!({})) && free("ready", json!({})));
+        assert!(is_on_its_way(&host("inspecting", json!({}))) && !is_on_its_way(&host("available", json!({}))));
+        assert!(!is_on_its_way(&host("inspecting", json!({"spec": {"consumerRef": {"name": "m"}}}))));
+        assert!(free("available", json!({"metadata": {"labels": {REUSE: "cp"}}})));
+        for (state, more) in [
+            ("provisioned", json!({})),
+            ("available", json!({"spec": {"consumerRef": {"name": "m"}}})),
+            ("available", json!({"metadata": {"labels": {REUSE: "md"}}})),
+            ("available", json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": ""}}})),
+            ("available", json!({"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}})),
+            ("available", json!({"status": {"errorMessage": "no power", "provisioning": {"state": "available"}}})),
+        ] {
+            assert!(!free(state, more.clone()), "{state} {more}");
+        }
+    }
+
+    #[test]
+    fn a_selector_chooses_as_kubernetes_labels_do() {
+        let expression = |operator: &str, values: Value| json!({"matchExpressions": [{"key": "rack", "operator": operator, "values": values}]});
+        let host = host("available", json!({}));
+        for (selector, expected) in [
+            (Value::Null, true),
+            (json!({"matchLabels": {"rack": "a"}}), true),
+            (json!({"matchLabels": {"rack": "b"}}), false),
+            (expression("In", json!(["a", "b"])), true),
+            (expression("in", json!(["b"])), false),
+            (expression("NotIn", json!(["b"])), true),
+            (expression("Exists", json!([])), true),
+            (expression("DoesNotExist", json!([])), false),
+            (expression("Near", json!(["a"])), false),
+        ] {
+            assert_eq!(chooses(&selector, &host), expected, "{selector}");
+        }
+    }
+}
