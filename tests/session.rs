@@ -21,12 +21,12 @@ fn scenario(file: &str) -> PathBuf {
 }
 
 /// A question about what an API server is about to hold, with the answers of files.
-fn setup(policy: &str, live: &Path) -> Setup {
+fn setup(policy: &str, live: Live) -> Setup {
     let policy = InForce::of(Some(policy), Untold::Refuse, Whence::default()).expect("a policy");
     let setup = Setup::new(policy, BTreeMap::new()).expect("no key is told");
     Setup {
         told: Told { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..Told::default() },
-        live: Live::Path(live.to_owned()),
+        live,
         base: Some(Base::Nothing),
         now: NOW.parse().expect("a time"),
         now_is_told: true,
@@ -36,7 +36,7 @@ fn setup(policy: &str, live: &Path) -> Setup {
 
 /// What a webhook answers: whether the object may be written, and why not.
 fn admits(object: &Value) -> (Decision, Vec<String>) {
-    let setup = setup("none", &scenario("drain-timeout/live.yaml"));
+    let setup = setup("none", Live::Path(scenario("drain-timeout/live.yaml")));
     let input = Input::unnamed("the request", serde_json::to_vec(object).expect("JSON").into());
     let session = Session { setup: &setup, input: &input, is_hosts: false };
     let ready = session.read(&mut Unobserved::default()).expect("a World");
@@ -70,9 +70,7 @@ fn what_is_handed_on_is_filled_in_and_pinned_once() {
     let text = format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{late}\npins: {{file: pins.yaml}}\n");
     std::fs::write(&policy, text).expect("a policy");
     std::fs::write(folder.path().join("vip.txt"), "10.0.0.7\n").expect("a value");
-    let live = folder.path().join("live.yaml");
-    std::fs::write(&live, "").expect("nothing is live");
-    let setup = setup(policy.to_str().expect("text"), &live);
+    let setup = setup(policy.to_str().expect("text"), Live::Nothing);
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"vip": "55.55.55.55"}});
     let input = Input::unnamed("the stream", serde_json::to_vec(&map).expect("JSON").into());
