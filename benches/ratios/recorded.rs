@@ -24,7 +24,7 @@ pub(crate) fn streams(recording: &Path, count: usize) -> (String, String) {
         }
         let mut before: Value = bases[&base].clone();
         let metadata = before["metadata"].as_object_mut().expect("an object");
-        ["managedFields", "uid", "creationTimestamp"].iter().for_each(|key| drop(metadata.shift_remove(*key)));
+        ["managedFields", "uid", "creationTimestamp"].iter().for_each(|key| drop(metadata.shift_remove(key)));
         metadata.insert("name".to_owned(), Value::from(format!("c{made}")));
         let mut after = before.clone();
         for operation in line["patch"].as_array().expect("a patch") {

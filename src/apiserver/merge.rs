@@ -31,7 +31,7 @@ fn diff_maps(old: &Map, new: &Map) -> Map {
             }
         }
     }
-    for key in old.keys().filter(|key| !new.contains_key(*key)) {
+    for key in old.keys().filter(|key| !new.contains_key(key)) {
         patch.insert(key.clone(), Value::Null);
     }
     patch

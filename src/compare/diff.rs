@@ -107,7 +107,7 @@ impl Walk {
             let old = before.get(key).unwrap_or(&Value::Null);
             self.below(Segment::Key(key.to_string()), |walk| visit(walk, key, old, new));
         }
-        for (key, old) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
+        for (key, old) in before.iter().filter(|(key, _)| !after.contains_key(key)) {
             self.below(Segment::Key(key.to_string()), |walk| visit(walk, key, old, &Value::Null));
         }
     }

@@ -238,7 +238,7 @@ fn content(value: &Value) -> Map {
         map.shift_remove(field);
     }
     if let Some(spec) = map.get_mut("spec").and_then(Value::as_object_mut) {
-        WHEN.iter().for_each(|field| drop(spec.shift_remove(*field)));
+        WHEN.iter().for_each(|field| drop(spec.shift_remove(field)));
     }
     map
 }

@@ -35,7 +35,7 @@ fn printed(tree: &Tree<'_>, node: NodeId, value: &mut Value) {
     match (tree.node(node).kind, value) {
         (NodeKind::Map { .. }, Value::Object(map)) => {
             for (key, below) in tree.entries(node) {
-                if let Some(value) = tree.key_text(key).and_then(|key| map.get_mut(&*key)) {
+                if let Some(value) = tree.key_text(key).and_then(|key| map.get_mut(&key)) {
                     printed(tree, below, value);
                 }
             }

@@ -73,7 +73,7 @@ fn collect(before: Option<&Value>, after: Option<&Value>, at: &Route<'_>, out: &
             for (key, value) in left {
                 collect(Some(value), right.get(key), &at.key(key), out);
             }
-            for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
+            for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(key)) {
                 collect(None, Some(value), &at.key(key), out);
             }
         }

@@ -98,7 +98,7 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
             for (key, value) in map {
                 match fields.get(key.as_str()) {
                     Some(field) => {
-                        below(path, Segment::Key(key.to_string()), |path| collect(value, field, path, found))
+                        below(path, Segment::Key(key.to_string()), |path| collect(value, field, path, found));
                     }
                     None if *open => {}
                     None => found.push(path.key(key.as_str())),

@@ -209,7 +209,7 @@ const ONLY_OLD: [&str; 4] = ["namespace", "uid", "resourceVersion", "fieldPath"]
 /// A map without some keys.
 fn without(mut value: Value, keys: &[&str]) -> Value {
     if let Some(map) = value.as_object_mut() {
-        keys.iter().for_each(|key| drop(map.shift_remove(*key)));
+        keys.iter().for_each(|key| drop(map.shift_remove(key)));
     }
     value
 }

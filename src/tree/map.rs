@@ -17,7 +17,7 @@ struct Entries {
     list: Vec<(Text, Value)>,
     /// Where each key stands; only where there are more than [`FEW`]. Keys come from whoever wrote the document, so it is
     /// the hash table that nobody can make slow.
-    index: Option<Box<HashMap<Text, usize>>>,
+    index: Option<HashMap<Text, usize>>,
 }
 
 impl Entries {
@@ -42,7 +42,7 @@ impl Entries {
 
     fn note_places(&mut self) {
         let places = || self.list.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
-        self.index = (self.list.len() > FEW).then(|| Box::new(places()));
+        self.index = (self.list.len() > FEW).then(places);
     }
 }
 

@@ -280,7 +280,7 @@ pub fn bears_marks(value: &Value) -> bool {
     ["/metadata/ownerReferences", "/metadata/uid", "/metadata/creationTimestamp", "/status"]
         .iter()
         .any(|mark| has(mark))
-        || labels.is_some_and(|labels| MADE.iter().any(|name| labels.contains_key(*name)))
+        || labels.is_some_and(|labels| MADE.iter().any(|name| labels.contains_key(name)))
 }
 
 /// Whether one object bears the marks of a cluster.

@@ -78,7 +78,7 @@ pub(crate) fn change(holder: &mut Value, before: &Value, after: &Value) {
             return;
         };
         let Some(place) = place.as_object_mut() else { continue };
-        for gone in old.keys().filter(|key| !new.contains_key(*key)) {
+        for gone in old.keys().filter(|key| !new.contains_key(key)) {
             place.shift_remove(gone);
         }
         place.extend(new);

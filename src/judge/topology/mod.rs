@@ -292,7 +292,7 @@ fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
         for key in keys {
             match from.get(*key) {
                 Some(value) => map.insert((*key).to_owned(), value.clone()),
-                None => map.shift_remove(*key),
+                None => map.shift_remove(key),
             };
         }
     };

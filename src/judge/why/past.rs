@@ -146,7 +146,7 @@ fn of_sets(stage: &Stage<'_>, key: &Key, judged: &Assessment) -> Option<Rollout>
     }
     let made = machines_of(stage, &name, key);
     let since = made.first()?.0;
-    (!differences.is_empty()).then(|| Rollout {
+    (!differences.is_empty()).then_some(Rollout {
         since,
         replaced: made.len() as u64,
         made,

@@ -228,17 +228,17 @@ fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
 /// Checks a map.
 fn check_map(shape: &Node, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
-    for key in shape.required.iter().filter(|key| !map.contains_key(*key)) {
+    for key in shape.required.iter().filter(|key| !map.contains_key(key)) {
         out.push((at.key(key).to_path(), "is required".to_owned()));
     }
     for rule in &shape.rules {
         if let Word::NotBoth(fields) = rule
-            && fields.iter().filter(|field| map.contains_key(*field)).count() > 1
+            && fields.iter().filter(|field| map.contains_key(field)).count() > 1
         {
             out.push((at.to_path(), format!("must not have both of {}", fields.join(", "))));
         }
         if let Word::OneOf(fields) = rule
-            && fields.iter().filter(|field| map.contains_key(*field)).count() != 1
+            && fields.iter().filter(|field| map.contains_key(field)).count() != 1
         {
             out.push((at.to_path(), format!("must have exactly one of {}", fields.join(", "))));
         }

@@ -53,7 +53,7 @@ pub(crate) fn carry(object: &mut Value, from: &[Option<Segment>], to: &[Option<S
     let keys: Vec<&str> = from.iter().flatten().filter_map(key_of).collect();
     let Some((last, parents)) = keys.split_last() else { return };
     let parent = parents.iter().try_fold(&mut *object, |value, key| value.get_mut(*key));
-    let Some(taken) = parent.and_then(Value::as_object_mut).and_then(|map| map.remove(*last)) else { return };
+    let Some(taken) = parent.and_then(Value::as_object_mut).and_then(|map| map.remove(last)) else { return };
     let target: Vec<&str> = to.iter().flatten().filter_map(key_of).collect();
     put(object, &target, changed(taken, how));
 }
@@ -82,7 +82,7 @@ fn put(object: &mut Value, target: &[&str], value: Value) {
     }
     let Some(map) = object.as_object_mut() else { return };
     if rest.is_empty() {
-        match (map.get_mut(*first), value) {
+        match (map.get_mut(first), value) {
             (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
             (_, value) => {
                 map.insert((*first).to_owned(), value);

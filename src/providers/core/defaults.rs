@@ -111,7 +111,7 @@ fn fill_strategy(kind: &str, strategy: &mut Map, overwrites: bool) {
         let defaults: &[(&str, i64)] =
             if kind == "KubeadmControlPlane" { &[("maxSurge", 1)] } else { &[("maxSurge", 1), ("maxUnavailable", 0)] };
         for (key, value) in defaults {
-            if rolling.get(*key).is_none_or(Value::is_null) {
+            if rolling.get(key).is_none_or(Value::is_null) {
                 rolling.insert((*key).to_owned(), json!(value));
             }
         }

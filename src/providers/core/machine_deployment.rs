@@ -197,7 +197,7 @@ fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Caus
     let rollout_fields = |object: &Value| {
         let mut spec = object.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut() {
-            IN_PLACE.iter().for_each(|key| drop(map.remove(*key)));
+            IN_PLACE.iter().for_each(|key| drop(map.remove(key)));
             // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
             let gone: &[&str] = if versions.has(&V1BETA2) {
                 &["namespace", "uid", "resourceVersion", "fieldPath"]
@@ -208,7 +208,7 @@ fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Caus
             };
             for pointer in ["/bootstrap/configRef", "/infrastructureRef"] {
                 if let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) {
-                    gone.iter().for_each(|key| drop(reference.remove(*key)));
+                    gone.iter().for_each(|key| drop(reference.remove(key)));
                 }
             }
         }

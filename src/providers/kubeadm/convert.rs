@@ -32,7 +32,7 @@ pub(crate) fn kubeadm_config(object: &mut Value, place: &str) {
     timeouts(map, restored);
     for form in ["clusterConfiguration", "initConfiguration", "joinConfiguration"] {
         if let Some(form) = map.get_mut(form).and_then(Value::as_object_mut) {
-            GONE.iter().for_each(|key| drop(form.remove(*key)));
+            GONE.iter().for_each(|key| drop(form.remove(key)));
         }
     }
 }

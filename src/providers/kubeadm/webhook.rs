@@ -336,7 +336,7 @@ fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
     }
     fn walk(old: &Value, new: &Value, at: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
         let (Some(left), Some(right)) = (old.as_object(), new.as_object()) else { return };
-        for key in left.keys().filter(|key| !right.contains_key(*key)) {
+        for key in left.keys().filter(|key| !right.contains_key(key)) {
             out.push(at.iter().cloned().chain([key.to_string()]).collect());
         }
         for (key, value) in right {
