@@ -188,10 +188,10 @@ fn one(bench: &Bench, way: &Way, seed: u64, tally: &mut Tally) {
         };
         let key = Key::new(sort.api_version, sort.kind, Some(&namespace), &name);
         let pair = prediction.pairs.iter().find(|pair| pair.key == key);
-        let before = world.live.get(&key).and_then(|object| object.value().ok()).map(|value| value.into_owned());
+        let before = world.live.get(&key).and_then(|object| object.value().ok()).map(|value| Value::from(&*value));
         let refused = pair.is_some_and(|pair| pair.effect == Effect::Rejected);
         let expected = match pair {
-            Some(pair) if !refused => pair.predicted.as_ref().map(content),
+            Some(pair) if !refused => pair.predicted.as_ref().map(|predicted| content(&predicted.into())),
             _ => before.as_ref().map(content),
         };
         // A refused object keeps Helm from deleting what the last manifest had.
@@ -277,7 +277,11 @@ pub(crate) fn path(sort: &Sort, namespace: &str, name: &str) -> String {
 }
 
 pub(crate) fn side(objects: &[Value]) -> Inventory {
-    objects.iter().map(|value| Object::from_value(value.clone(), 1).expect("an object")).collect::<Vec<_>>().into()
+    objects
+        .iter()
+        .map(|value| Object::from_value(value.clone().into(), 1).expect("an object"))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// The World as the program would have read it.

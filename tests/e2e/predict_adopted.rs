@@ -53,7 +53,7 @@ fn what_a_host_writes_over_what_it_takes_over_is_what_was_predicted() {
             let pair = prediction.pairs.iter().find(|pair| pair.key == key);
             let refused = pair.is_some_and(|pair| pair.effect == Effect::Rejected);
             let expected = match pair {
-                Some(pair) if !refused => pair.predicted.as_ref().map(content),
+                Some(pair) if !refused => pair.predicted.as_ref().map(|predicted| content(&predicted.into())),
                 _ => Some(content(&live[place])),
             };
             let held = read(place).as_ref().map(content);

@@ -5,9 +5,10 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::Duration;
 
+use rollgate::cluster;
 use rollgate::host::{self, Said, Signs, Told};
 use rollgate::object::{Inventory, Key};
-use rollgate::world::{World, cluster};
+use rollgate::world::World;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -31,7 +32,7 @@ pub(crate) fn ask(bench: &Bench, rendered: &Inventory, world: &World) -> Answers
     });
     assert!(unread.is_empty(), "{unread:?}");
     let said = |said| match said {
-        Said::Holds(object) => Some(Ok(*object)),
+        Said::Holds(object) => Some(Ok(Value::from(&*object))),
         Said::Refuses(words) => Some(Err(words)),
         Said::NotAsked(_) => None,
     };

@@ -501,7 +501,7 @@ fn rollouts_go_as_they_are_simulated_forecasts() {
             let text = serde_json::to_string_pretty(&record).expect("JSON can be written");
             fs::write(Path::new(&folder).join(format!("{}.json", one.case.name)), text + "\n").expect("a file");
         }
-        let differs = Record(&record).differs();
+        let differs = Record(&record.clone().into()).differs();
         say(&format!("{} {}: {}", if differs.is_some() { "!" } else { " " }, one.case.name, record["events"]));
         wrong.extend(differs);
     }

@@ -26,7 +26,7 @@ fn runtime() -> tokio::runtime::Runtime {
 pub(crate) fn kubeconfig(bench: &Bench) -> Value {
     let bytes = std::fs::read(&bench.kubeconfig).expect("a kubeconfig");
     let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
-    rollgate::yaml::read_json(&bytes, span).expect("YAML")
+    rollgate::yaml::read_json(&bytes, span).expect("YAML").into()
 }
 
 /// Writes a kubeconfig.

@@ -15,7 +15,7 @@ pub(crate) fn rules(role: &str) -> Vec<Value> {
     let bytes: std::sync::Arc<[u8]> = std::fs::read(path).expect("the roles").into();
     let stream = rollgate::object::Stream::load(&bytes).expect("a stream");
     let object = stream.objects.objects().iter().find(|object| object.key.name == role).expect("the role");
-    object.value().expect("a tree")["rules"].as_array().expect("rules").clone()
+    Value::from(&object.value().expect("a tree")["rules"]).as_array().expect("rules").clone()
 }
 
 /// A user with these rights in the namespace, and these in the whole cluster.
@@ -107,7 +107,7 @@ fn putting_back_what_is_named_makes_the_read_whole() {
             let line = unread.remedy.strip_prefix("add to the role: - ").expect("a rule");
             let bytes = line.as_bytes();
             let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
-            granted.push(rollgate::yaml::read_json(bytes, span).expect("a rule that can be pasted"));
+            granted.push(rollgate::yaml::read_json(bytes, span).expect("a rule that can be pasted").into());
         }
     }
     panic!("the read asks for ever more rights: {granted:?}");
