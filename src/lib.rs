@@ -8,6 +8,7 @@ pub mod approval;
 pub mod cli;
 pub mod compare;
 pub mod exit;
+pub mod flux;
 pub mod gate;
 pub mod gotemplate;
 pub mod history;

@@ -23,6 +23,7 @@ const ORDER: &[&[&str]] = &[
     &["approval", "history", "pin"],
     &["world"],
     &["host"],
+    &["flux"],
     &["judge", "report"],
     &["late", "gate"],
     &["pipeline"],
