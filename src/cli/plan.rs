@@ -1,5 +1,7 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
@@ -9,9 +11,9 @@ use super::revisions::{Revisions, Trees};
 use super::run::{Look, Seen};
 use super::setup::{self, Setup, Untold};
 use super::source::{Chart, Source, Tree};
-use super::{Outside, Stop, approve, bound, releases};
+use super::{Outside, Stop, approve, bound, flux, releases};
 use crate::exit::Exit;
-use crate::pipeline::{self, Fault};
+use crate::pipeline::{self, Apart, Fault};
 use crate::report::{self, Report};
 use crate::verdict;
 use crate::world::{BaseKind, LiveKind};
@@ -19,6 +21,9 @@ use crate::world::{BaseKind, LiveKind};
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if args.all {
         return releases::run(&args, colour, outside);
+    }
+    if !args.flux.is_empty() {
+        return flux::plan::run(&args, colour, outside);
     }
     let source = match args.revisions.render.clone() {
         Some(command) => Source::Command(command),
@@ -64,6 +69,8 @@ pub(super) struct Case {
     pub(super) revisions: Option<Revisions>,
     /// What a person should know of how it was rendered.
     warnings: Vec<String>,
+    /// What is judged beside it.
+    pub(super) apart: Arc<Apart>,
 }
 
 /// What came of one case.
@@ -110,14 +117,14 @@ impl Case {
                 ));
             }
         }
-        Ok(Self { common, input, revisions: None, warnings })
+        Ok(Self { common, input, revisions: None, warnings, apart: Arc::default() })
     }
 
     /// A change between two revisions; what the options say is that of the base already.
     pub(super) fn of_revisions(revisions: Revisions, mut common: CommonArgs) -> Self {
         common.live = revisions.live.display().to_string();
         let warnings = revisions.trees.warnings.clone();
-        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings }
+        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings, apart: Arc::default() }
     }
 
     /// Judges the stream.
@@ -136,6 +143,7 @@ impl Case {
             )));
         }
         let mut setup = Setup::new(common, Untold::Look)?;
+        setup.apart = Arc::clone(&self.apart);
         let trees = self.revisions.as_ref().map(|revisions| &revisions.trees);
         if let Some(trees) = trees {
             setup.policy_report.source = trees.named(&setup.policy_report.source);

@@ -21,7 +21,7 @@ use crate::history;
 use crate::host::Host;
 use crate::late::Reach;
 use crate::pin::FileStore;
-use crate::pipeline::Question;
+use crate::pipeline::{Apart, Question};
 use crate::policy::{self, ApprovalPlace, HistoryPlace, Loaded, Policy, Revision};
 use crate::providers::gates;
 use crate::report::{PolicyReport, human};
@@ -84,6 +84,8 @@ pub(super) struct Setup {
     pub(super) key: MarkKey,
     /// Whether that key was told, and so outlives the run.
     pub(super) key_is_told: bool,
+    /// What is judged beside the stream.
+    pub(super) apart: Arc<Apart>,
 }
 
 impl CommonArgs {
@@ -116,6 +118,7 @@ impl Setup {
             policy_folder,
             change_folder: None,
             commits: None,
+            apart: Arc::default(),
             providers: providers(&args.provider).map_err(Stop::usage)?,
             feature_gates: feature_gates(&args.feature_gate).map_err(Stop::usage)?,
             now: args.now.unwrap_or_else(Timestamp::now),
@@ -186,7 +189,8 @@ impl Setup {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
         let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
-        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out }
+        let apart = Arc::clone(&self.apart);
+        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out, apart }
     }
 }
 

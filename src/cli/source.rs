@@ -22,7 +22,7 @@ use crate::world::files;
 use crate::yaml::{self, Span};
 
 /// What is said where there is no Helm.
-const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
+pub(super) const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
 /// Most lines of a tool that are handed on.
 const MOST_LINES: usize = 20;
 /// Longest of them, in characters.
@@ -36,7 +36,7 @@ pub struct SourceArgs {
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// A chart that Helm renders for --release: a folder, an archive, or whatever else `helm template` takes.
-    #[arg(long, value_name = "CHART", conflicts_with = "paths", requires = "release")]
+    #[arg(long, value_name = "CHART", conflicts_with = "paths", requires = "release", group = "by_helm")]
     pub chart: Option<String>,
     /// A values file of the chart; several times if wanted, the last one wins.
     #[arg(long, short = 'f', value_name = "FILE", requires = "chart")]
@@ -45,7 +45,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME=VALUE", requires = "chart")]
     pub set: Vec<String>,
     /// One more argument for `helm template`, such as --helm-arg=--api-versions=example.org/v1.
-    #[arg(long, value_name = "ARG", requires = "chart", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARG", requires = "by_helm", allow_hyphen_values = true)]
     pub helm_arg: Vec<String>,
     /// Fetch what a chart depends on before it is rendered, by `helm dependency build` in the tree that it is rendered in.
     #[arg(long, conflicts_with = "paths")]
@@ -71,6 +71,13 @@ pub(super) enum Source {
     Chart(Chart),
     /// A command of the user, run by a shell.
     Command(String),
+    /// What is rendered already.
+    Given {
+        /// How it is called.
+        name: String,
+        /// The stream.
+        bytes: Arc<[u8]>,
+    },
 }
 
 /// A chart and how Helm is called for it.
@@ -128,12 +135,12 @@ impl Tree<'static> {
 
 impl Tree<'_> {
     /// Refuses what a link or `..` leads to outside of the worktree: whoever wrote it could read this machine with our rights.
-    fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
         if self.root.is_some_and(|root| there.starts_with(root)) { self.holds(there, path) } else { Ok(()) }
     }
 
     /// Refuses what is not in the worktree, wherever it was said to be.
-    fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
         let Some(root) = self.root else { return Ok(()) };
         // What is not there is the reader's to complain about.
         let (Ok(there), Ok(root)) = (std::fs::canonicalize(there), std::fs::canonicalize(root)) else { return Ok(()) };
@@ -178,6 +185,7 @@ impl Source {
             Self::Paths { paths, kustomize } => of_paths(paths, kustomize.as_deref(), tree),
             Self::Chart(chart) => chart.render(tree, first),
             Self::Command(command) => of_command(command, tree),
+            Self::Given { name, bytes } => Ok(Input::unnamed(name.clone(), Arc::clone(bytes))),
         }
     }
 
@@ -192,7 +200,7 @@ impl Source {
             }
             // What is called by a registry is there on both sides; of a chart without its values nothing is known.
             Self::Chart(chart) => chart.files().all(there).then(|| self.clone()),
-            Self::Command(_) => Some(self.clone()),
+            Self::Command(_) | Self::Given { .. } => Some(self.clone()),
         }
     }
 
@@ -201,7 +209,7 @@ impl Source {
         match self {
             Self::Paths { paths, .. } => paths.iter().map(PathBuf::as_path).collect(),
             Self::Chart(chart) => chart.files().collect(),
-            Self::Command(_) => Vec::new(),
+            Self::Command(_) | Self::Given { .. } => Vec::new(),
         }
     }
 
@@ -214,6 +222,7 @@ impl Source {
             }
             Self::Chart(chart) => format!("chart {}", chart.chart),
             Self::Command(_) => "the command of --render".to_owned(),
+            Self::Given { name, .. } => name.clone(),
         }
     }
 }
@@ -367,23 +376,26 @@ fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(S
 /// What a kustomization renders to.
 fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>) -> anyhow::Result<Arc<[u8]>> {
     let there = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
-    let command = |program: &Path| {
-        let is_kubectl =
-            program.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.contains("kubectl"));
-        let mut command = Command::new(program);
-        command.arg(if is_kubectl { "kustomize" } else { "build" }).arg(&there);
-        let what =
-            format!("{} {} {}", program.display(), if is_kubectl { "kustomize" } else { "build" }, path.display());
-        (command, what)
-    };
-    let remedy = "install kustomize or kubectl, or give --kustomize PROGRAM";
+    let (mut command, verb) = kustomize(told);
+    command.arg(&there);
+    printed(command, tree, &format!("{verb} {}", path.display()), NO_KUSTOMIZE)
+}
+
+/// What is said where there is no kustomize.
+pub(super) const NO_KUSTOMIZE: &str = "install kustomize or kubectl, or give --kustomize PROGRAM";
+
+/// The program that builds a kustomization, and how the call is named; the folder is still to be added.
+pub(super) fn kustomize(told: Option<&Path>) -> (Command, String) {
     let programs: &[&Path] = match told {
         Some(program) => &[program],
         None => &[Path::new("kustomize"), Path::new("kubectl")],
     };
-    let program = programs.iter().find(|program| told.is_some() || is_on_path(program));
-    let (command, what) = command(program.unwrap_or(&programs[0]));
-    printed(command, tree, &what, remedy)
+    let program = programs.iter().find(|program| told.is_some() || is_on_path(program)).unwrap_or(&programs[0]);
+    let is_kubectl = program.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.contains("kubectl"));
+    let verb = if is_kubectl { "kustomize" } else { "build" };
+    let mut command = Command::new(program);
+    command.arg(verb);
+    (command, format!("{} {verb}", program.display()))
 }
 
 /// Whether a program of this name is on the path.
@@ -396,7 +408,7 @@ fn is_on_path(program: &Path) -> bool {
 const CHART: &str = "Chart.yaml";
 
 /// Whether a folder is a kustomization (kustomize `api/konfig/general.go`, `RecognizedKustomizationFileNames`).
-fn is_kustomization(folder: &Path) -> bool {
+pub(super) fn is_kustomization(folder: &Path) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| folder.join(name).is_file())
 }
 
@@ -405,7 +417,7 @@ fn read(there: &Path, path: &Path) -> anyhow::Result<Arc<[u8]>> {
 }
 
 /// What a tool prints; an error with what it said where it fails or prints no object.
-fn printed(command: Command, tree: Tree<'_>, what: &str, remedy: &str) -> anyhow::Result<Arc<[u8]>> {
+pub(super) fn printed(command: Command, tree: Tree<'_>, what: &str, remedy: &str) -> anyhow::Result<Arc<[u8]>> {
     let Ended { status, stdout, stderr } = ran(command, tree.folder, what, remedy)?;
     if !status.success() {
         bail!("{what} failed ({status}): {}", said(&stderr));
@@ -416,7 +428,7 @@ fn printed(command: Command, tree: Tree<'_>, what: &str, remedy: &str) -> anyhow
     Ok(stdout.into())
 }
 
-fn ran(command: Command, folder: &Path, what: &str, remedy: &str) -> anyhow::Result<Ended> {
+pub(super) fn ran(command: Command, folder: &Path, what: &str, remedy: &str) -> anyhow::Result<Ended> {
     let runtime = run::runtime().map_err(|stop| stop.error)?;
     let _guard = runtime.enter();
     render::clean_up_on_signals(None)?;
@@ -429,7 +441,7 @@ fn ran(command: Command, folder: &Path, what: &str, remedy: &str) -> anyhow::Res
 }
 
 /// What a tool said as it failed. Its warnings may quote values, so where it says what the error is, that is enough.
-fn said(stderr: &[u8]) -> String {
+pub(super) fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let error = lines.iter().position(|line| line.to_ascii_lowercase().starts_with("error"));

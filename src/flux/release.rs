@@ -111,6 +111,12 @@ impl Release {
         if word("/spec/kubeConfig/secretRef/name").or_else(|| word("/spec/kubeConfig/configMapRef/name")).is_some() {
             return Err(REMOTE.to_owned());
         }
+        if value.pointer("/spec/upgrade/preserveValues") == Some(&Value::Bool(true)) {
+            return Err(
+                "it takes over values of its last release (spec.upgrade.preserveValues), which are not read here"
+                    .to_owned(),
+            );
+        }
         for one in list(&value, "/spec/postRenderers") {
             known(one, &["kustomize"], "a post-renderer")?;
             known(one.get("kustomize").unwrap_or(&Value::Null), &["patches", "images"], "a kustomize post-renderer")?;
@@ -148,6 +154,19 @@ impl Release {
             drop(spec.as_object_mut().and_then(|spec| spec.remove(field)));
         }
         spec
+    }
+
+    /// What of it makes Flux write over what has drifted, whatever is rendered.
+    #[must_use]
+    pub fn corrects(&self) -> [Option<&Value>; 2] {
+        ["/spec/driftDetection", "/spec/upgrade/serverSideApply"].map(|pointer| self.value.pointer(pointer))
+    }
+
+    /// Whether Flux writes the definitions of the chart's `crds` (helm-controller `internal/action/crds.go`).
+    #[must_use]
+    pub fn writes_definitions(&self, first: bool) -> bool {
+        let (pointer, default) = if first { ("/spec/install/crds", "Create") } else { ("/spec/upgrade/crds", "Skip") };
+        text(&self.value, pointer).filter(|text| !text.is_empty()).unwrap_or(default) != "Skip"
     }
 
     /// Whether upgrades replace objects whole, where they are not applied.
