@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod compare;
 mod contract;
 pub mod exit;
+pub mod flux;
 pub mod gate;
 pub mod gotemplate;
 pub mod history;

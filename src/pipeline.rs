@@ -27,7 +27,7 @@ use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
 use crate::rules::{Rules, UserFault};
 use crate::tree::Value;
-use crate::world::World;
+use crate::world::{Unread, World};
 
 pub use self::set_back::point_at;
 
@@ -56,6 +56,17 @@ pub struct Question {
     pub goes_out: bool,
     /// What somebody wishes who wants a held install to go through without an approval.
     pub break_glass: Option<glass::Wish>,
+    /// What is judged beside this stream, and what could not be.
+    pub apart: Arc<Apart>,
+}
+
+/// What objects of a stream that carry others have written, where somebody rendered it.
+#[derive(Debug, Clone, Default)]
+pub struct Apart {
+    /// Objects of which all that they carry is judged elsewhere.
+    pub judged: BTreeSet<Key>,
+    /// What of them was not rendered and may have changed.
+    pub unread: Vec<Unread>,
 }
 
 impl std::fmt::Debug for Question {
@@ -318,8 +329,11 @@ impl Case<'_> {
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
-        let unseen = &question.policy.unseen;
-        for (answer, found) in [(unseen.inside, prediction.carried), (unseen.controllers, prediction.controllers)] {
+        let (unseen, apart) = (&question.policy.unseen, &question.apart);
+        let is_judged = |one: &Unread| !one.keys.is_empty() && one.keys.iter().all(|key| apart.judged.contains(key));
+        let mut carried: Vec<Unread> = prediction.carried.into_iter().filter(|one| !is_judged(one)).collect();
+        carried.extend(apart.unread.iter().cloned());
+        for (answer, found) in [(unseen.inside, carried), (unseen.controllers, prediction.controllers)] {
             match answer {
                 Doubt::Undecided => doubts.extend(found),
                 Doubt::Warn => warnings.extend(found.iter().map(|one| format!("{}: {}", one.what, one.why))),

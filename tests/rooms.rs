@@ -22,6 +22,7 @@ const ORDER: &[&[&str]] = &[
     &["approval", "history", "pin"],
     &["world"],
     &["host"],
+    &["flux"],
     &["cluster", "judge", "report"],
     &["late", "gate"],
     &["pipeline"],

@@ -41,7 +41,7 @@ pub enum Colour {
 pub enum Command {
     /// Say what a rendered stream would do, and commit nothing.
     #[command(after_long_help = examples::PLAN)]
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// The Helm post-renderer: stream on standard input, stream on standard output, the exit code decides.
     #[command(after_long_help = examples::POST_RENDER)]
     PostRender(PostRenderArgs),
@@ -72,6 +72,9 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Link the Helm plugins.
     Helm(HelmArgs),
+    /// Render HelmReleases as Flux does.
+    #[command(after_long_help = examples::FLUX)]
+    Flux(super::flux::FluxArgs),
     /// Print a JSON Schema.
     Schema(SchemaArgs),
     /// Print what a shell reads to complete commands, options, rules, releases and late values: source <(rollgate completions bash).
@@ -129,6 +132,22 @@ pub struct PlanArgs {
     /// --namespace choose among them.
     #[arg(long, conflicts_with_all = ["paths", "chart", "render", "base", "explain_reads"])]
     pub all: bool,
+    /// A folder of a repository that Flux applies, such as clusters/prod: every HelmRelease below it, and below the Kustomizations in
+    /// it, is rendered on both sides of --base-ref and judged as its own release; several times if wanted.
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "base_ref",
+        group = "by_helm",
+        conflicts_with_all = ["paths", "render", "all", "release", "explain_reads", "dry_run_server", "dependency_build"]
+    )]
+    pub flux: Vec<PathBuf>,
+    /// The chart of a HelmRelease that is not in this repository: a folder or an archive; of one HelmRelease by its name.
+    #[arg(long, value_name = "[[NAMESPACE/]NAME=]PATH", requires = "flux")]
+    pub flux_chart: Vec<String>,
+    /// Where sources and values of HelmReleases are found.
+    #[command(flatten)]
+    pub places: super::flux::PlaceArgs,
     /// What is asked beside the verdict.
     #[command(flatten)]
     pub asked: Asked,

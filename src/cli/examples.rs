@@ -49,6 +49,11 @@ Examples:
   rollgate why edge-1-control-plane -n telco -o json
   rollgate why edge-1 --live dump/ --before dump-before/";
 
+pub(super) const FLUX: &str = "\
+Examples:
+  rollgate flux render release.yaml --chart charts/demo
+  rollgate flux render apps/demo.yaml --repo-root . --values-from values.yaml --from-cluster";
+
 pub(super) const EXPLAIN: &str = "\
 Examples:
   rollgate explain kcp/version

@@ -9,6 +9,7 @@ mod debug;
 mod examples;
 mod explain;
 mod fault;
+mod flux;
 mod helm;
 mod installed;
 mod known;
@@ -110,7 +111,7 @@ fn called(program: Option<&OsString>) -> &'static str {
 
 fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
     let result = match cli.command {
-        Command::Plan(args) => plan::run(args, cli.color, outside),
+        Command::Plan(args) => plan::run(*args, cli.color, outside),
         Command::PostRender(args) => post_render::run(&args, cli.color, outside),
         Command::Values(args) => values::run(&args, outside),
         Command::RenderValues => values::apart::run(outside),
@@ -120,6 +121,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Explain(args) => explain::run(&args, cli.color, outside),
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),
+        Command::Flux(args) => flux::run(args, outside),
         Command::Schema(args) => schema::run(&args, outside),
         Command::Policy(args) => policy::run(args, outside),
         Command::Completions { shell } => complete::script(shell, outside),

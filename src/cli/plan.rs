@@ -1,11 +1,14 @@
 //! `rollgate plan`: the whole pipeline, the report on standard output, nothing committed.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
 use super::called::Called;
-use super::{Outside, Stop, approve, releases, setup};
+use super::{Outside, Stop, approve, flux, releases, setup};
 use crate::exit::Exit;
+use crate::pipeline::Apart;
 use crate::report::{self, Report};
 use crate::session::{Chart, Input, Ready, Revisions, Session, Setup, Source, Tree, Trees, Untold};
 use crate::verdict;
@@ -14,6 +17,9 @@ use crate::world::{BaseKind, LiveKind};
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if args.all {
         return releases::run(&args, colour, outside);
+    }
+    if !args.flux.is_empty() {
+        return flux::plan::run(&args, colour, outside);
     }
     let outputs = setup::outputs(&args.common)?;
     let source = match args.revisions.render.clone() {
@@ -61,6 +67,8 @@ pub(super) struct Case {
     pub(super) revisions: Option<Revisions>,
     /// What a person should know of how it was rendered.
     warnings: Vec<String>,
+    /// What is judged beside it.
+    pub(super) apart: Arc<Apart>,
 }
 
 /// What came of one case.
@@ -107,14 +115,14 @@ impl Case {
                 ));
             }
         }
-        Ok(Self { common, input, revisions: None, warnings })
+        Ok(Self { common, input, revisions: None, warnings, apart: Arc::default() })
     }
 
     /// A change between two revisions; what the options say is that of the base already.
     pub(super) fn of_revisions(revisions: Revisions, mut common: CommonArgs) -> Self {
         common.live = revisions.live.display().to_string();
         let warnings = revisions.trees.warnings.clone();
-        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings }
+        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings, apart: Arc::default() }
     }
 
     /// Judges the stream.
@@ -133,6 +141,7 @@ impl Case {
             )));
         }
         let mut setup = common.setup(Untold::look())?;
+        setup.apart = Arc::clone(&self.apart);
         let trees = self.revisions.as_ref().map(|revisions| &revisions.trees);
         if let Some(trees) = trees {
             setup.policy_report.source = trees.named(&setup.policy_report.source);

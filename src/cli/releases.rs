@@ -11,6 +11,7 @@ use super::args::{Colour, CommonArgs, PlanArgs};
 use super::plan::{Case, Judged, Said};
 use super::{Outside, Stop, setup};
 use crate::exit::Exit;
+use crate::pipeline::Apart;
 use crate::policy::{Doubt, ListedRelease, Policy};
 use crate::report;
 use crate::session::{Chart, InForce, Revisions, Source, Trees, Untold, runtime};
@@ -22,17 +23,18 @@ const STACK: usize = 8 * 1024 * 1024;
 const MOST: usize = 8;
 
 /// One release that is judged.
-struct Job {
-    title: String,
-    context: Option<String>,
-    common: CommonArgs,
-    new: Source,
+pub(super) struct Job {
+    pub(super) title: String,
+    pub(super) context: Option<String>,
+    pub(super) common: CommonArgs,
+    pub(super) new: Source,
     /// The two revisions, and what it was rendered from before.
-    before: Option<(Arc<Trees>, Source, bool)>,
+    pub(super) before: Option<(Arc<Trees>, Source, bool)>,
+    /// What is judged beside it.
+    pub(super) apart: Arc<Apart>,
 }
 
 pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let outputs = setup::outputs(&args.common)?;
     let (jobs, notes) = match &args.revisions.base_ref {
         None => (here(args)?, Vec::new()),
         Some(base) => between(args, base, outside)?,
@@ -42,11 +44,23 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
             "no release to judge: the policy lists none under `releases` that --release and --namespace ask for"
         )));
     }
+    judge(&jobs, notes, args, colour, outside)
+}
+
+/// Judges some releases beside each other, and writes one report of them.
+pub(super) fn judge(
+    jobs: &[Job],
+    notes: Vec<String>,
+    args: &PlanArgs,
+    colour: Colour,
+    outside: &mut Outside<'_>,
+) -> Result<Exit, Stop> {
+    let outputs = setup::outputs(&args.common)?;
     // Made before several threads could make one each.
     runtime()?;
     let mut judged = Vec::new();
     let mut faults = Vec::new();
-    for (job, (said, err)) in jobs.iter().zip(all(&jobs, args)) {
+    for (job, (said, err)) in jobs.iter().zip(all(jobs, args)) {
         // A closed standard error leaves nothing to say it with.
         drop(outside.err.write_all(&err));
         match said {
@@ -110,13 +124,14 @@ fn all(jobs: &[Job], args: &PlanArgs) -> Vec<Outcome> {
 
 impl Job {
     fn judge(&self, at: usize, args: &PlanArgs, outside: &mut Outside<'_>) -> Result<Judged, Stop> {
-        let case = match &self.before {
+        let mut case = match &self.before {
             None => Case::of(&self.new, self.common.clone(), outside)?,
             Some((trees, old, may_be_new)) => {
                 let revisions = Revisions::render(trees, at, Some(old), &self.new, *may_be_new, outside)?;
                 Case::of_revisions(revisions, self.common.clone())
             }
         };
+        case.apart = Arc::clone(&self.apart);
         match case.judge(&args.asked, outside)? {
             Said::Report(judged) => Ok(*judged),
             Said::Reads(..) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
@@ -203,7 +218,7 @@ fn files(source: &Source) -> Box<dyn Iterator<Item = &Path> + '_> {
     match source {
         Source::Paths { paths, .. } => Box::new(paths.iter().map(PathBuf::as_path)),
         Source::Chart(chart) => Box::new(chart.files()),
-        Source::Command(_) => Box::new(std::iter::empty()),
+        Source::Command(_) | Source::Given { .. } => Box::new(std::iter::empty()),
     }
 }
 
@@ -232,6 +247,7 @@ fn job(listed: &ListedRelease, args: &PlanArgs, common: &CommonArgs, folder: &Pa
         common,
         new: source(listed, args, folder),
         before: None,
+        apart: Arc::default(),
     }
 }
 

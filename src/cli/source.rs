@@ -15,7 +15,7 @@ pub struct SourceArgs {
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// A chart that Helm renders for --release: a folder, an archive, or whatever else `helm template` takes.
-    #[arg(long, value_name = "CHART", conflicts_with = "paths", requires = "release")]
+    #[arg(long, value_name = "CHART", conflicts_with = "paths", requires = "release", group = "by_helm")]
     pub chart: Option<String>,
     /// A values file of the chart; several times if wanted, the last one wins.
     #[arg(long, short = 'f', value_name = "FILE", requires = "chart")]
@@ -24,7 +24,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME=VALUE", requires = "chart")]
     pub set: Vec<String>,
     /// One more argument for `helm template`, such as --helm-arg=--api-versions=example.org/v1.
-    #[arg(long, value_name = "ARG", requires = "chart", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARG", requires = "by_helm", allow_hyphen_values = true)]
     pub helm_arg: Vec<String>,
     /// Fetch what a chart depends on before it is rendered, by `helm dependency build` in the tree that it is rendered in.
     #[arg(long, conflicts_with = "paths")]

@@ -19,7 +19,7 @@ mod runtime;
 mod setup;
 pub mod source;
 mod stop;
-mod tool;
+pub(crate) mod tool;
 pub mod trailers;
 
 pub use answers::Ready;

@@ -187,6 +187,23 @@ impl Trees {
         out
     }
 
+    /// Does the same in both trees: where the change left the base, and in the change. The second path is the root of the tree.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn on_both<T>(&self, work: impl Fn(Tree<'_>, &Path, bool) -> anyhow::Result<T>) -> Result<(T, T), Stop> {
+        let shown = |path: &Path| path.display().to_string();
+        let place = |path: &Path| path.to_owned();
+        let tree = |folder, root| Tree { folder, place: &place, shown: &shown, root: Some(root), may_be_empty: true };
+        let sides = [(&self.old_folder, &self.old_root, &self.base), (&self.head_folder, &self.head_root, &self.head)];
+        let [old, new] = sides.map(|(folder, root, name)| {
+            let done = work(tree(folder.as_path(), root.as_path()), root, *root == self.head_root);
+            done.with_context(|| format!("in {name}"))
+                .map_err(|error| Stop::usage(error).respelt(|text| self.named(text)))
+        });
+        Ok((old?, new?))
+    }
+
     /// Renders both sides, the base into a file.
     fn rendered(
         &self,

@@ -16,7 +16,7 @@ use crate::history;
 use crate::host::Told;
 use crate::late::Reach;
 use crate::pin::FileStore;
-use crate::pipeline::Question;
+use crate::pipeline::{Apart, Question};
 use crate::policy::{ApprovalPlace, HistoryPlace, Policy, Revision};
 use crate::providers::gates;
 use crate::report::PolicyReport;
@@ -117,6 +117,8 @@ pub struct Setup {
     pub key: MarkKey,
     /// Whether that key was told, and so outlives the run.
     pub key_is_told: bool,
+    /// What is judged beside the stream.
+    pub apart: Arc<Apart>,
 }
 
 impl Setup {
@@ -147,6 +149,7 @@ impl Setup {
             deadline: Duration::from_secs(60),
             max_age: None,
             wait: None,
+            apart: Arc::default(),
         })
     }
 
@@ -190,7 +193,8 @@ impl Setup {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
         let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
-        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out }
+        let apart = Arc::clone(&self.apart);
+        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out, apart }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::world::files;
 use crate::yaml::{self, Span};
 
 /// What is said where there is no Helm.
-const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
+pub(crate) const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
 
 /// What is rendered, with everything that decides what comes out.
 #[derive(Debug, Clone)]
@@ -36,6 +36,13 @@ pub enum Source {
     Chart(Chart),
     /// A command of the user, run by a shell.
     Command(String),
+    /// What is rendered already.
+    Given {
+        /// How it is called.
+        name: String,
+        /// The stream.
+        bytes: Arc<[u8]>,
+    },
 }
 
 /// A chart and how Helm is called for it.
@@ -100,12 +107,12 @@ impl Tree<'static> {
 
 impl Tree<'_> {
     /// Refuses what a link or `..` leads to outside of the worktree: whoever wrote it could read this machine with our rights.
-    fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+    pub(crate) fn keeps(self, there: &Path, path: &Path) -> anyhow::Result<()> {
         if self.root.is_some_and(|root| there.starts_with(root)) { self.holds(there, path) } else { Ok(()) }
     }
 
     /// Refuses what is not in the worktree, wherever it was said to be.
-    fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
+    pub(crate) fn holds(self, there: &Path, path: &Path) -> anyhow::Result<()> {
         let Some(root) = self.root else { return Ok(()) };
         // What is not there is the reader's to complain about.
         let (Ok(there), Ok(root)) = (std::fs::canonicalize(there), std::fs::canonicalize(root)) else { return Ok(()) };
@@ -132,6 +139,7 @@ impl Source {
             Self::Paths { paths, kustomize } => of_paths(paths, kustomize.as_deref(), tree, observer),
             Self::Chart(chart) => chart.render(tree, first, observer),
             Self::Command(command) => of_command(command, tree, observer),
+            Self::Given { name, bytes } => Ok(Input::unnamed(name.clone(), Arc::clone(bytes))),
         }
     }
 
@@ -147,7 +155,7 @@ impl Source {
             }
             // What is called by a registry is there on both sides; of a chart without its values nothing is known.
             Self::Chart(chart) => chart.files().all(there).then(|| self.clone()),
-            Self::Command(_) => Some(self.clone()),
+            Self::Command(_) | Self::Given { .. } => Some(self.clone()),
         }
     }
 
@@ -157,7 +165,7 @@ impl Source {
         match self {
             Self::Paths { paths, .. } => paths.iter().map(PathBuf::as_path).collect(),
             Self::Chart(chart) => chart.files().collect(),
-            Self::Command(_) => Vec::new(),
+            Self::Command(_) | Self::Given { .. } => Vec::new(),
         }
     }
 
@@ -171,6 +179,7 @@ impl Source {
             }
             Self::Chart(chart) => format!("chart {}", chart.chart),
             Self::Command(_) => "the command of --render".to_owned(),
+            Self::Given { name, .. } => name.clone(),
         }
     }
 }
@@ -329,23 +338,26 @@ fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(S
 /// What a kustomization renders to.
 fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<Arc<[u8]>> {
     let there = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
-    let command = |program: &Path| {
-        let is_kubectl =
-            program.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.contains("kubectl"));
-        let mut command = Command::new(program);
-        command.arg(if is_kubectl { "kustomize" } else { "build" }).arg(&there);
-        let what =
-            format!("{} {} {}", program.display(), if is_kubectl { "kustomize" } else { "build" }, path.display());
-        (command, what)
-    };
-    let remedy = "install kustomize or kubectl, or give --kustomize PROGRAM";
+    let (mut command, verb) = kustomize(told);
+    command.arg(&there);
+    printed(command, tree, (&format!("{verb} {}", path.display()), NO_KUSTOMIZE), observer)
+}
+
+/// What is said where there is no kustomize.
+pub(crate) const NO_KUSTOMIZE: &str = "install kustomize or kubectl, or give --kustomize PROGRAM";
+
+/// The program that builds a kustomization, and how the call is named; the folder is still to be added.
+pub(crate) fn kustomize(told: Option<&Path>) -> (Command, String) {
     let programs: &[&Path] = match told {
         Some(program) => &[program],
         None => &[Path::new("kustomize"), Path::new("kubectl")],
     };
-    let program = programs.iter().find(|program| told.is_some() || is_on_path(program));
-    let (command, what) = command(program.unwrap_or(&programs[0]));
-    printed(command, tree, (&what, remedy), observer)
+    let program = programs.iter().find(|program| told.is_some() || is_on_path(program)).unwrap_or(&programs[0]);
+    let is_kubectl = program.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.contains("kubectl"));
+    let verb = if is_kubectl { "kustomize" } else { "build" };
+    let mut command = Command::new(program);
+    command.arg(verb);
+    (command, format!("{} {verb}", program.display()))
 }
 
 /// Whether a program of this name is on the path.
@@ -358,7 +370,7 @@ fn is_on_path(program: &Path) -> bool {
 const CHART: &str = "Chart.yaml";
 
 /// Whether a folder is a kustomization (kustomize `api/konfig/general.go`, `RecognizedKustomizationFileNames`).
-fn is_kustomization(folder: &Path) -> bool {
+pub(crate) fn is_kustomization(folder: &Path) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| folder.join(name).is_file())
 }
 

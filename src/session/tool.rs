@@ -17,7 +17,7 @@ const MOST_LINES: usize = 20;
 const LONGEST_LINE: usize = 500;
 
 /// How an error calls a command, and what helps where it is not there.
-pub(super) type Name<'a> = (&'a str, &'a str);
+pub(crate) type Name<'a> = (&'a str, &'a str);
 
 /// What a tool prints; an error with what it said where it fails or prints no object.
 pub(super) fn printed(
@@ -37,7 +37,8 @@ pub(super) fn printed(
     Ok(stdout.into())
 }
 
-pub(super) fn ran(
+/// Runs a tool to its end.
+pub(crate) fn ran(
     command: Command,
     folder: &Path,
     (what, remedy): Name<'_>,
@@ -55,7 +56,7 @@ pub(super) fn ran(
 }
 
 /// What a tool said as it failed. Its warnings may quote values, so where it says what the error is, that is enough.
-pub(super) fn said(stderr: &[u8]) -> String {
+pub(crate) fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let error = lines.iter().position(|line| line.to_ascii_lowercase().starts_with("error"));

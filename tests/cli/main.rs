@@ -10,6 +10,7 @@ mod corpus;
 mod display;
 mod emptied;
 mod fleet;
+mod flux;
 mod formats;
 mod glass;
 mod helm_setup;

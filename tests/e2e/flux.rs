@@ -12,7 +12,8 @@ use crate::observe::{CAPI, condition};
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
 
-fn publish(space: &Space, chart: &str) {
+/// Serves a chart as source-controller does.
+pub(crate) fn publish(space: &Space, chart: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts").join(chart);
     let output = Command::new(space.bench.bin.join("bench"))
         .args(["publish", "--namespace", &space.namespace, "--name", chart, "--out"])

@@ -109,6 +109,10 @@ fn fill(folder: &Path, chart: &Path, late: &Path, is_late: bool) {
     file("overlays/edge-1/template.yaml", MANIFEST);
     file("overlays/edge-1/kustomization.yaml", "resources: [template.yaml]\n");
     fs::create_dir_all(folder.join("snapshots")).expect("a folder");
+    // Who runs a page has told Git who they are.
+    file(".gitconfig", "[user]\nname = a\nemail = a@b\n");
+    let flux = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flux");
+    assert!(Command::new("cp").arg("-r").arg(flux).arg(folder.join("flux")).status().expect("cp runs").success());
     for words in [
         &["init", "--quiet"][..],
         &["add", "chart", "values.yaml", "rollgate.yaml"],

@@ -48,6 +48,7 @@ fn decision(world: &World) -> Decision {
         key_lasts: true,
         goes_out: false,
         break_glass: None,
+        apart: Arc::default(),
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

@@ -150,6 +150,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         key_lasts: true,
         goes_out: false,
         break_glass: None,
+        apart: Arc::default(),
     }
 }
 

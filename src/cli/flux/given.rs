@@ -1,0 +1,139 @@
+//! What a HelmRelease refers to: among the objects that were given, else in the cluster. What nobody has looked for is never taken
+//! for absent.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::Api;
+
+use crate::cluster::{self, Cluster};
+use crate::flux::values::{self, Data};
+use crate::host::{self, Signs, Told};
+use crate::kinds::contract::SECRET;
+use crate::object::{Key, Object};
+use crate::session;
+use crate::tree::Value;
+
+/// Where objects are looked for.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Given {
+    /// What was given.
+    pub(in crate::cli) objects: Vec<Object>,
+    /// The namespace of those that name none.
+    pub(in crate::cli) home: String,
+    /// Sources of values that somebody said are not there: kind and name.
+    pub(in crate::cli) absent: BTreeSet<(String, String)>,
+    /// The cluster, where it may be asked.
+    pub(in crate::cli) cluster: Option<Live>,
+}
+
+/// A cluster that is asked for sources of values.
+#[derive(Debug)]
+pub(in crate::cli) struct Live {
+    cluster: Cluster,
+    deadline: Duration,
+    known: RefCell<BTreeMap<(String, String, String), Answer>>,
+}
+
+/// The data of an object of the cluster, `None` where it is absent, or why it is not known.
+type Answer = Result<Option<Data>, String>;
+
+impl Live {
+    /// Finds the way to the cluster.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(in crate::cli) fn connect(told: &Told, deadline: Duration) -> anyhow::Result<Self> {
+        let env = session::environment();
+        let detected = host::detect(&Signs { stdin: None, env: &env, parents: &[], told });
+        let runtime = session::runtime().map_err(|stop| stop.error)?;
+        let connected = runtime.block_on(cluster::connect(&detected, &env, deadline));
+        let cluster = connected.map_err(|error| anyhow::anyhow!("{}: {}; {}", error.what, error.why, error.remedy))?;
+        Ok(Self { cluster, deadline, known: RefCell::default() })
+    }
+
+    fn data(&self, kind: &str, namespace: &str, name: &str) -> Answer {
+        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        let answer = self.ask(kind, namespace, name);
+        self.known.borrow_mut().insert(key, answer.clone());
+        answer
+    }
+
+    fn ask(&self, kind: &str, namespace: &str, name: &str) -> Answer {
+        let runtime = session::runtime().map_err(|stop| stop.error.to_string())?;
+        let client = self.cluster.client().clone();
+        let asked = async {
+            if kind == SECRET {
+                let objects: Api<Secret> = Api::namespaced(client, namespace);
+                let found = objects.get_opt(name).await?;
+                return Ok(
+                    found.map(|found| found.data.unwrap_or_default().into_iter().map(|(k, v)| (k, v.0)).collect())
+                );
+            }
+            let objects: Api<ConfigMap> = Api::namespaced(client, namespace);
+            let found = objects.get_opt(name).await?;
+            let bytes = |(key, text): (String, String)| (key, text.into_bytes());
+            Ok::<_, kube::Error>(found.map(|found| found.data.unwrap_or_default().into_iter().map(bytes).collect()))
+        };
+        match runtime.block_on(async { tokio::time::timeout(self.deadline, asked).await }) {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(format!("cannot be read from the cluster: {error}")),
+            Err(_) => Err("cannot be read: the cluster did not answer in time".to_owned()),
+        }
+    }
+}
+
+impl Given {
+    /// The namespace that an object is in.
+    pub(in crate::cli) fn namespace<'k>(&'k self, key: &'k Key) -> &'k str {
+        key.namespace.as_deref().unwrap_or(&self.home)
+    }
+
+    /// The objects of a name. There is one at most, unless two were given.
+    fn named(&self, group: &str, kind: &str, namespace: &str, name: &str) -> impl Iterator<Item = &Object> {
+        self.objects.iter().filter(move |object| {
+            let key = &object.key;
+            key.kind == kind && key.name == name && key.group == group && self.namespace(key) == namespace
+        })
+    }
+
+    /// One object among those that were given; an error where there are two.
+    pub(in crate::cli) fn object(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, String> {
+        let mut named = self.named(group, kind, namespace, name);
+        let (first, second) = (named.next(), named.next());
+        if second.is_some() {
+            return Err(format!("{kind} {namespace}/{name} was given twice, and which one counts is not known"));
+        }
+        first
+            .map(|object| object.value().map(|value| value.into_owned()).map_err(|error| error.to_string()))
+            .transpose()
+    }
+
+    /// The data of a source of values; `None` where it is proven absent.
+    pub(in crate::cli) fn data(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Data>, String> {
+        if let Some(object) = self.object("", kind, namespace, name)? {
+            return values::data(&object).map(Some);
+        }
+        if self.absent.contains(&(kind.to_owned(), name.to_owned())) {
+            return Ok(None);
+        }
+        match &self.cluster {
+            Some(cluster) => cluster.data(kind, namespace, name),
+            None => Err(format!(
+                "of namespace {namespace} is in no file that was given; give it by --values-from FILE, read it by --from-cluster, or \
+                 say --absent {kind}/{name}"
+            )),
+        }
+    }
+}

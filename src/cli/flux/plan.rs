@@ -1,0 +1,339 @@
+//! `rollgate plan --base-ref REF --flux PATH`: both sides of a change rendered as Flux would, each HelmRelease judged as its own
+//! release beside what the folder itself holds. What could not be rendered and may have changed makes the run undecided, by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+
+use super::super::args::{Colour, CommonArgs, PlanArgs};
+use super::super::releases::{self, Job};
+use super::super::{Outside, Stop};
+use super::chart::{self, Charts};
+use super::render::{Rendered, Run};
+use super::walk::{LEFT_OUT, Side, Walk};
+use super::{Tools, releases as read_releases, remotes, told_charts};
+use crate::exit::Exit;
+use crate::flux::release::{self, Release};
+use crate::flux::values;
+use crate::host::HostKind;
+use crate::object::{Key, Object};
+use crate::pipeline::Apart;
+use crate::providers;
+use crate::session::Trees;
+use crate::session::{self, input};
+use crate::session::{Source, Tree};
+use crate::world::Unread;
+
+/// The HelmReleases of one side, by namespace and name.
+type Found = BTreeMap<String, One>;
+
+/// A HelmRelease of one side.
+struct One {
+    /// What it says; why it is none that can be rendered where it is none.
+    release: Result<Release, String>,
+    /// What it renders.
+    rendered: Option<Result<Rendered, Failed>>,
+    /// A digest of its chart, where that is of this repository.
+    chart: Option<String>,
+}
+
+/// Why it was not rendered.
+struct Failed {
+    why: String,
+    /// Whether its chart is elsewhere, so that only the object itself says what changes.
+    is_elsewhere: bool,
+}
+
+/// One side of the change, rendered.
+struct Looked {
+    side: Side,
+    found: Found,
+}
+
+pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let base = args.revisions.base_ref.as_deref().unwrap_or_default();
+    let trees = Trees::open(args.revisions.asked(base), outside)?;
+    let mut common = args.common.clone();
+    common.under(&trees)?;
+    let tools = Tools {
+        charts: Charts {
+            told: told_charts(&args.flux_chart),
+            own: args.places.repo_source.clone(),
+            remotes: remotes(Path::new(".")),
+            trusts_unseen: false,
+        },
+        helm: args.source.helm.clone(),
+        kustomize: args.source.kustomize.clone(),
+        helm_args: args.source.helm_arg.clone(),
+    };
+    let (old, new) = both(args, &trees, &tools)?;
+    let (mut apart, jobs, notes) = Change { base, old: &old, new: &new, trees: &trees, common: &common }.jobs();
+    apart.judged.extend(new.side.rendered.iter().cloned());
+    let streams = [("what Flux applies in the base", &old.side.stream), ("what Flux applies", &new.side.stream)];
+    let [was, is] =
+        streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: bytes.as_slice().into() });
+    if input::is_empty(&new.side.stream) {
+        return Err(Stop::usage(anyhow!("there is no manifest below what --flux names")));
+    }
+    let folder = Job {
+        title: "of the folder itself".to_owned(),
+        context: None,
+        common: CommonArgs { host: Some(HostKind::Flux), ..common.clone() },
+        new: is,
+        before: Some((Arc::clone(&trees), was, true)),
+        apart: Arc::new(apart),
+    };
+    let jobs: Vec<Job> = std::iter::once(folder).chain(jobs).collect();
+    releases::judge(&jobs, notes, args, colour, outside)
+}
+
+/// Both sides. What one cannot render the other leaves out, so that nothing looks new or gone that merely was not rendered.
+fn both(args: &PlanArgs, trees: &Trees, tools: &Tools) -> Result<(Looked, Looked), Stop> {
+    session::runtime()?;
+    let told = args.common.told();
+    let home = args.common.namespace.clone().unwrap_or_else(|| "default".to_owned());
+    let given = || args.places.given(&told, &home, &args.common.deadline);
+    // What cannot be given is said before anything is rendered.
+    drop(given()?);
+    let sides = |without: &BTreeSet<Key>| {
+        trees.on_both(|tree, root, _| {
+            let given = given().map_err(|stop| stop.error)?;
+            Walk { tools, tree, root, without }.side(&args.flux, given)
+        })
+    };
+    let (mut old, mut new) = sides(&BTreeSet::new())?;
+    let undone: BTreeSet<Key> = old.undone.keys().chain(new.undone.keys()).cloned().collect();
+    if old.undone.keys().ne(new.undone.keys()) {
+        let (again_old, again_new) = sides(&undone)?;
+        let why = |mut again: Side, before: &mut Side| {
+            again.undone.append(&mut before.undone);
+            again
+        };
+        (old, new) = (why(again_old, &mut old), why(again_new, &mut new));
+    }
+    let names: BTreeSet<String> = titles(&old)?.into_iter().collect();
+    let (old, new) = (std::cell::RefCell::new(Some(old)), std::cell::RefCell::new(Some(new)));
+    trees.on_both(|tree, root, is_new| {
+        let side = if is_new { new.take() } else { old.take() };
+        let side = side.ok_or_else(|| anyhow!("a side was looked at twice"))?;
+        let found = rendered(&side, tools, tree, root, |title| is_new && !names.contains(title))?;
+        Ok(Looked { side, found })
+    })
+}
+
+fn titles(side: &Side) -> Result<Vec<String>, Stop> {
+    let all = read_releases(&side.given).map_err(Stop::usage)?;
+    Ok(all.into_iter().map(|one| one.map_or_else(|(title, _)| title, |release| release.title())).collect())
+}
+
+/// What the HelmReleases of a side render.
+fn rendered(
+    side: &Side,
+    tools: &Tools,
+    tree: Tree<'_>,
+    root: &Path,
+    is_first: impl Fn(&str) -> bool,
+) -> anyhow::Result<Found> {
+    let mut out = Found::new();
+    for one in read_releases(&side.given)? {
+        let release = match one {
+            Ok(release) => release,
+            Err((title, why)) => {
+                out.insert(title, One { release: Err(why), rendered: None, chart: None });
+                continue;
+            }
+        };
+        let title = release.title();
+        let run = Run { tools, given: &side.given, tree, root, first: is_first(&title) };
+        let rendered = run
+            .render(&release)
+            .map_err(|error| Failed { is_elsewhere: error.is::<chart::Nowhere>(), why: format!("{error:#}") });
+        let chart = tools.charts.digest(&release, run);
+        out.insert(title, One { release: Ok(release), rendered: Some(rendered), chart });
+    }
+    Ok(out)
+}
+
+/// A change, both of its sides rendered.
+struct Change<'c> {
+    base: &'c str,
+    old: &'c Looked,
+    new: &'c Looked,
+    trees: &'c Arc<Trees>,
+    common: &'c CommonArgs,
+}
+
+impl Change<'_> {
+    /// What is judged by itself, a job for each HelmRelease that renders something else, and what a person should know.
+    fn jobs(&self) -> (Apart, Vec<Job>, Vec<String>) {
+        let (mut apart, mut jobs, mut notes, mut same) = (Apart::default(), Vec::new(), Vec::new(), 0);
+        for (title, now) in &self.new.found {
+            match self.judged(title, now) {
+                Ok(job) => {
+                    apart.judged.extend(keys(&self.new.side, title));
+                    if let Some(Ok(rendered)) = &now.rendered {
+                        notes.extend(rendered.notes.iter().map(|note| format!("HelmRelease {title}: {note}")));
+                    }
+                    same += usize::from(job.is_none());
+                    jobs.extend(job);
+                }
+                Err(Some(why)) => {
+                    // This says more than that something in it changes.
+                    let keys = keys(&self.new.side, title);
+                    apart.judged.extend(keys.iter().cloned());
+                    apart.unread.push(unread("HelmRelease", title, &why, keys));
+                }
+                Err(None) => {}
+            }
+        }
+        for (key, why) in self.unrendered() {
+            apart.unread.push(unread("Kustomization", &title_of(key), why, vec![key.clone()]));
+        }
+        apart.judged.extend(self.sources(&apart));
+        if same > 0 {
+            notes.push(format!("{same} of the HelmReleases render the same in {} and in the change", self.base));
+        }
+        (apart, jobs, notes)
+    }
+
+    /// The Kustomizations that were not rendered, of which not only the object itself says what changes.
+    fn unrendered(&self) -> BTreeMap<&Key, &str> {
+        let mut out = BTreeMap::new();
+        for (key, (why, is_own)) in self.new.side.undone.iter().chain(&self.old.side.undone) {
+            let both = [&self.old.side, &self.new.side].map(|side| side.undone.get(key));
+            let is_same = matches!(both, [Some((before, false)), Some((after, false))] if before == after);
+            if (*is_own || !is_same) && (why != LEFT_OUT || !out.contains_key(key)) {
+                out.insert(key, why.as_str());
+            }
+        }
+        out
+    }
+
+    /// The job of a HelmRelease; none where both sides render the same. An error is why it is not known what it does; one without
+    /// words where the object itself says whether something changes.
+    fn judged(&self, title: &str, now: &One) -> Result<Option<Job>, Option<String>> {
+        let was = self.old.found.get(title);
+        let release = now.release.as_ref().map_err(|why| Some(why.clone()).filter(|why| why != release::REMOTE))?;
+        let after = match &now.rendered {
+            Some(Ok(after)) => after,
+            Some(Err(failed)) => return Err(self.failed(failed, was, now)),
+            None => return Err(None),
+        };
+        let before = match was.map(|was| (&was.release, &was.rendered)) {
+            None => None,
+            // The object itself says that what waited is let go.
+            Some((Ok(was), _)) if was.wakes(release) => return Err(None),
+            Some((Ok(was), _)) if was.corrects() != release.corrects() => {
+                return Err(Some("Flux begins or ends to write over what has drifted, which no file shows".to_owned()));
+            }
+            Some((Ok(was), Some(Ok(before)))) => {
+                if let Some(why) = moved(was, before, release, after) {
+                    return Err(Some(why));
+                }
+                Some(before)
+            }
+            Some((_, Some(Err(failed)))) => return Err(Some(format!("in {}: {}", self.base, failed.why))),
+            Some(_) => return Err(Some(format!("what it was in {} cannot be rendered", self.base))),
+        };
+        let nothing = || Arc::from(&b""[..]);
+        let (old, new) = (before.map_or_else(nothing, |before| Arc::clone(&before.bytes)), Arc::clone(&after.bytes));
+        if old == new {
+            return Ok(None);
+        }
+        if release.replaces() {
+            return Err(Some("spec.upgrade.force may replace objects whole, which is not predicted".to_owned()));
+        }
+        if input::is_empty(&new) {
+            return Err(Some("it renders nothing any more".to_owned()));
+        }
+        let name = format!("HelmRelease {title}");
+        Ok(Some(Job {
+            title: title.to_owned(),
+            context: None,
+            common: CommonArgs {
+                release: Some(release.release.clone()),
+                namespace: Some(release.target.clone()),
+                storage_namespace: Some(release.storage.clone()),
+                host: Some(HostKind::Flux),
+                ..self.common.clone()
+            },
+            new: Source::Given { name: name.clone(), bytes: new },
+            before: Some((Arc::clone(self.trees), Source::Given { name, bytes: old }, true)),
+            apart: Arc::default(),
+        }))
+    }
+
+    /// Why it matters that a HelmRelease could not be rendered: nothing where it says what it said before, and its chart is elsewhere or
+    /// what it was. Then its sources and values say whether something changes, which are objects of the folder.
+    fn failed(&self, failed: &Failed, was: Option<&One>, now: &One) -> Option<String> {
+        let said = |one: &One| one.release.as_ref().ok().map(|release| release.content());
+        let is_same = was.is_some_and(|was| said(was) == said(now) && was.chart == now.chart);
+        (!is_same || now.chart.is_none() && !failed.is_elsewhere).then(|| failed.why.clone())
+    }
+
+    /// ConfigMaps and Secrets that only HelmReleases take values from which are judged here.
+    fn sources(&self, apart: &Apart) -> Vec<Key> {
+        let mut used: BTreeMap<(String, String, String), bool> = BTreeMap::new();
+        for (title, one) in self.new.found.iter().chain(&self.old.found) {
+            let Ok(release) = &one.release else { continue };
+            let keys = keys(&self.new.side, title);
+            let is_unread = apart.unread.iter().any(|one| one.keys.iter().any(|key| keys.contains(key)));
+            let is_judged = !is_unread && keys.iter().any(|key| apart.judged.contains(key));
+            for reference in values::references(&release.value).unwrap_or_default() {
+                *used.entry((reference.kind, release.namespace.clone(), reference.name)).or_insert(true) &= is_judged;
+            }
+        }
+        let given = &self.new.side.given;
+        let is_only_theirs = |object: &&Object| {
+            let key = &object.key;
+            let name = (key.kind.clone(), given.namespace(key).to_owned(), key.name.clone());
+            key.group.is_empty() && used.get(&name) == Some(&true) && !holds_compared(object)
+        };
+        given.objects.iter().filter(is_only_theirs).map(|object| object.key.clone()).collect()
+    }
+}
+
+/// Whether a text of an object names a group that is compared: then it may be a payload of somebody else too.
+fn holds_compared(object: &Object) -> bool {
+    providers::compared_words().any(|word| object.may_say(word))
+}
+
+/// Whether Flux takes a HelmRelease for another one: then it uninstalls the old one first (helm-controller
+/// `internal/action/verify.go`, `ReleaseTargetChanged`).
+fn moved(was: &Release, before: &Rendered, now: &Release, after: &Rendered) -> Option<String> {
+    let changed = [
+        ("its release name", &was.release, &now.release),
+        ("its target namespace", &was.target, &now.target),
+        ("its storage namespace", &was.storage, &now.storage),
+    ];
+    let changed = changed.into_iter().find(|(_, before, after)| before != after);
+    let what =
+        changed.map(|(what, ..)| what).or_else(|| (before.chart != after.chart).then_some("the name of its chart"))?;
+    Some(format!(
+        "{what} changes, so Flux uninstalls release {}/{} before it installs the new one",
+        was.target, was.release
+    ))
+}
+
+/// The objects of a HelmRelease, as they stand in the stream.
+fn keys(side: &Side, title: &str) -> Vec<Key> {
+    let all = side.given.objects.iter().filter(|object| release::is_one(object));
+    all.filter(|object| format!("{}/{}", side.given.namespace(&object.key), object.key.name) == title)
+        .map(|object| object.key.clone())
+        .collect()
+}
+
+fn title_of(key: &Key) -> String {
+    key.namespace.as_ref().map_or_else(|| key.name.clone(), |namespace| format!("{namespace}/{}", key.name))
+}
+
+fn unread(kind: &str, title: &str, why: &str, keys: Vec<Key>) -> Unread {
+    Unread {
+        what: format!("what {kind} {title} renders"),
+        why: why.to_owned(),
+        remedy: "give what it needs, plan it by itself, or say `unseen: {inside: warn}` in the policy".to_owned(),
+        keys,
+    }
+}

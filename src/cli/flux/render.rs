@@ -1,0 +1,206 @@
+//! One HelmRelease through Helm and kustomize themselves, as helm-controller has both do it. Where a Secret is among its values
+//! nothing that they say is handed on, as it may quote it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::chart::Chart;
+use super::{Tools, given::Given};
+use crate::flux::release::{Hooks, Release};
+use crate::flux::values::{self, Values};
+use crate::kinds::contract::SECRET;
+use crate::session::input;
+use crate::session::process::Ended;
+use crate::session::{Tree, Unobserved, source, tool};
+use crate::tree::{Value, json};
+use crate::yaml;
+
+/// What a HelmRelease comes to.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Rendered {
+    /// The stream.
+    pub(in crate::cli) bytes: Arc<[u8]>,
+    /// The name of its chart.
+    pub(in crate::cli) chart: Option<String>,
+    /// What a person should know.
+    pub(in crate::cli) notes: Vec<String>,
+}
+
+/// How it is rendered.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Run<'r> {
+    pub(in crate::cli) tools: &'r Tools,
+    pub(in crate::cli) given: &'r Given,
+    pub(in crate::cli) tree: Tree<'r>,
+    /// The root of the repository in that tree.
+    pub(in crate::cli) root: &'r Path,
+    /// Whether it is installed for the first time.
+    pub(in crate::cli) first: bool,
+}
+
+/// What came of a program, hidden where it could tell a secret.
+struct Hidden<'h>(Option<&'h str>);
+
+impl Hidden<'_> {
+    fn said(&self, stderr: &[u8]) -> String {
+        match self.0 {
+            None => tool::said(stderr),
+            Some(secret) => {
+                // The place in a template is none.
+                let text = String::from_utf8_lossy(stderr);
+                let is_place = |word: &&str| word.contains("/templates/") && !word.contains(['"', '\'', '=']);
+                let places: Vec<&str> = text.split_whitespace().filter(is_place).take(3).collect();
+                format!("what it said is not shown, as values come from Secret {secret} {}", places.join(" "))
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Renders a release.
+    ///
+    /// # Errors
+    /// Where helm-controller would not install or upgrade, or what it needs is not here.
+    pub(in crate::cli) fn render(self, release: &Release) -> anyhow::Result<Rendered> {
+        let mut notes = Vec::new();
+        if release.value.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
+            notes.push("it is suspended: Flux does this when it is resumed".to_owned());
+        }
+        let references = values::references(&release.value)?;
+        let look = |one: &values::Reference| self.given.data(&one.kind, &release.namespace, &one.name);
+        let composed = values::compose(&release.value, &references, look)?;
+        let chart = self.tools.charts.find(release, self)?;
+        if values::are_dropped(&release.value) {
+            notes.push("its spec.values is no map, so Flux installs without it".to_owned());
+        }
+        let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
+        let hidden = Hidden(secret);
+        let bytes = self.template(release, &chart, &composed, &hidden)?;
+        let bytes = self.post_render(release, &bytes, &hidden)?;
+        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes })
+    }
+
+    /// What Helm prints.
+    fn template(
+        self,
+        release: &Release,
+        chart: &Chart,
+        composed: &Values,
+        hidden: &Hidden<'_>,
+    ) -> anyhow::Result<Vec<u8>> {
+        let folder = folder()?;
+        let file = folder.path().join("values.json");
+        write(&file, Value::Object(composed.to_map()).to_string().as_bytes())?;
+        let tools = self.tools;
+        let mut command = Command::new(&tools.helm);
+        command.args(["template", &release.release]).arg(&chart.path).args(["--namespace", &release.target]);
+        command.arg("--values").arg(&file);
+        for integer in composed.integers() {
+            command.args(["--set", &integer]);
+        }
+        if release.skips_schema {
+            command.arg("--skip-schema-validation");
+        }
+        if !self.first {
+            command.arg("--is-upgrade");
+        }
+        if release.writes_definitions(self.first) {
+            command.arg("--include-crds");
+        }
+        command.args(&tools.helm_args);
+        let what = format!("{} template {}", tools.helm.display(), release.release);
+        let Ended { status, stdout, stderr } =
+            tool::ran(command, self.tree.folder, (&what, source::NO_HELM), &Unobserved::default())?;
+        if !status.success() {
+            bail!("{what} failed ({status}): {}", hidden.said(&stderr));
+        }
+        Ok(stdout)
+    }
+
+    /// What Flux does to it: the post-renderers in their order, and the labels of its origin last.
+    fn post_render(self, release: &Release, stream: &[u8], hidden: &Hidden<'_>) -> anyhow::Result<Vec<u8>> {
+        let (manifests, hooks) = match release.hooks {
+            Hooks::Combined => (stream.to_vec(), Vec::new()),
+            Hooks::Left | Hooks::Separate => apart(stream)?,
+        };
+        let mut out = self.transformed(release, manifests, hidden)?;
+        let hooks = if release.hooks == Hooks::Separate { self.transformed(release, hooks, hidden)? } else { hooks };
+        if !input::is_empty(&hooks) {
+            out.extend_from_slice(b"\n---\n");
+            out.extend_from_slice(&hooks);
+        }
+        Ok(out)
+    }
+
+    fn transformed(self, release: &Release, stream: Vec<u8>, hidden: &Hidden<'_>) -> anyhow::Result<Vec<u8>> {
+        if input::is_empty(&stream) {
+            return Ok(stream);
+        }
+        let mut stream = stream;
+        for kustomization in release.kustomizations(INPUT) {
+            stream = self.built(&kustomization, &stream, &[], "its post-renderer", hidden)?;
+        }
+        let files: Vec<(String, Value)> =
+            release.metadata().into_iter().enumerate().map(|(at, one)| (format!("metadata-{at}.yaml"), one)).collect();
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        let kustomization = json!({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+            "resources": [INPUT], "transformers": names});
+        self.built(&kustomization, &stream, &files, "the labels of its origin", hidden)
+    }
+
+    /// What kustomize builds of a stream.
+    fn built(
+        self,
+        kustomization: &Value,
+        stream: &[u8],
+        files: &[(String, Value)],
+        what: &str,
+        hidden: &Hidden<'_>,
+    ) -> anyhow::Result<Vec<u8>> {
+        let folder = folder()?;
+        write(&folder.path().join(INPUT), stream)?;
+        write(&folder.path().join("kustomization.yaml"), kustomization.to_string().as_bytes())?;
+        for (name, value) in files {
+            write(&folder.path().join(name), value.to_string().as_bytes())?;
+        }
+        let (mut command, verb) = source::kustomize(self.tools.kustomize.as_deref());
+        command.arg(folder.path());
+        let ended = tool::ran(command, folder.path(), (&verb, source::NO_KUSTOMIZE), &Unobserved::default())?;
+        if !ended.status.success() {
+            bail!("{what}: {verb} failed ({}): {}", ended.status, hidden.said(&ended.stderr));
+        }
+        Ok(ended.stdout)
+    }
+}
+
+/// The file that a post-renderer reads.
+const INPUT: &str = "helm-output.yaml";
+
+pub(super) fn folder() -> anyhow::Result<TempDir> {
+    tempfile::Builder::new().prefix("rollgate-flux-").tempdir().context("no temporary folder can be made")
+}
+
+pub(super) fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Manifests and hooks of a stream, each as a stream (helm `pkg/release/v1/util/manifest_sorter.go`: an annotation makes a hook).
+fn apart(stream: &[u8]) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
+    let (mut manifests, mut hooks) = (Vec::new(), Vec::new());
+    for section in yaml::split(stream).map_err(|error| anyhow!("what Helm printed: {error}"))? {
+        if section.is_blank(stream) {
+            continue;
+        }
+        let value = yaml::read_json(stream, section.document).map_err(|error| anyhow!("what Helm printed: {error}"))?;
+        let is_hook = value.pointer("/metadata/annotations/helm.sh~1hook").is_some();
+        let out = if is_hook { &mut hooks } else { &mut manifests };
+        out.extend_from_slice(b"---\n");
+        out.extend_from_slice(section.document.of(stream));
+        out.push(b'\n');
+    }
+    Ok((manifests, hooks))
+}
