@@ -17,7 +17,7 @@ use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
 use crate::object::GroupKind;
 use crate::object::Key;
 use crate::providers::kind;
-use crate::providers::{core, machines, metal3};
+use crate::providers::{machines, metal3};
 use crate::tree::Value;
 use crate::world::Coverage;
 use crate::world::LiveKind;
@@ -106,7 +106,7 @@ impl Assessment {
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         Self {
             hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
-            in_place: is_due.then(|| core::in_place::extension(live, key, name)).flatten(),
+            in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,
             basis,
             is_bare: basis == Basis::Specs && has_whole_list(stage, key),

@@ -173,13 +173,16 @@ impl Sight {
 /// How long a decision is watched: new Machines are made a moment before the old ones are called outdated.
 const UNFOLDS: Duration = Duration::from_secs(2);
 
+/// How much longer nothing may move before a write that some owner has not seen counts as seen.
+const UNSEEN: Duration = Duration::from_secs(30);
+
 /// Writes, waits until the controllers have decided, and says what they did. They have decided when they replace
 /// something, or when all of them have seen the write and nothing has moved for `quiet`. What is paused never says that
-/// it has seen the write; three times as long without a move then counts.
+/// it has seen the write; half a minute more without a move then counts.
 pub(crate) fn observe<T>(space: &Space, quiet: Duration, write: impl FnOnce() -> T) -> (T, Observation) {
     let before = Sight::of(space);
     let written = write();
-    let deadline = Instant::now() + Duration::from_secs(60) + quiet;
+    let deadline = Instant::now() + Duration::from_secs(90) + quiet;
     let mut last = Sight::of(space);
     let mut still_since = Instant::now();
     let mut rolls_since = None;
@@ -197,7 +200,7 @@ pub(crate) fn observe<T>(space: &Space, quiet: Duration, write: impl FnOnce() ->
         }
         let unfolded = rolls_since.is_some_and(|since: Instant| since.elapsed() >= UNFOLDS);
         let still = still_since.elapsed();
-        if now.settled() && (unfolded || still >= quiet) || still >= 3 * quiet {
+        if now.settled() && (unfolded || still >= quiet) || still >= quiet + UNSEEN {
             seen.outdated = outdated.into_iter().collect();
             return (written, seen);
         }

@@ -17,6 +17,7 @@ use crate::kinds::Versions;
 use crate::kinds::gates::State;
 use crate::object::{Key, Object};
 use crate::parallel;
+use crate::providers::core::in_place::Updaters;
 use crate::providers::gates::{is_usually_on, may_need, needs};
 use crate::rules::{Gates, Rules};
 use crate::tree::Value;
@@ -49,6 +50,8 @@ pub(crate) struct Stage<'a> {
     shown: Mutex<BTreeMap<String, bool>>,
     /// Owners of the workers of a Cluster by kind and name in its topology.
     groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    /// Who may update Machines in place.
+    updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
     forms: [Forms; 2],
     /// Owners after the write with what their topology hands to them, in the superset form.
@@ -79,10 +82,17 @@ impl<'a> Stage<'a> {
             members: OnceLock::new(),
             shown: Mutex::new(BTreeMap::new()),
             groups: Mutex::new(HashMap::new()),
+            updaters: OnceLock::new(),
             forms: [Forms::default(), Forms::default()],
             handed: Forms::default(),
             remembered: Mutex::new(HashMap::new()),
         }
+    }
+
+    /// Who may update Machines in place, looked for once.
+    #[must_use]
+    pub(crate) fn updaters(&self) -> &Updaters {
+        self.updaters.get_or_init(|| Updaters::among(self.scene.view))
     }
 
     /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.

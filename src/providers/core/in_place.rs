@@ -1,9 +1,11 @@
 //! Whether a runtime extension may update Machines where they are instead of having them replaced (Cluster API 1.12 on, the gate
 //! InPlaceUpdates): it decides Machine by Machine, and nobody else can foretell it.
 
-use crate::kinds::contract::MACHINE_DEPLOYMENT;
-use crate::kinds::fields::{annotation, is_in, list, text};
-use crate::object::{Key, View};
+use std::collections::BTreeSet;
+
+use crate::kinds::contract::{CLUSTER_NAME, MACHINE, MACHINE_DEPLOYMENT};
+use crate::kinds::fields::{annotation, label, list, text};
+use crate::object::{Key, Object, View};
 use crate::providers::kubeadm;
 use crate::tree::Value;
 
@@ -14,22 +16,44 @@ const HOOKS: [&str; 2] = ["CanUpdateMachine", "CanUpdateMachineSet"];
 /// Annotation of a Machine that is being updated in place (`api/core/v1beta2/machine_types.go`, UpdateInProgressAnnotation).
 const IN_PROGRESS: &str = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
 
-/// Who may update the Machines of an owner in place, as a sentence names it; `None` where nobody is known to. Extensions are known as
-/// far as they are among the live objects.
-#[must_use]
-pub fn extension(live: &dyn View, owner: &Key, cluster: &str) -> Option<String> {
-    if owner.kind != MACHINE_DEPLOYMENT && owner.kind != kubeadm::CONTROL_PLANE_KIND {
-        return None;
+/// Who may update Machines in place, as far as the live objects say.
+#[derive(Debug, Default)]
+pub struct Updaters {
+    /// The name of an extension that is asked.
+    extension: Option<String>,
+    /// Namespace and name of the clusters of which a Machine is being updated.
+    clusters: BTreeSet<(Option<String>, String)>,
+}
+
+impl Updaters {
+    /// Looks through the live objects once, for all owners.
+    #[must_use]
+    pub fn among(live: &dyn View) -> Self {
+        let asked = |object: &&Object| object.value().is_ok_and(|config| is_asked(&config));
+        let cluster = |machine: &Object| {
+            let value = machine.value().ok()?;
+            annotation(&value, IN_PROGRESS)?;
+            Some((machine.key.namespace.clone(), label(&value, CLUSTER_NAME)?.to_owned()))
+        };
+        let machines = live.of_kind(MACHINE).filter(|machine| machine.may_say(IN_PROGRESS));
+        Self {
+            extension: live.of_kind(EXTENSION_CONFIG).find(asked).map(|found| found.key.name.clone()),
+            clusters: machines.filter_map(cluster).collect(),
+        }
     }
-    let mut configs = live.of_kind(EXTENSION_CONFIG);
-    let found = configs.find(|object| object.value().is_ok_and(|config| is_asked(&config)));
-    if let Some(found) = found {
-        return Some(format!("runtime extension {}", found.key.name));
+
+    /// Who may update the Machines of an owner in place, as a sentence names it; `None` where nobody is known to.
+    #[must_use]
+    pub fn of(&self, owner: &Key, cluster: &str) -> Option<String> {
+        if owner.kind != MACHINE_DEPLOYMENT && owner.kind != kubeadm::CONTROL_PLANE_KIND {
+            return None;
+        }
+        if let Some(name) = &self.extension {
+            return Some(format!("runtime extension {name}"));
+        }
+        let is_updated = self.clusters.contains(&(owner.namespace.clone(), cluster.to_owned()));
+        is_updated.then(|| "a runtime extension (one updates a Machine now)".to_owned())
     }
-    let mut machines = live.machines_of_cluster(cluster).filter(|object| is_in(object, owner.namespace.as_deref()));
-    let is_updated =
-        machines.any(|object| object.value().is_ok_and(|machine| annotation(&machine, IN_PROGRESS).is_some()));
-    is_updated.then(|| "a runtime extension (one updates a Machine now)".to_owned())
 }
 
 /// Whether an extension answers a hook of in-place updates.
