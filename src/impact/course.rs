@@ -1,10 +1,10 @@
 //! How a rollout goes: the simulated loops of its controllers, told in numbers and a sentence.
 //! What is played is the Machines as they were read; where none was, those that the old spec would have made, all of them healthy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Weighed;
-use super::simulate::{End, Fleet, Pace, Played, Wait, worst};
+use super::simulate::{End, Fleet, Pace, Played, Wait};
 use crate::kinds::fields::number;
 use crate::model::{Course, Standing, Strategy, Unit, plural};
 
@@ -20,13 +20,13 @@ pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
     let is_outdated = |machine: &Standing| old.contains(&machine.name);
     let pace = Pace { makes: owner.makes_none.is_none(), hosts: owner.hosts, ..Pace::EVEN };
     let fleet = Fleet::of(wanted, &standing, is_outdated);
-    let mut played = worst(&strategy, &fleet, pace);
+    let mut played = owner.plays.worst(&strategy, &fleet, pace);
     let stops = stops(owner, &played);
     if matches!(played.end, End::Stuck(Wait::NotReady(_) | Wait::Going(_))) {
         // What it waits for may come to be healthy: then it goes on from there.
         let healed: Vec<Standing> =
             standing.iter().map(|machine| Standing { is_ready: !machine.is_going, ..machine.clone() }).collect();
-        let other = worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), pace);
+        let other = owner.plays.worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), pace);
         played = Played { lowest: other.lowest.min(played.lowest), peak: other.peak.max(played.peak), ..other };
     }
     let deleted: Vec<String> = played.deleted().map(str::to_owned).collect();
@@ -59,7 +59,8 @@ fn fleet(owner: &Weighed<'_>, has_sets: bool) -> (Vec<Standing>, BTreeSet<String
     let mut out = Vec::new();
     for (place, unit) in owner.units.iter().enumerate() {
         let mut named = 0;
-        for machine in owner.standing.iter().filter(|machine| unit.names.contains(&machine.name)) {
+        let own: HashSet<&String> = unit.names.iter().collect();
+        for machine in owner.standing.iter().filter(|machine| own.contains(&machine.name)) {
             named += 1;
             out.push(machine.clone());
         }

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::course;
+use super::simulate::Plays;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
 use crate::model::{Basis, Effect, Rollout, Standing, Unit};
@@ -29,6 +30,8 @@ pub struct Weighed<'a> {
     pub hosts: Option<u64>,
     /// The extension that may update its Machines in place.
     pub in_place: Option<&'a str>,
+    /// Rollouts that were played already.
+    pub plays: &'a Plays,
     /// The owner before the write.
     pub old: &'a Value,
     /// The owner after it.

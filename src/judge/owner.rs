@@ -1,11 +1,13 @@
 //! Judges one owner of Machines: which Machines are out of date before the write, and which after it.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::apiserver::admission::Sides;
 use crate::impact::Weighed;
+use crate::impact::simulate::Plays;
 use crate::judge::stage::Stage;
 use crate::judge::waiting;
 use crate::judge::waiting::side::Side;
@@ -40,6 +42,8 @@ pub struct Assessment {
     pub hosts: Option<u64>,
     /// The extension that may update its Machines in place.
     pub in_place: Option<String>,
+    /// Rollouts that were played already.
+    pub plays: Arc<Plays>,
     /// What Machines made of the old spec would be out of date for, once it was asked for.
     of_specs: OnceCell<Vec<Cause>>,
     /// The Cluster it belongs to.
@@ -106,6 +110,7 @@ impl Assessment {
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         Self {
             hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
+            plays: Arc::clone(stage.scene.plays),
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,
             basis,
@@ -142,6 +147,7 @@ impl Assessment {
             makes_none: self.makes_none.as_deref(),
             hosts: self.hosts,
             in_place: self.in_place.as_deref(),
+            plays: &self.plays,
             old: &self.old,
             new: &self.new,
             waits: self.waits(),

@@ -1,7 +1,9 @@
 //! What a mirror may look at: every object before and after the write, and the clock.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use crate::impact::simulate::Plays;
 use crate::object::{Inventory, Key, View};
 use crate::tree::Value;
 use crate::world::World;
@@ -18,6 +20,8 @@ pub struct Scene<'a> {
     pub view: &'a dyn View,
     /// The rendered objects, late values resolved.
     pub rendered: &'a Inventory,
+    /// Rollouts that were played already.
+    pub plays: &'a Arc<Plays>,
 }
 
 impl<'a> Scene<'a> {

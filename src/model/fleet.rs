@@ -2,7 +2,7 @@
 //! Data only: `impact::simulate` plays it.
 
 /// What an owner's controller does with Machines that are out of date; numbers, not percentages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// One operation at a time, and none while a Machine is not healthy: control planes.
     OneByOne {
@@ -35,7 +35,7 @@ pub enum Strategy {
 }
 
 /// Which Machines of a MachineSet go first, among those that are as healthy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DeletionOrder {
     /// By name: what the API calls random.
     #[default]

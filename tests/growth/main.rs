@@ -46,6 +46,7 @@ const PROBES: &[Probe] = &[
     Probe { name: "Machines under a health check that arrives", start: 20, options: &[], sides: sides::check_arrives },
     Probe { name: "owners of a cluster that is unpaused", start: 12, options: &[], sides: sides::unpaused },
     Probe { name: "Machines of a control plane", start: 15, options: &[], sides: sides::control_plane_machines },
+    Probe { name: "Machines of one group, rolled", start: 50, options: &[], sides: sides::group_machines },
     Probe { name: "MachineSets of one group", start: 20, options: &[], sides: sides::machine_sets },
     Probe { name: "clusters of a class", start: 6, options: &[], sides: sides::class_members },
     Probe { name: "variables of a class", start: 25, options: &[], sides: sides::class_variables },

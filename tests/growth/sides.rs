@@ -360,6 +360,28 @@ pub(crate) fn control_plane_machines(count: usize) -> (String, String) {
     (old, side("v1.32.0"))
 }
 
+/// One group with many Machines, all of which are to be replaced.
+pub(crate) fn group_machines(count: usize) -> (String, String) {
+    let side = |version: &str| {
+        let mut out = String::new();
+        cluster(&mut out, "c", "");
+        add(
+            &mut out,
+            format_args!(
+                "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {{name: w, namespace: n, uid: u-w}}\nspec:\n  \
+                 clusterName: c\n  replicas: {count}\n  selector: {{matchLabels: {{deployment: w}}}}\n  template:\n    metadata: {{labels: {{deployment: w}}}}\n    \
+                 spec: {{clusterName: c, version: {version}, bootstrap: {{dataSecretName: x}}, \
+                 infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}}}}\n"
+            ),
+        );
+        out
+    };
+    let mut old = side("v1.31.0");
+    machine_set(&mut old, "c", "w", "w-s");
+    (0..count).for_each(|place| machine(&mut old, "c", "w", &format!("m-{place}")));
+    (old, side("v1.32.0"))
+}
+
 /// One group whose rollouts left many sets behind.
 pub(crate) fn machine_sets(count: usize) -> (String, String) {
     let side = |version: &str| {

@@ -266,7 +266,7 @@ pub(crate) fn marks(draw: &Draw<'_>, seed: &mut Seed) -> Vec<Edit> {
             let name = (*seed.pick(&planes)).clone();
             let pointer = format!(
                 "/spec/machineTemplate/metadata/annotations/{}",
-                mark(*seed.pick(&["skip-remediation", "remediate-machine", "paused"]))
+                mark(seed.pick::<&str>(&["skip-remediation", "remediate-machine", "paused"]))
             );
             set_or_unset(seed, &name, &pointer, json!(""))
         }
@@ -278,7 +278,7 @@ pub(crate) fn marks(draw: &Draw<'_>, seed: &mut Seed) -> Vec<Edit> {
         }
         (_, false, _) => {
             let name = (*seed.pick(&groups)).clone();
-            let pointer = format!("/spec/template/metadata/annotations/{}", mark(*seed.pick(&workers)));
+            let pointer = format!("/spec/template/metadata/annotations/{}", mark(seed.pick::<&str>(&workers)));
             set_or_unset(seed, &name, &pointer, json!(""))
         }
         _ => Vec::new(),

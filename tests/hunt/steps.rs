@@ -398,7 +398,7 @@ impl Draw<'_> {
                     json!([{"type": *seed.pick(&["Sick", "Tired"]), "status": "True", "timeoutSeconds": 0}]);
                 vec![Edit::Set(check, "/spec/checks/unhealthyMachineConditions".to_owned(), conditions)]
             }
-            _ => vec![Edit::Put(health_check(*seed.pick(&["check-a", "check-b"]), &labels))],
+            _ => vec![Edit::Put(health_check(seed.pick::<&str>(&["check-a", "check-b"]), &labels))],
         }
     }
 
@@ -468,7 +468,7 @@ impl Draw<'_> {
             ],
             1 => vec![Edit::Set(name, "/spec/template/metadata/labels/pool".to_owned(), json!("md-b"))],
             2 => vec![Edit::Set(name, "/spec/template/metadata/annotations/note".to_owned(), value)],
-            3 => vec![Edit::Put(workers(*seed.pick(&["md-c", "md-a"]), 1))],
+            3 => vec![Edit::Put(workers(seed.pick::<&str>(&["md-c", "md-a"]), 1))],
             _ => vec![Edit::Set(name, "/spec/template/metadata/labels/tier".to_owned(), value)],
         }
     }

@@ -8,7 +8,7 @@ mod set;
 mod tests;
 mod workers;
 
-pub use play::{Counts, End, Pace, Played, play, worst};
+pub use play::{Counts, End, Pace, Played, Plays, play, worst};
 
 use crate::model::{Standing, Strategy};
 

@@ -59,7 +59,8 @@ fn victim(fleet: &Fleet, outdated: &[usize], sick_first: bool) -> Option<usize> 
     let choices = [marked, any_marked, early, outdated.to_vec(), late, of(fleet, |_| true)];
     let eligible = choices.into_iter().find(|choice| !choice.is_empty())?;
     let oldest = |among: &[usize]| {
-        among.iter().copied().min_by_key(|place| (fleet.machines[*place].born, fleet.machines[*place].name.clone()))
+        let of = |place: &usize| (fleet.machines[*place].born, fleet.machines[*place].name.as_str());
+        among.iter().copied().min_by(|left, right| of(left).cmp(&of(right)))
     };
     // A Machine without a failure domain, or in one that is none any more, goes first.
     let nowhere: Vec<usize> =

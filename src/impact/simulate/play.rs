@@ -1,13 +1,14 @@
 //! Plays turns until nothing moves any more, and keeps what was seen on the way.
 //! A tick: Machines come up and go, MachineSets write what they see, the owner has a turn, each MachineSet has one.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Act, Fleet, Machine, Wait};
 use crate::model::Strategy;
 
 /// How long things take, in ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pace {
     /// From the making of a Machine until it is available; `None`: it never is.
     pub ready: Option<u64>,
@@ -103,22 +104,31 @@ impl Time {
         Self { pace, tick: 0, due, waiting: VecDeque::new(), hostless: BTreeSet::new(), hosts }
     }
 
-    /// Machines come up, and those that are deleted go.
-    fn pass(&mut self, fleet: &mut Fleet) {
+    /// Machines come up, and those that are deleted go; says whether any did.
+    fn pass(&mut self, fleet: &mut Fleet) -> bool {
         self.tick += 1;
         let now = self.tick;
+        if self.next().is_none_or(|next| next > now) {
+            return false;
+        }
         let is_due = |name: &str| self.due.get(name).is_some_and(|when| *when <= now);
         let goes = |machine: &Machine| machine.is_going && is_due(&machine.name);
         let back =
             fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
         self.hosts = self.hosts.saturating_add(back as u64);
         fleet.machines.retain(|machine| !goes(machine));
-        for machine in fleet.machines.iter_mut().filter(|machine| is_due(&machine.name)) {
+        for machine in fleet.machines.iter_mut().filter(|machine| !machine.is_ready && is_due(&machine.name)) {
             machine.is_ready = true;
             machine.is_sick = false;
         }
         self.due.retain(|_, when| *when > now);
         self.start();
+        true
+    }
+
+    /// The tick at which the next Machine comes up or goes.
+    fn next(&self) -> Option<u64> {
+        self.due.values().min().copied()
     }
 
     /// Takes note of what was done.
@@ -162,8 +172,8 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
     let mut time = Time::new(pace, &fleet);
     let longest = (fleet.count() + fleet.wanted + 8) * 16 * (pace.ready.unwrap_or(1) + pace.gone);
     while time.tick < longest {
-        let before = fleet.clone();
-        time.pass(&mut fleet);
+        let sets = fleet.sets.clone();
+        let passed = time.pass(&mut fleet);
         // What a deletion takes is seen before anything is made in its place.
         note(&fleet, &mut out);
         (0..fleet.sets.len()).for_each(|set| fleet.tell(set));
@@ -177,18 +187,43 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
             acts.extend(more);
             wait = why.or(wait);
         }
+        let moved = passed || !acts.is_empty() || fleet.sets != sets;
         acts.iter().for_each(|act| time.take(act));
         out.acts.extend(acts);
         note(&fleet, &mut out);
-        if fleet == before && time.due.is_empty() {
-            out.end = match time.waiting.len() as u64 {
-                0 => end(&fleet, wait),
-                count => End::Stuck(Wait::NoHost(count)),
-            };
-            break;
+        match time.next() {
+            _ if moved => {}
+            // Until then every turn says the same.
+            Some(next) => time.tick = time.tick.max(next.saturating_sub(1)),
+            None => {
+                out.end = match time.waiting.len() as u64 {
+                    0 => end(&fleet, wait),
+                    count => End::Stuck(Wait::NoHost(count)),
+                };
+                break;
+            }
         }
     }
     out
+}
+
+/// Rollouts that were played already: the same one is judged again for each version that a provider may have.
+#[derive(Debug, Default)]
+pub struct Plays(Mutex<HashMap<(Strategy, Fleet, Pace), Played>>);
+
+impl Plays {
+    /// What [`worst`] says, played once.
+    #[must_use]
+    pub fn worst(&self, strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
+        let key = (strategy.clone(), fleet.clone(), given);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        // Not played under the lock: other owners are judged beside this one.
+        known.unwrap_or_else(|| {
+            let played = worst(strategy, fleet, given);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, played.clone());
+            played
+        })
+    }
 }
 
 /// The same at several paces, and the worst of them: the lowest count and the peak stand for all. What `given` says beside times

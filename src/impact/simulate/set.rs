@@ -21,15 +21,24 @@ pub(super) fn turn(
         }
         return ((there..wanted).map(|_| fleet.make(set, String::new())).collect(), None);
     }
+    if there == wanted {
+        return (Vec::new(), None);
+    }
+    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
     let mut going_first = own;
-    going_first.sort_by_key(|place| priority(&fleet.machines[*place], order));
-    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX);
+    let sooner = |left: &usize, right: &usize| {
+        let of = |place: &usize| priority(&fleet.machines[*place], order);
+        of(left).cmp(&of(right))
+    };
+    // One of a thousand, a thousand times: only those that go are put in order.
+    going_first.select_nth_unstable_by(most - 1, sooner);
+    going_first[..most].sort_by(sooner);
     let acts = going_first.into_iter().take(most).filter(|place| !fleet.machines[*place].is_going);
     (acts.collect::<Vec<_>>().into_iter().map(|place| fleet.delete(place)).collect(), None)
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
-fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, String) {
+fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, &str) {
     let class = match machine {
         Machine { is_going: true, .. } => 0,
         Machine { is_marked: true, .. } => 1,
@@ -42,5 +51,5 @@ fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, 
         DeletionOrder::Newest => (machine.born, 0),
         DeletionOrder::Oldest => (0, machine.born),
     };
-    (class, Reverse(newest), oldest, machine.name.clone())
+    (class, Reverse(newest), oldest, &machine.name)
 }

@@ -4,6 +4,8 @@
 mod history;
 mod past;
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 pub use self::history::{Move, Step, apart, below, like, places, revisions};
@@ -146,8 +148,8 @@ pub fn versions(world: &World) -> Versions {
 
 /// The stage of a World that nothing is written to.
 fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
-    let (view, nothing) = (world.view(), Inventory::default());
-    let scene = Scene { world, view: &view, rendered: &nothing };
+    let (view, nothing, plays) = (world.view(), Inventory::default(), Arc::default());
+    let scene = Scene { world, view: &view, rendered: &nothing, plays: &plays };
     ask(&Stage::new(scene, &[], rules, versions(world)))
 }
 
