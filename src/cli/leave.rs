@@ -10,16 +10,16 @@ use super::{signals, values};
 use crate::exit::Exit;
 use crate::session::process;
 
-/// The temporary folder with the worktrees, where there is one.
-static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Temporary folders: those with worktrees, and those with what renders.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From now on a signal ends what renders, removes the folder with Git's worktrees in it, and then the program.
+/// From now on a signal ends what renders, removes the folder, and then the program.
 ///
 /// # Errors
 /// When signals cannot be listened to.
 pub(super) fn clean_up_on_signals(folder: Option<&Path>) -> io::Result<()> {
     if let Some(folder) = folder {
-        *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
+        FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
     }
     signals::listen()
 }
@@ -40,9 +40,10 @@ pub(super) fn leave(exit: Exit) {
     LEAVING.store(true, Ordering::SeqCst);
     values::refuse();
     process::end_all();
-    if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
-        drop(std::fs::remove_dir_all(folder));
+    let folders = std::mem::take(&mut *FOLDERS.lock().unwrap_or_else(PoisonError::into_inner));
+    // What cannot be removed now is a temporary folder; Git forgets the worktrees at its next prune.
+    folders.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
+    if !folders.is_empty() {
         drop(std::process::Command::new("git").args(["worktree", "prune"]).stdin(Stdio::null()).output());
     }
     std::process::exit(i32::from(exit.code()));

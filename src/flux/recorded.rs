@@ -46,7 +46,7 @@ fn outcome(case: &Value) -> Result<Value, &'static str> {
     let look = |one: &Reference| {
         let map = case["maps"][&one.name].as_object();
         let bytes = |text: &Value| text.as_str().expect("a text").as_bytes().to_vec();
-        Ok(map.map(|map| map.iter().map(|(key, text)| (key.clone(), bytes(text))).collect::<Data>()))
+        Ok(map.map(|map| map.iter().map(|(key, text)| (key.to_string(), bytes(text))).collect::<Data>()))
     };
     match compose(&release, &references, look) {
         Ok(values) => Ok(marked(&Node::Map(values.shared().clone()))),

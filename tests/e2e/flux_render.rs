@@ -90,7 +90,7 @@ fn releases(namespace: &str) -> Vec<(&'static str, Value)> {
 fn objects(text: &str) -> BTreeMap<String, Value> {
     let stream = Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
     let objects = stream.objects.objects().iter();
-    objects.map(|object| (object.key.to_string(), object.value().expect("an object").into_owned())).collect()
+    objects.map(|object| (object.key.to_string(), object.value().expect("an object").into_owned().into())).collect()
 }
 
 /// What helm-controller stored of a revision: its manifest and its hooks.
@@ -291,10 +291,13 @@ fn judged(report: &Value) -> Vec<String> {
         .collect()
 }
 
+/// A change to the repository: its name, what is replaced in which file, the exit code, the answers, and a word of the report.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str, &'a str)], i32, &'a [&'a str], &'a str);
+
 #[test]
 fn a_change_to_a_flux_repository_is_previewed_release_by_release() {
     let Some(bench) = bench() else { return };
-    let cases: [(&str, &[(&str, &str, &str)], i32, &[&str], &str); 12] = [
+    let cases: [Case<'_>; 12] = [
         ("nothing", &[("apps/edge.yaml", "interval: 10m", "interval: 5m")], 0, &["-/- allow"], ""),
         ("version", &[("apps/values.yaml", "v1.33.0", "v1.34.0")], 3, &["-/- allow", "telco/edge hold"], "v1.34.0"),
         ("variable", &[("clusters/prod/apps.yaml", "'3'", "'4'")], 0, &["-/- allow", "telco/edge allow"], "replicas"),

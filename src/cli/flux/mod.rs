@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use self::chart::Charts;
 use self::given::{Given, Live};
-use self::render::Run;
+use self::render::{Run, Scratch};
 use super::{Outside, Stop, known};
 use crate::exit::Exit;
 use crate::flux::release::{self, Release};
@@ -98,12 +98,13 @@ pub struct PlaceArgs {
 }
 
 /// What renders, and where it finds charts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Tools {
     pub(super) charts: Charts,
     pub(super) helm: PathBuf,
     pub(super) kustomize: Option<PathBuf>,
     pub(super) helm_args: Vec<String>,
+    pub(super) scratch: Scratch,
 }
 
 impl PlaceArgs {
@@ -166,6 +167,7 @@ pub(super) fn run(args: FluxArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
         helm: args.helm,
         kustomize: args.kustomize,
         helm_args: args.helm_arg,
+        scratch: Scratch::new(outside)?,
     };
     let told = Told {
         kind: None,

@@ -11,7 +11,7 @@ use super::super::args::{Colour, CommonArgs, PlanArgs};
 use super::super::releases::{self, Job};
 use super::super::{Outside, Stop};
 use super::chart::{self, Charts};
-use super::render::{Rendered, Run};
+use super::render::{Rendered, Run, Scratch};
 use super::walk::{LEFT_OUT, Side, Walk};
 use super::{Tools, releases as read_releases, remotes, told_charts};
 use crate::exit::Exit;
@@ -67,6 +67,7 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
         helm: args.source.helm.clone(),
         kustomize: args.source.kustomize.clone(),
         helm_args: args.source.helm_arg.clone(),
+        scratch: Scratch::new(outside)?,
     };
     let (old, new) = both(args, &trees, &tools)?;
     let (mut apart, jobs, notes) = Change { base, old: &old, new: &new, trees: &trees, common: &common }.jobs();

@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::super::{Outside, Stop};
 use super::chart::Chart;
 use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
@@ -15,7 +16,7 @@ use crate::flux::values::{self, Values};
 use crate::kinds::contract::SECRET;
 use crate::session::input;
 use crate::session::process::Ended;
-use crate::session::{Tree, Unobserved, source, tool};
+use crate::session::{Observer as _, Tree, Unobserved, runtime, source, tool};
 use crate::tree::{Value, json};
 use crate::yaml;
 
@@ -92,7 +93,7 @@ impl Run<'_> {
         composed: &Values,
         hidden: &Hidden<'_>,
     ) -> anyhow::Result<Vec<u8>> {
-        let folder = folder()?;
+        let folder = self.tools.scratch.folder()?;
         let file = folder.path().join("values.json");
         write(&file, Value::Object(composed.to_map()).to_string().as_bytes())?;
         let tools = self.tools;
@@ -161,7 +162,7 @@ impl Run<'_> {
         what: &str,
         hidden: &Hidden<'_>,
     ) -> anyhow::Result<Vec<u8>> {
-        let folder = folder()?;
+        let folder = self.tools.scratch.folder()?;
         write(&folder.path().join(INPUT), stream)?;
         write(&folder.path().join("kustomization.yaml"), kustomization.to_string().as_bytes())?;
         for (name, value) in files {
@@ -180,8 +181,24 @@ impl Run<'_> {
 /// The file that a post-renderer reads.
 const INPUT: &str = "helm-output.yaml";
 
-pub(super) fn folder() -> anyhow::Result<TempDir> {
-    tempfile::Builder::new().prefix("rollgate-flux-").tempdir().context("no temporary folder can be made")
+/// Where everything is put that programs read; it goes with the program, even where a signal ends that.
+#[derive(Debug)]
+pub(in crate::cli) struct Scratch(TempDir);
+
+impl Scratch {
+    /// A folder for folders.
+    pub(super) fn new(outside: &Outside<'_>) -> Result<Self, Stop> {
+        let folder = tempfile::Builder::new().prefix("rollgate-flux-").tempdir();
+        let folder = folder.context("no temporary folder can be made").map_err(Stop::internal)?;
+        let _guard = runtime()?.enter();
+        outside.starts(Some(folder.path())).context("signals cannot be listened to").map_err(Stop::internal)?;
+        Ok(Self(folder))
+    }
+
+    /// One more folder.
+    pub(super) fn folder(&self) -> anyhow::Result<TempDir> {
+        tempfile::tempdir_in(&self.0).context("no temporary folder can be made")
+    }
 }
 
 pub(super) fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {

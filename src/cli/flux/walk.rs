@@ -283,7 +283,7 @@ impl Walk<'_> {
             .flatten()
             .collect();
         kustomization["transformers"] = added.iter().map(|(name, _)| json!(name)).collect();
-        let folder = render::folder()?;
+        let folder = self.tools.scratch.folder()?;
         for (name, bytes) in files.iter().chain(&added) {
             render::write(&folder.path().join(name), bytes)?;
         }
