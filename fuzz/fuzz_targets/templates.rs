@@ -8,6 +8,6 @@ use rollgate::tree::json;
 fuzz_target!(|template: &str| {
     let values = json!({"image": "a/b:v1", "count": 3, "on": true, "empty": "", "list": ["x", "y"], "map": {"k": "v", "deep": {"n": 1}},
         "builtin": {"controlPlane": {"version": "v1.31.4", "replicas": 3}}});
-    let values = values.as_object().expect("a map").iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let values = values.as_object().expect("a map").iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     drop(gotemplate::render(template, &values));
 });

@@ -121,7 +121,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Explain(args) => explain::run(&args, cli.color, outside),
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),
-        Command::Flux(args) => flux::run(args, outside),
+        Command::Flux(args) => flux::run(args, cli.color, outside),
         Command::Schema(args) => schema::run(&args, outside),
         Command::Policy(args) => policy::run(args, outside),
         Command::Completions { shell } => complete::script(shell, outside),

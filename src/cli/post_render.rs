@@ -1,5 +1,7 @@
 //! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
 
 use super::args::{Colour, PostRenderArgs};
@@ -10,14 +12,25 @@ use crate::gate::glass;
 use crate::host::say;
 use crate::object::Stream;
 use crate::pin;
-use crate::pipeline;
+use crate::pipeline::{self, Judgement};
 use crate::report::{self, Report, human};
 use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Untold};
 use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     fault::of_post_renderer(args.common.told());
-    let setup = args.common.setup(Untold::Refuse)?;
+    run_for(args, Untold::Refuse, colour, outside, |_, judgement| Ok(Arc::clone(&judgement.stream)))
+}
+
+/// Judges standard input as a post-renderer does, and writes what `out` makes of it where it is allowed.
+pub(super) fn run_for(
+    args: &PostRenderArgs,
+    untold: Untold<'_>,
+    colour: Colour,
+    outside: &mut Outside<'_>,
+    out: impl FnOnce(&Input, &Judgement) -> Result<Arc<[u8]>, Stop>,
+) -> Result<Exit, Stop> {
+    let setup = args.common.setup(untold)?;
     let outputs = setup::outputs(&args.common)?;
     let input = Input::of_stdin()?;
     refuse_empty(&input)?;
@@ -26,6 +39,9 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
     ready.question.goes_out = true;
     ready.question.break_glass = break_glass(args, &setup, wish.writes(&ready.world.host))?;
     let mut judgement = ready.judge(&setup, outside)?;
+    // What cannot be written is said before anything is kept for it.
+    let is_allowed = verdict::exit(judgement.report.decision) == Exit::Allow;
+    let bytes = is_allowed.then(|| out(&input, &judgement)).transpose()?.unwrap_or_default();
     let called = args.common.called(&setup, &ready.world.host);
     let commitment = Commitment { setup: &setup, ready: &ready, wish, approvals: called.approvals() };
     // A report that says allow is the last word: what is used is kept before it is said.
@@ -54,7 +70,7 @@ pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'
         }
         outside
             .out
-            .write_all(&judgement.stream)
+            .write_all(&bytes)
             .and_then(|()| outside.out.flush())
             .map_err(|error| Stop::internal(anyhow!(error).context("cannot write the stream to standard output")))?;
     }

@@ -19,6 +19,11 @@ impl Stop {
         Self { exit: Exit::Usage, error: error.into() }
     }
 
+    /// A change that nobody asked for.
+    pub fn hold(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::Hold, error: error.into() }
+    }
+
     /// Something that is needed and cannot be read.
     pub fn undecided(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Undecided, error: error.into() }

@@ -18,8 +18,9 @@ use crate::tree::Value;
 
 /// What keeps the object when a cluster moves and when its release changes: `clusterctl move` takes it along, and neither Helm,
 /// nor Flux, nor Argo CD takes it away although no chart renders it.
-const LABELS: [(&str, &str); 2] =
-    [("app.kubernetes.io/managed-by", "rollgate"), ("clusterctl.cluster.x-k8s.io/move", "")];
+const LABELS: [(&str, &str); 2] = [OURS, ("clusterctl.cluster.x-k8s.io/move", "")];
+/// The label of every object that is written here.
+pub const OURS: (&str, &str) = ("app.kubernetes.io/managed-by", "rollgate");
 const ANNOTATIONS: [(&str, &str); 3] = [
     ("helm.sh/resource-policy", "keep"),
     ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
@@ -120,9 +121,9 @@ impl<K: Kept> ClusterStore<K> {
         let object = self.api().get_opt(&self.name).await.map_err(|error| self.fail("read it", "get", error))?;
         let place = format!("{} {}/{}", word(self.kind), self.namespace, self.name);
         let kept = match &object {
-            Some(object) => {
-                data::<K>(&place, &object.data.clone().into(), self.kind).and_then(|data| K::of_data(&place, &data))
-            }
+            Some(object) => K::takes(&place, object.metadata.labels.as_ref().unwrap_or(&BTreeMap::new()))
+                .and_then(|()| data::<K>(&place, &object.data.clone().into(), self.kind))
+                .and_then(|data| K::of_data(&place, &data)),
             None => Ok(K::default()),
         };
         Ok((object, kept.map_err(ClusterError::Kept)?))
@@ -135,12 +136,12 @@ impl<K: Kept> ClusterStore<K> {
         let mut object = object.unwrap_or_else(|| DynamicObject::new(&self.name, &self.resource()));
         object.metadata.namespace = Some(self.namespace.clone());
         for (marks, wanted) in [
-            (object.metadata.labels.get_or_insert_default(), LABELS.as_slice()),
-            (object.metadata.annotations.get_or_insert_default(), ANNOTATIONS.as_slice()),
+            (object.metadata.labels.get_or_insert_default(), &[&LABELS, K::LABELS].concat()[..]),
+            (object.metadata.annotations.get_or_insert_default(), &ANNOTATIONS[..]),
         ] {
-            for (name, value) in wanted {
+            for &(name, value) in wanted {
                 // What somebody has set otherwise is meant so.
-                marks.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+                marks.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
         }
         let encoded = |text: String| match self.kind {

@@ -14,6 +14,9 @@ pub trait Kept: Clone + Default + PartialEq {
     /// How people call it, such as `pins`.
     const NOUN: &'static str;
 
+    /// Labels of an object that keeps it, beside those of every object of ours.
+    const LABELS: &'static [(&'static str, &'static str)] = &[];
+
     /// Why its text cannot be read or changed.
     type Fault: std::error::Error + Send + Sync + 'static;
 
@@ -34,6 +37,14 @@ pub trait Kept: Clone + Default + PartialEq {
     /// # Errors
     /// When one of them is something else.
     fn of_data(place: &str, data: &BTreeMap<String, String>) -> Result<Self, Self::Fault>;
+
+    /// Whether an object with these labels may be written.
+    ///
+    /// # Errors
+    /// When it is somebody else's.
+    fn takes(_place: &str, _labels: &BTreeMap<String, String>) -> Result<(), Self::Fault> {
+        Ok(())
+    }
 
     /// The texts of the object.
     fn data(&self) -> BTreeMap<String, String>;

@@ -154,3 +154,64 @@ fn a_source_is_this_repository_only_where_that_is_known() {
         assert!(ran.stderr.contains("install Helm, or give --helm PROGRAM"), "{}", ran.stderr);
     }
 }
+
+/// A stream with a placeholder where a patch can write, and somewhere else.
+fn patched(program: &Program, stream: &str, more: &[&str]) -> Ran {
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, \
+         from: [{env: VIP}]}\n",
+    );
+    let mut command = program.command();
+    command.env("VIP", "10.0.3.7");
+    command.args(["flux", "post-renderers", "--live", "none", "--release", "demo", "-n", "telco"]).args(more);
+    ran(command, stream.as_bytes())
+}
+
+#[test]
+fn patches_are_printed_where_they_can_say_it_and_refused_by_name_where_not() {
+    let program = program();
+    let map = |text: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {{{text}}}\n");
+    let ran = patched(&program, &map("a: 'x 55.55.55.55'"), &[]);
+    assert_eq!(
+        (ran.code, ran.stdout.contains(r#""value":"x 10.0.3.7""#)),
+        (Some(0), true),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let ran = patched(&program, &map("a: same"), &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "postRenderers: []\n"), "{}", ran.stderr);
+    let ran =
+        patched(&program, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: 55.55.55.55}\n", &[]);
+    assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{:?} {}", ran.code, ran.stderr);
+    assert!(ran.stderr.contains("rollgate flux values --secret"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("10.0.3.7"), "{}", ran.stderr);
+}
+
+#[test]
+fn values_are_published_in_a_cluster_and_nowhere_else() {
+    let program = program();
+    program.file("values.yaml.j2", "vip: {{ late('vip') }}\n");
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, \
+         from: [{env: VIP}]}\npins: {file: pins.yaml}\n",
+    );
+    let publish = |vip: Option<&str>| {
+        let mut command = program.command();
+        command.envs(vip.map(|vip| ("VIP", vip)));
+        command.args(["flux", "values", "-f", "values.yaml.j2", "--name", "late", "-n", "telco", "--live", "none"]);
+        ran(command, b"")
+    };
+    let waits = publish(None);
+    assert!(waits.code == Some(4) && waits.stdout.is_empty(), "{:?} {}", waits.code, waits.stderr);
+    let nowhere = publish(Some("10.0.3.7"));
+    assert!(
+        nowhere.code == Some(2) && nowhere.stderr.contains("--live names none"),
+        "{:?} {}",
+        nowhere.code,
+        nowhere.stderr
+    );
+    assert!(!program.home().join("pins.yaml").exists(), "what is not published is not pinned");
+}

@@ -69,21 +69,19 @@ fn a_missing_config_map_holds_a_helm_release() {
     assert!(owner["spec"].to_string().contains("10.0.3.7"), "{owner}");
 }
 
-/// A job that renders values for Flux and publishes them in a ConfigMap, as it would run beside the helm-controller.
-fn values_job(space: &Space, policy: &Path, address: Option<&str>) -> Option<i32> {
+/// A job that publishes values for Flux, as it would run beside the helm-controller: its exit code and what it says.
+fn values_job(space: &Space, policy: &Path, address: Option<&str>, name: &str) -> (Option<i32>, String) {
     let template = space.file("values.yaml.j2", "vip: {{ late('vip') }}\n");
     let mut command = Command::new(rollgate());
-    command.arg("values").arg("-f").arg(&template).arg("--policy").arg(policy).args(["-n", &space.namespace]);
+    command.args(["flux", "values", "--name", name, "-n", &space.namespace]);
+    command.arg("-f").arg(&template).arg("--policy").arg(policy);
     command.env("KUBECONFIG", &space.bench.kubeconfig).env_remove("CLUSTER_VIP");
     if let Some(address) = address {
         command.env("CLUSTER_VIP", address);
     }
     let output = command.output().expect("rollgate runs");
-    if output.status.success() {
-        let values = String::from_utf8(output.stdout).expect("text");
-        space.config_map("late", &json!({"reconcile.fluxcd.io/watch": "Enabled"}), &json!({"values.yaml": values}));
-    }
-    output.status.code()
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).expect("text"))
 }
 
 /// The values reach Flux when they are known, and stay what they were when their source moves.
@@ -98,10 +96,15 @@ fn values_for_flux_come_when_they_are_known_and_stay() {
          from: [{env: CLUSTER_VIP}]}\npins: {store: configmap/rollgate-pins}\n",
     );
     install(&space, &json!({"kind": "ConfigMap", "name": "late"}));
-    assert_eq!(values_job(&space, &policy, None), Some(4));
+    let path = |name: &str| format!("/api/v1/namespaces/{}/configmaps/{name}", space.namespace);
+    let object = |name: &str| space.bench.api.get(&path(name));
+    let job = |address: Option<&str>| values_job(&space, &policy, address, "late");
+    assert_eq!(job(None).0, Some(4));
+    assert_eq!(object("late"), None, "values that are not known are in no object");
     wait_ready(&space, "waiting for its values", |ready| ready["reason"] == "ValuesError");
     assert!(space.list(CAPI, "clusters").is_empty(), "nothing may be installed before the values are there");
-    assert_eq!(values_job(&space, &policy, Some("10.0.3.7")), Some(0));
+    let (exit, said) = job(Some("10.0.3.7"));
+    assert!(exit == Some(0) && said.contains("helm-controller may install now"), "{exit:?} {said}");
     wait_ready(&space, "installed", |ready| ready["status"] == "True");
     let spec = || {
         let owners = space.list("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes");
@@ -109,7 +112,31 @@ fn values_for_flux_come_when_they_are_known_and_stay() {
     };
     let before = spec();
     assert!(before.contains("10.0.3.7") && !before.contains("55.55.55.55"), "{before}");
-    assert_eq!(values_job(&space, &policy, Some("10.0.9.9")), Some(3), "the source has moved: nothing is published");
+    let late = || object("late").expect("the values");
+    let published = late();
+    let (labels, annotations) = (&published["metadata"]["labels"], &published["metadata"]["annotations"]);
+    assert_eq!(labels["reconcile.fluxcd.io/watch"], "Enabled");
+    assert_eq!(labels["clusterctl.cluster.x-k8s.io/move"], "");
+    assert_eq!(annotations["kustomize.toolkit.fluxcd.io/prune"], "disabled");
+    assert_eq!(published["data"], json!({"values.yaml": "vip: 10.0.3.7\n"}));
+    assert_eq!(job(Some("10.0.3.7")).0, Some(0));
+    assert_eq!(late()["metadata"]["resourceVersion"], published["metadata"]["resourceVersion"]);
+
+    let (exit, said) = job(Some("10.0.9.9"));
+    assert!(exit == Some(3) && said.contains("vip"), "the source has moved: nothing is published: {exit:?} {said}");
+    // Nobody knows any more what was pinned, and what was published says it.
+    space.bench.api.send("DELETE", &path("rollgate-pins"), None).expect("pins are there");
+    let (exit, said) = job(Some("10.0.9.9"));
+    assert!(exit == Some(3) && said.contains("published with another value of vip"), "{exit:?} {said}");
+    assert_eq!(object("rollgate-pins"), None, "what is held is not pinned");
+    assert_eq!(job(Some("10.0.3.7")).0, Some(0));
+
+    space.config_map("theirs", &json!({}), &json!({"values.yaml": "vip: 10.0.3.1\n"}));
+    let (exit, said) = values_job(&space, &policy, Some("10.0.3.7"), "theirs");
+    assert!(exit == Some(4) && said.contains("is not one that rollgate wrote"), "{exit:?} {said}");
+    assert_eq!(object("theirs").expect("theirs")["data"]["values.yaml"], "vip: 10.0.3.1\n");
+
     std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(late()["metadata"]["resourceVersion"], published["metadata"]["resourceVersion"]);
     assert_eq!(spec(), before);
 }

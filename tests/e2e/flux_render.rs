@@ -87,14 +87,14 @@ fn releases(namespace: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// What a stream holds, by kind and name.
-fn objects(text: &str) -> BTreeMap<String, Value> {
+pub(crate) fn objects(text: &str) -> BTreeMap<String, Value> {
     let stream = Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
     let objects = stream.objects.objects().iter();
     objects.map(|object| (object.key.to_string(), object.value().expect("an object").into_owned().into())).collect()
 }
 
 /// What helm-controller stored of a revision: its manifest and its hooks.
-fn recorded(bench: &Bench, namespace: &str, release: &str, revision: u64) -> BTreeMap<String, Value> {
+pub(crate) fn recorded(bench: &Bench, namespace: &str, release: &str, revision: u64) -> BTreeMap<String, Value> {
     let path = format!("/api/v1/namespaces/{namespace}/secrets/sh.helm.release.v1.{release}.v{revision}");
     let secret = bench.api.get(&path).unwrap_or_else(|| panic!("no record {path}"));
     let text = BASE64_STANDARD.decode(secret["data"]["release"].as_str().expect("a record")).expect("base64");
@@ -126,7 +126,7 @@ fn render(bench: &Bench, folder: &Path, more: &[&str]) -> Output {
 }
 
 /// Waits until a chart of this version is released.
-fn wait(bench: &Bench, path: &str, revision: u64) -> Value {
+pub(crate) fn wait(bench: &Bench, path: &str, revision: u64) -> Value {
     let began = Instant::now();
     loop {
         let release = bench.api.get(path).expect("the HelmRelease is there");

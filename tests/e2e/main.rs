@@ -12,6 +12,7 @@ mod doubts;
 mod dry_run;
 mod emptied;
 mod flux;
+mod flux_patches;
 mod flux_render;
 mod gates;
 mod helm;

@@ -68,7 +68,7 @@ fn run_block(space: &Space, folder: &Path, block: &str, beside_helm_3: bool) {
         link("helm4", "helm");
     }
     symlink(rollgate(), bin.join("rollgate")).expect("rollgate can be linked");
-    let late = block.contains(".j2");
+    let late = block.contains(".j2") || block.contains("post-renderers");
     fill(folder, &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), late);
     let path = format!("{}:/usr/bin:/bin", bin.display());
     for line in block.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {

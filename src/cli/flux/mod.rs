@@ -3,7 +3,9 @@
 pub(super) mod chart;
 pub(super) mod given;
 pub(super) mod plan;
+pub(super) mod post_renderers;
 pub(super) mod render;
+pub(super) mod values;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -15,6 +17,7 @@ use clap::{Args, Subcommand};
 use self::chart::Charts;
 use self::given::{Given, Live};
 use self::render::{Run, Scratch};
+use super::args::{Colour, PostRenderArgs};
 use super::{Outside, Stop, known};
 use crate::exit::Exit;
 use crate::flux::release::{self, Release};
@@ -39,6 +42,10 @@ pub struct FluxArgs {
 pub enum FluxCommand {
     /// Print what helm-controller would install or upgrade for each HelmRelease of some files. Secrets that a chart renders are in it.
     Render(RenderArgs),
+    /// Write the ConfigMap or Secret that a HelmRelease names in valuesFrom, once all late values in it are known; nothing before.
+    Values(values::PublishArgs),
+    /// Print kustomize patches for spec.postRenderers that write late values into the stream on standard input, as post-render would.
+    PostRenderers(Box<PostRenderArgs>),
 }
 
 /// Options of `flux render`.
@@ -148,8 +155,12 @@ fn objects_of(input: &Input) -> Result<Vec<Object>, Stop> {
     Ok(stream.objects.objects().to_vec())
 }
 
-pub(super) fn run(args: FluxArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
-    let FluxCommand::Render(args) = args.command;
+pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let args = match args.command {
+        FluxCommand::Render(args) => args,
+        FluxCommand::Values(args) => return values::run(args, outside),
+        FluxCommand::PostRenderers(args) => return post_renderers::run(*args, colour, outside),
+    };
     let root = match &args.repo_root {
         Some(root) => root.clone(),
         None => revisions::git(&["rev-parse", "--show-toplevel"]).map_or_else(|_| PathBuf::from("."), PathBuf::from),

@@ -81,6 +81,21 @@ pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, 
 }
 
 fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    with_values(args, outside, |text, known, settled, outside| {
+        // What is used is kept: the pins are durable before anybody can read the values.
+        known.commit(args.commit.into(), settled.iter())?;
+        let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
+        written.context("cannot write to standard output").map_err(Stop::internal)?;
+        Ok(Exit::Allow)
+    })
+}
+
+/// Hands on the values as one text, with the late values in it, once all of these are known and agree with their pins.
+pub(super) fn with_values<'o>(
+    args: &ValuesArgs,
+    outside: &mut Outside<'o>,
+    done: impl FnOnce(&str, &mut LateValues<'_>, &[Settled], &mut Outside<'o>) -> Result<Exit, Stop>,
+) -> Result<Exit, Stop> {
     let mut args = args.clone();
     if let Some(call) = Call::of(&args).map_err(Stop::usage)? {
         call.into_args(&mut args).map_err(Stop::usage)?;
@@ -118,11 +133,8 @@ fn values(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
         _ => merge::merge(&inputs, &texts).map_err(Stop::usage)?,
     };
     refuse_placeholders(&text, &policy)?;
-    // What is used is kept: the pins are durable before anybody can read the values.
-    known.commit(args.commit.into(), settled.values())?;
-    let written = outside.out.write_all(text.as_bytes()).and_then(|()| outside.out.flush());
-    written.context("cannot write to standard output").map_err(Stop::internal)?;
-    Ok(Exit::Allow)
+    let settled: Vec<Settled> = settled.into_values().collect();
+    done(&text, &mut known, &settled, outside)
 }
 
 /// Values with a placeholder in them make the chart render it: the very thing that this command is there against.

@@ -25,6 +25,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect, Pair};
 use crate::object::{Key, Path};
+use crate::parallel;
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -41,7 +42,8 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
         let sides = Sides { old: own(Side::before(stage))?, new: own(Side::after(stage))? };
         by_owner(key, &Assessment::of(stage, key, mirror, sides))
     };
-    keys.iter().filter_map(assess).collect()
+    let keys: Vec<Key> = keys.into_iter().collect();
+    parallel::map(&keys, assess).into_iter().flatten().collect()
 }
 
 /// Hands on the owners that an object of the write may let go.

@@ -1,6 +1,7 @@
 //! Late values for those who read nothing else: sources and pins are read, what is missing is waited for, and what was
 //! used is pinned. The cluster is asked only where an object or the pin store is in it.
 
+pub mod publish;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -323,14 +324,19 @@ impl LateValues<'_> {
             return Ok(Some(Place::File(file)));
         }
         let (Some(_), Some(cluster)) = (self.policy.pins.in_cluster(), &self.cluster) else { return Ok(None) };
+        let namespace = self.namespace("the pins")?;
+        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace).map(Place::Object))
+    }
+
+    /// The namespace that something is written into.
+    fn namespace(&self, what: &str) -> Result<&str, Stop> {
         let namespace = self.detected.host.namespace.as_deref().filter(|_| !self.unnamed);
-        let namespace = namespace.ok_or_else(|| {
+        namespace.ok_or_else(|| {
             Stop::usage(anyhow!(
-                "no namespace is known for the pins: neither an option nor the context of the kubeconfig names one, and default is \
+                "no namespace is known for {what}: neither an option nor the context of the kubeconfig names one, and default is \
                  nobody's word; give --namespace"
             ))
-        })?;
-        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace).map(Place::Object))
+        })
     }
 }
 
