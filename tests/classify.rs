@@ -56,15 +56,8 @@ fn world(live: Inventory, expected: &Expected) -> World {
         Base { kind: BaseKind::Live, ..Base::default() }
     };
     World {
-        taken: now,
-        now,
-        source: LiveSource::new(kind, "old.yaml"),
-        live,
         base,
-        release: None,
         host: Host { kind: Some(HostKind::Helm3), ..Host::default() },
-        readings: Vec::new(),
-        pins: Vec::new(),
         providers: expected
             .providers
             .iter()
@@ -72,16 +65,8 @@ fn world(live: Inventory, expected: &Expected) -> World {
             .chain(expected.found.iter().map(|(name, version)| (name.clone(), found(version))))
             .collect(),
         feature_gates: expected.gates.clone(),
-        unread: Vec::new(),
         absent: expected.absent.iter().map(|what| absent(what)).collect(),
-        coverage: rollgate::world::Coverage::default(),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
+        ..World::new(LiveSource::new(kind, "old.yaml"), live, now)
     }
 }
 

@@ -308,27 +308,11 @@ fn clock(skew: i64) -> Option<Unread> {
 /// An outcome in which nothing was read yet.
 fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
     let world = World {
-        taken: online.now,
-        now: online.now,
-        source: LiveSource::new(LiveKind::Cluster, String::new()),
-        live: Inventory::default(),
         base: online.base.take().unwrap_or_default(),
-        release: None,
         host: online.detected.host.clone(),
-        readings: Vec::new(),
-        pins: Vec::new(),
-        providers: BTreeMap::new(),
-        feature_gates: BTreeMap::new(),
         unread: online.detected.doubts.clone(),
-        absent: Vec::new(),
         coverage: Coverage::Asked(Answered::default()),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
+        ..World::new(LiveSource::new(LiveKind::Cluster, String::new()), Inventory::default(), online.now)
     };
     Outcome {
         world,

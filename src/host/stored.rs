@@ -5,6 +5,7 @@
 use crate::kinds::fields::annotation;
 use crate::object::{ApiVersion, Key};
 use crate::providers::kind;
+use crate::providers::kubeadm::ARGUMENTS;
 use crate::tree::Value;
 use crate::world::WriteMethod;
 
@@ -13,16 +14,6 @@ const STORED: &str = "cluster.x-k8s.io/conversion-data";
 
 /// Annotation that keeps what kubectl applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The lists below a kubeadm configuration that v1beta1 has as maps.
-const ARGUMENTS: [&str; 6] = [
-    "/clusterConfiguration/apiServer/extraArgs",
-    "/clusterConfiguration/controllerManager/extraArgs",
-    "/clusterConfiguration/scheduler/extraArgs",
-    "/clusterConfiguration/etcd/local/extraArgs",
-    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
-    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
-];
 
 /// Whether kubectl has nothing to send: what it applied last is what is rendered.
 pub(super) fn is_left_alone(way: Option<WriteMethod>, read: &Value, rendered: &Value) -> bool {

@@ -1,7 +1,5 @@
 //! What hosts do, told as cases: which objects are paired, with which action, and what is said about it.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::*;
@@ -17,27 +15,9 @@ pub(super) fn side(objects: &[Value]) -> Inventory {
 
 pub(super) fn world(kind: LiveKind, base: BaseKind, live: &[Value], last: &[Value]) -> World {
     World {
-        taken: Timestamp::UNIX_EPOCH,
-        now: Timestamp::UNIX_EPOCH,
-        source: LiveSource::new(kind, "test"),
-        live: side(live),
         base: Base { kind: base, objects: side(last), ..Base::default() },
-        release: None,
         host: Host { namespace: Some("n".into()), ..Host::default() },
-        readings: Vec::new(),
-        pins: Vec::new(),
-        providers: BTreeMap::new(),
-        feature_gates: BTreeMap::new(),
-        unread: Vec::new(),
-        absent: Vec::new(),
-        coverage: crate::world::Coverage::default(),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
+        ..World::new(LiveSource::new(kind, "test"), side(live), Timestamp::UNIX_EPOCH)
     }
 }
 

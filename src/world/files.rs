@@ -1,7 +1,6 @@
 //! A World from files: a snapshot, a manifest, or a folder of either. What is in them decides what they are: Machines,
 //! uids or managed fields make them a cluster, anything else is an earlier render that is its own base.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use jiff::Timestamp;
 
 use super::Host;
 use super::snapshot::{self, Snapshot};
-use super::{Base, BaseKind, Coverage, LiveKind, LiveSource, Unread, World};
+use super::{Base, BaseKind, LiveKind, LiveSource, Unread, World};
 use crate::kinds::contract::MACHINE;
 use crate::model;
 use crate::object::{Inventory, LoadError, Object, Stream};
@@ -225,29 +224,7 @@ fn world(live: Inventory, name: String, host: &Host, now: Timestamp) -> World {
         LiveKind::OldRender => Base { kind: BaseKind::Live, objects: live.clone(), ..Base::default() },
         LiveKind::Cluster | LiveKind::None => Base::default(),
     };
-    World {
-        taken: now,
-        now,
-        source: LiveSource::new(kind, name),
-        live,
-        base,
-        release: None,
-        host: host.clone(),
-        readings: Vec::new(),
-        pins: Vec::new(),
-        providers: BTreeMap::new(),
-        feature_gates: BTreeMap::new(),
-        unread: Vec::new(),
-        absent: Vec::new(),
-        coverage: Coverage::default(),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
-    }
+    World { base, host: host.clone(), ..World::new(LiveSource::new(kind, name), live, now) }
 }
 
 /// Whether objects come from a cluster: one that a controller made, or one with the API server's marks on it.

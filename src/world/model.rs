@@ -97,6 +97,34 @@ pub struct LiveSource {
 }
 
 impl World {
+    /// What is live somewhere, and nothing else yet.
+    #[must_use]
+    pub fn new(source: LiveSource, live: Inventory, now: Timestamp) -> Self {
+        Self {
+            taken: now,
+            now,
+            source,
+            live,
+            base: Base::default(),
+            release: None,
+            host: Host::default(),
+            readings: Vec::new(),
+            pins: Vec::new(),
+            approvals: Vec::new(),
+            history: None,
+            providers: BTreeMap::new(),
+            feature_gates: BTreeMap::new(),
+            unread: Vec::new(),
+            absent: Vec::new(),
+            coverage: Coverage::default(),
+            remotes: Vec::new(),
+            histories: Vec::new(),
+            workloads: Vec::new(),
+            answers: None,
+            marks: HashSet::new(),
+        }
+    }
+
     /// The versions that are told in it.
     #[must_use]
     pub fn told_versions(&self) -> Vec<Told<'_>> {

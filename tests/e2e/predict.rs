@@ -289,10 +289,6 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
     let forced = way.upgrade.contains(&"--force-conflicts");
     let switched = way.upgrade.contains(&"--server-side=true");
     World {
-        taken: Timestamp::UNIX_EPOCH,
-        now: Timestamp::UNIX_EPOCH,
-        source: LiveSource::new(LiveKind::Cluster, "bench"),
-        live: side(&live),
         base: Base { kind: BaseKind::Release, objects: side(last), ..Base::default() },
         release: Some(Release {
             name: "r".into(),
@@ -315,20 +311,7 @@ pub(crate) fn world(way: &Way, namespace: &str, live: Vec<Value>, last: &[Value]
             replace: way.upgrade.contains(&"--force") || way.upgrade.contains(&"--force-replace"),
             ..Host::default()
         },
-        readings: Vec::new(),
-        pins: Vec::new(),
-        providers: BTreeMap::new(),
-        feature_gates: BTreeMap::new(),
-        unread: Vec::new(),
-        absent: Vec::new(),
-        coverage: rollgate::world::Coverage::default(),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
+        ..World::new(LiveSource::new(LiveKind::Cluster, "bench"), side(&live), Timestamp::UNIX_EPOCH)
     }
 }
 

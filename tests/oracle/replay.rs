@@ -7,7 +7,6 @@ use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
 use rollgate::compare::{Action, Change, Pair, changes};
-use rollgate::host::Host;
 use rollgate::judge::{Scene, classify};
 use rollgate::kinds::{Versions, fields};
 use rollgate::model::Effect;
@@ -15,7 +14,7 @@ use rollgate::object::{Inventory, Key, Object};
 use rollgate::providers::gates;
 use rollgate::rules::Rules;
 use rollgate::tree::Value;
-use rollgate::world::{Absent, Base, LiveKind, LiveSource, Provider, World};
+use rollgate::world::{Absent, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
 
 use super::patch::apply;
@@ -378,27 +377,10 @@ impl Recording {
         }
         let provider = Provider { version: self.version.clone(), evidence: "told".to_owned() };
         World {
-            taken: now,
-            now,
-            source: LiveSource::new(LiveKind::Cluster, self.name.clone()),
-            live,
-            base: Base::default(),
-            release: None,
-            host: Host::default(),
-            readings: Vec::new(),
-            pins: Vec::new(),
             providers: [(self.provider.clone(), provider)].into(),
             feature_gates: self.gates.clone(),
-            unread: Vec::new(),
             absent,
-            coverage: rollgate::world::Coverage::default(),
-            approvals: Vec::new(),
-            history: None,
-            marks: std::collections::HashSet::new(),
-            remotes: Vec::new(),
-            histories: Vec::new(),
-            workloads: Vec::new(),
-            answers: None,
+            ..World::new(LiveSource::new(LiveKind::Cluster, self.name.clone()), live, now)
         }
     }
 }

@@ -9,9 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::super::packing::tests::packed;
 use super::resolve as resolve_with;
 use super::*;
-use crate::host::Host;
 use crate::tree::{Value, json};
-use crate::world::{Base, LiveKind, LiveSource, SourceReading};
+use crate::world::{LiveKind, LiveSource, SourceReading};
 
 const VIP: &str = "10.0.3.7";
 
@@ -47,29 +46,7 @@ fn reading(name: &str, found: Option<&str>) -> SourceReading {
 
 fn world(readings: Vec<SourceReading>, pins: Vec<Pin>) -> World {
     let now = "2026-11-21T12:00:00Z".parse().expect("a time");
-    World {
-        taken: now,
-        now,
-        source: LiveSource::new(LiveKind::None, "none"),
-        live: Default::default(),
-        base: Base::default(),
-        release: None,
-        host: Host::default(),
-        readings,
-        pins,
-        providers: Default::default(),
-        feature_gates: Default::default(),
-        unread: Vec::new(),
-        absent: Vec::new(),
-        coverage: crate::world::Coverage::default(),
-        approvals: Vec::new(),
-        history: None,
-        marks: std::collections::HashSet::new(),
-        remotes: Vec::new(),
-        histories: Vec::new(),
-        workloads: Vec::new(),
-        answers: None,
-    }
+    World { readings, pins, ..World::new(LiveSource::new(LiveKind::None, "none"), Default::default(), now) }
 }
 
 fn known() -> World {

@@ -14,7 +14,7 @@ use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
 use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
-use crate::providers::kubeadm::config as kcp_config;
+use crate::providers::kubeadm::{ARGUMENTS, config as kcp_config};
 use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
@@ -168,17 +168,6 @@ pub(crate) fn group_kind_of(reference: &Value) -> String {
         None => kind.to_owned(),
     }
 }
-
-/// Lists of arguments, which v1beta1 has as maps: what is written through it is stored in the order of the names
-/// (`api/bootstrap/kubeadm/v1beta1/conversion.go` of Cluster API 1.11 and later).
-const ARGUMENTS: [&str; 6] = [
-    "/clusterConfiguration/apiServer/extraArgs",
-    "/clusterConfiguration/controllerManager/extraArgs",
-    "/clusterConfiguration/scheduler/extraArgs",
-    "/clusterConfiguration/etcd/local/extraArgs",
-    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
-    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
-];
 
 /// The owner with its arguments in the order in which a Machine got them, where they are the same ones.
 #[must_use]

@@ -25,6 +25,17 @@ use crate::model::RuleId;
 /// The ignition format of kubeadm configurations.
 pub const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
 
+/// Lists of arguments below a configuration, which v1beta1 has as maps: what is written through it is stored in the order of the names
+/// (`api/bootstrap/kubeadm/v1beta1/conversion.go` of Cluster API 1.11 and later).
+pub(crate) const ARGUMENTS: [&str; 6] = [
+    "/clusterConfiguration/apiServer/extraArgs",
+    "/clusterConfiguration/controllerManager/extraArgs",
+    "/clusterConfiguration/scheduler/extraArgs",
+    "/clusterConfiguration/etcd/local/extraArgs",
+    "/initConfiguration/nodeRegistration/kubeletExtraArgs",
+    "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
+];
+
 /// How people call it.
 pub const TITLE: &str = "kubeadm";
 

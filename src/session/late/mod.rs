@@ -165,29 +165,16 @@ impl<'a> LateValues<'a> {
             Some(LiveKind::Cluster) => Reach::Snapshot,
             Some(_) => Reach::Files,
         };
-        let evidence = |readings: &[SourceReading]| -> Vec<Settled> {
-            let evidence = Evidence {
-                readings,
-                pins: &pins,
-                namespace: namespace.as_deref(),
-                now: self.now,
-                reach,
-                hidden: &late::NOTHING_HIDDEN,
-            };
-            let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
-            asked.map(|value| late::settle(policy, value, evidence)).collect()
+        let nothing = Evidence {
+            readings: &[],
+            pins: &pins,
+            namespace: namespace.as_deref(),
+            now: self.now,
+            reach,
+            hidden: &late::NOTHING_HIDDEN,
         };
-        let missing = |readings: &[SourceReading]| {
-            let evidence = Evidence {
-                readings,
-                pins: &pins,
-                namespace: namespace.as_deref(),
-                now: self.now,
-                reach,
-                hidden: &late::NOTHING_HIDDEN,
-            };
-            wait::missing(policy, names, evidence, self.wait)
-        };
+        let missing =
+            |readings: &[SourceReading]| wait::missing(policy, names, Evidence { readings, ..nothing }, self.wait);
         let readings = self.runtime.block_on(async {
             let first = self.read(names).await;
             if missing(&first).iter().all(|one| one.limit.is_zero()) {
@@ -198,7 +185,9 @@ impl<'a> LateValues<'a> {
             let mut watch = Watched::of(self.cluster.as_ref(), policy, names, namespace.as_deref());
             wait::until_known(first, missing, async || self.read(names).await, &mut screen, &mut watch).await
         });
-        Ok(evidence(&readings))
+        let evidence = Evidence { readings: &readings, ..nothing };
+        let asked = policy.late_values.iter().filter(|value| names.contains(&value.name));
+        Ok(asked.map(|value| late::settle(policy, value, evidence)).collect())
     }
 
     /// Connects to the cluster where objects or pins are in it.
