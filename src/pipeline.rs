@@ -318,8 +318,8 @@ impl Case<'_> {
         let mut pairs: Vec<Pair> = prediction.pairs;
         let answered = prediction.answered;
         let view = world.view();
-        let plays = Arc::default();
-        let scene = Scene { world, view: &view, rendered: &rendered.objects, plays: &plays };
+        let once = judge::Once::default();
+        let scene = Scene { world, view: &view, rendered: &rendered.objects, once: &once };
         let mut classified: Classified = judge::classify(&mut pairs, &scene, rules);
         locate(&mut pairs, &rendered.objects, &question.files);
         let live = set_back::live(question, &pairs);

@@ -5,6 +5,7 @@ mod classify;
 mod dangling;
 mod deletions;
 mod half_applied;
+mod once;
 mod open;
 mod owner;
 mod plain_owner;
@@ -21,5 +22,6 @@ mod weigh;
 pub mod why;
 
 pub use classify::classify;
+pub use once::Once;
 pub use owner::Assessment;
 pub use scene::Scene;

@@ -110,7 +110,7 @@ impl Assessment {
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         Self {
             hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
-            plays: Arc::clone(stage.scene.plays),
+            plays: Arc::clone(&stage.scene.once.plays),
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,
             basis,

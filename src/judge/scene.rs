@@ -1,9 +1,8 @@
 //! What a mirror may look at: every object before and after the write, and the clock.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use crate::impact::simulate::Plays;
+use crate::judge::once::Once;
 use crate::object::{Inventory, Key, View};
 use crate::tree::Value;
 use crate::world::World;
@@ -20,8 +19,8 @@ pub struct Scene<'a> {
     pub view: &'a dyn View,
     /// The rendered objects, late values resolved.
     pub rendered: &'a Inventory,
-    /// Rollouts that were played already.
-    pub plays: &'a Arc<Plays>,
+    /// What is made once.
+    pub once: &'a Once,
 }
 
 impl<'a> Scene<'a> {

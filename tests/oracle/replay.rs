@@ -285,7 +285,7 @@ impl Recording {
             at: None,
         }];
         let rendered = Inventory::default();
-        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, plays: &Default::default() };
+        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
         let classified = classify(&mut pairs, &scene, Rules::built_in());
         let pair = &pairs[0];
         // A pause is not asked about by those who decide which Machines are out of date; a clock is.

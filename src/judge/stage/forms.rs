@@ -40,10 +40,9 @@ impl<'a> Stage<'a> {
         let [_, after] = &self.forms;
         once(after, &self.there(key), |key| match self.pair(key) {
             Some(pair) => self.form(pair, pair.predicted.as_ref()),
-            None => {
-                let object = self.scene.view.get(key).object().or_else(|| self.scene.rendered.get(key))?;
-                machines::read(object, &self.versions).map(Arc::new)
-            }
+            // What nobody writes is what it was.
+            None if self.scene.view.get(key).object().is_some() => self.before(key),
+            None => machines::read(self.scene.rendered.get(key)?, &self.versions).map(Arc::new),
         })
     }
 
@@ -53,7 +52,15 @@ impl<'a> Stage<'a> {
         let [before, _] = &self.forms;
         once(before, &self.there(key), |key| match self.pair(key) {
             Some(pair) => self.form(pair, pair.live.as_ref()),
-            None => machines::read(self.scene.view.get(key).object()?, &self.versions).map(Arc::new),
+            None => {
+                let object = self.scene.view.get(key).object()?;
+                // Machines are many, and asked for once.
+                let value = match key.kind == MACHINE {
+                    true => object.value().ok()?.into_owned(),
+                    false => self.scene.once.live(object)?,
+                };
+                Some(Arc::new(superset::moved(kind(key), &object.api_version, value, &self.versions)))
+            }
         })
     }
 
@@ -91,6 +98,20 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(crate) fn is_live(&self, key: &Key) -> bool {
         self.scene.view.get(&self.there(key)).object().is_some()
+    }
+
+    /// Whether an object is there before the write, or after it, as far as anybody knows.
+    #[must_use]
+    pub(crate) fn is_there(&self, key: &Key, is_after: bool) -> bool {
+        let key = &*self.there(key);
+        match self.pair(key) {
+            Some(pair) if is_after => pair.predicted.is_some(),
+            Some(pair) => pair.live.is_some(),
+            None => {
+                let is_live = self.scene.view.get(key).object().is_some();
+                is_live || is_after && self.scene.rendered.get(key).is_some()
+            }
+        }
     }
 
     /// Whether an object is known not to be there before the write: somebody asked for it, or its kind was listed.

@@ -78,7 +78,7 @@ impl<'s> Side<'s> {
     /// Whether an object is known not to be there: this write makes it, this write deletes it, or somebody looked for it.
     #[must_use]
     pub(in crate::judge) fn is_missing(self, key: &Key) -> bool {
-        if self.get(key).is_some() {
+        if self.stage.is_there(key, self.is_after) {
             return false;
         }
         match self.stage.pair(key) {

@@ -4,16 +4,14 @@
 mod history;
 mod past;
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 pub use self::history::{Move, Step, apart, below, like, places, revisions};
 pub use self::past::{Rollout, ToldBy};
 use crate::apiserver::admission::Sides;
-use crate::judge::Scene;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
+use crate::judge::{Once, Scene};
 use crate::kinds::Versions;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::fields::{annotation, controller, is_in};
@@ -148,8 +146,8 @@ pub fn versions(world: &World) -> Versions {
 
 /// The stage of a World that nothing is written to.
 fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
-    let (view, nothing, plays) = (world.view(), Inventory::default(), Arc::default());
-    let scene = Scene { world, view: &view, rendered: &nothing, plays: &plays };
+    let (view, nothing, once) = (world.view(), Inventory::default(), Once::default());
+    let scene = Scene { world, view: &view, rendered: &nothing, once: &once };
     ask(&Stage::new(scene, &[], rules, versions(world)))
 }
 
