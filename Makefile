@@ -20,7 +20,7 @@ bench:
 	tests/bench/build.sh
 
 e2e: bench
-	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test e2e --test faults -- --nocapture
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --no-fail-fast --test e2e --test faults -- --nocapture
 
 forecasts: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --features forecasts --test e2e -- --nocapture forecasts what_a_host_writes
