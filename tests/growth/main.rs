@@ -43,7 +43,7 @@ const PROBES: &[Probe] = &[
     Probe { name: "objects that are new", start: 40, options: &[], sides: sides::new },
     Probe { name: "hooks removed", start: 40, options: &[], sides: sides::hooks },
     Probe { name: "clusters with health checks, upgraded", start: 8, options: &[], sides: sides::watched },
-    Probe { name: "Machines under a health check that arrives", start: 20, options: &[], sides: sides::check_arrives },
+    Probe { name: "Machines under a health check that arrives", start: 100, options: &[], sides: sides::check_arrives },
     Probe { name: "owners of a cluster that is unpaused", start: 12, options: &[], sides: sides::unpaused },
     Probe { name: "Machines of a control plane", start: 15, options: &[], sides: sides::control_plane_machines },
     Probe { name: "Machines of one group, rolled", start: 50, options: &[], sides: sides::group_machines },
