@@ -25,6 +25,16 @@ pub(crate) fn largest_input() -> u64 {
     limit().map(|limit| limit / GROWTH).into_iter().chain(addresses).fold(LARGEST, u64::min)
 }
 
+/// What an input grows to among the addresses that are left, when it is read, copied and printed again.
+const GROWTH_OF_WHAT_IS_LEFT: u64 = 16;
+
+/// The most bytes that may be read from now on: no more than [`largest_input`], and no more than what is left of the addresses takes.
+/// Threads and what the allocator keeps in store have taken their part by now, one time more than another.
+#[must_use]
+pub(crate) fn largest_now() -> u64 {
+    room().map_or(u64::MAX, |room| room / GROWTH_OF_WHAT_IS_LEFT).min(largest_input())
+}
+
 /// What an input weighs: its bytes, and more where it is nothing but small values, each of which takes as much as a line of ordinary text.
 #[must_use]
 pub(crate) fn weight(input: &[u8]) -> u64 {

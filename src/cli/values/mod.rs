@@ -103,10 +103,17 @@ pub(super) fn with_values<'o>(
     if args.files.is_empty() {
         return Err(Stop::usage(anyhow!("no values file; give one with -f FILE, or - for standard input")));
     }
+    let most = memory::largest_now();
+    let too_large = || Stop::undecided(anyhow!("the values files together: {}", memory::too_large(most)));
+    // Weighed before they are read: a program that runs out of memory gives nothing, and Helm takes nothing for no values.
+    let length =
+        |file: &PathBuf| std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file).map(|data| data.len());
+    if args.files.iter().filter_map(length).sum::<u64>() > most {
+        return Err(too_large());
+    }
     let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
-    let most = memory::largest_input();
     if inputs.iter().map(|input| memory::weight(input.text.as_bytes())).sum::<u64>() > most {
-        return Err(Stop::undecided(anyhow!("the values files together: {}", memory::too_large(most))));
+        return Err(too_large());
     }
     let needs_policy = inputs.iter().any(|input| input.template);
     let (policy, policy_file, folder) = policy(&args, needs_policy)?;
