@@ -2,6 +2,7 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 mod first_install;
+mod question;
 mod set_back;
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use crate::apiserver;
 use crate::approval::Approval;
 use crate::compare::Pair;
-use crate::compare::redact::{MarkKey, Redactor};
+use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, Asked};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Judged, glass};
@@ -20,114 +21,20 @@ use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
 use crate::model::{Classified, Decision, Effect};
-use crate::object::{Files, Inventory, Key, LoadError, Object, Path, Places, Stream, View};
+use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, View};
 use crate::parallel;
-use crate::pin::Pin;
 use crate::policy::{Doubt, Policy};
-use crate::report::{self, DryRunReport, Parts, PolicyReport, Report};
+use crate::report::{self, DryRunReport, Parts, Report};
 use crate::rules::{Rules, UserFault};
 use crate::tree::Value;
 use crate::world::{Unread, World};
 
+pub use self::question::{Apart, Fault, Judgement, Question};
 pub use self::set_back::point_at;
 
 /// What is said where the API server's answer is what the verdict comes from.
 const SERVER_IS_WORSE: &str =
     "the API server's own answer is worse than what was predicted, so it counts (see the dry run below)";
-
-/// What is asked: may this stream be written under this policy?
-#[derive(Clone)]
-pub struct Question {
-    /// The rendered stream, as it came.
-    pub stream: Arc<[u8]>,
-    /// The policy in force.
-    pub policy: Policy,
-    /// The files that the stream was put together from, where it came from files.
-    pub files: Files,
-    /// How the policy is called in the report.
-    pub policy_report: PolicyReport,
-    /// How far the sources of late values can be reached.
-    pub reach: late::Reach,
-    /// What the marks of hidden values are made with.
-    pub key: MarkKey,
-    /// Whether that key outlives the run, so that another run can make the same marks.
-    pub key_lasts: bool,
-    /// Whether the stream that comes out is what the host writes, so that fields of it can be set back.
-    pub goes_out: bool,
-    /// What somebody wishes who wants a held install to go through without an approval.
-    pub break_glass: Option<glass::Wish>,
-    /// What is judged beside this stream, and what could not be.
-    pub apart: Arc<Apart>,
-}
-
-/// What objects of a stream that carry others have written, where somebody rendered it.
-#[derive(Debug, Clone, Default)]
-pub struct Apart {
-    /// Objects of which all that they carry is judged elsewhere.
-    pub judged: BTreeSet<Key>,
-    /// What of them was not rendered and may have changed.
-    pub unread: Vec<Unread>,
-}
-
-impl std::fmt::Debug for Question {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("stream", &self.stream.len()).finish_non_exhaustive()
-    }
-}
-
-/// The answer, and what is to be done if it is yes.
-#[derive(Clone)]
-pub struct Judgement {
-    /// What is said.
-    pub report: Report,
-    /// The stream with late values filled in.
-    pub stream: Arc<[u8]>,
-    /// Pins to record after an allowed run.
-    pub pins: Vec<Pin>,
-    /// Approvals that it is allowed by, with their places as the policy names them.
-    pub approvals: Vec<(String, Approval)>,
-    /// What was said of the whole stream, where fields of it were set back so that the rest may go out.
-    pub whole: Option<Box<Report>>,
-    /// What must be noted of the Machines that go, before it goes out.
-    pub spending: Option<Spending>,
-    /// What must be written down of a broken glass before it goes out, with its place as the policy names it.
-    pub glass: Option<(String, Approval)>,
-}
-
-impl std::fmt::Debug for Judgement {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Judgement").field("report", &self.report).finish_non_exhaustive()
-    }
-}
-
-/// Why there is no judgement.
-#[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// The stream is not what Kubernetes reads.
-    #[error(transparent)]
-    Stream(#[from] LoadError),
-    /// An object has a name that no API server takes.
-    #[error("line {line}: {object}: {why}; nothing of this stream is judged")]
-    Name {
-        /// Line where its document starts.
-        line: usize,
-        /// The object.
-        object: String,
-        /// What is wrong with the name.
-        why: &'static str,
-    },
-    /// A rule of the user cannot be used, so a judgement would be without it.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Rules(Vec<UserFault>),
-    /// Filling in values changed more than values: a defect of this program.
-    #[error("filling in late values changed the number of documents from {before} to {after}; nothing was written")]
-    Lost {
-        /// Documents that came in.
-        before: usize,
-        /// Documents that would go out.
-        after: usize,
-    },
-}
 
 /// Judges a question. Depends on nothing but its arguments and the clock in the World.
 ///

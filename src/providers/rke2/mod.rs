@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub mod mirror;
+mod outdated;
 pub mod webhook;
 
 use std::sync::LazyLock;
