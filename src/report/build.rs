@@ -1,6 +1,6 @@
 //! Makes the report of what was judged. The one place where values are redacted.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
@@ -224,16 +224,17 @@ pub fn digest(
     lines.sort_unstable();
     let derived = marks.key.derived();
     let text = lines.join("\n");
-    let has_marks = Cell::new(false);
+    // What is hidden stands there again and again, before a change and after it.
+    let made: RefCell<HashMap<String, String>> = RefCell::default();
+    let remark = |mark: &str| match (marks.recorded.contains(mark), (marks.is_own)(mark)) {
+        (true, _) => mark.to_owned(),
+        (false, true) => derived.mark(mark),
+        (false, false) => format!("rendered {}", derived.mark(mark)),
+    };
     let text = redact::remarked(&text, |mark| {
-        has_marks.set(true);
-        match (marks.recorded.contains(mark), (marks.is_own)(mark)) {
-            (true, _) => mark.to_owned(),
-            (false, true) => derived.mark(mark),
-            (false, false) => format!("rendered {}", derived.mark(mark)),
-        }
+        made.borrow_mut().entry(mark.to_owned()).or_insert_with(|| remark(mark)).clone()
     });
-    Digest { hash: hash(text.as_bytes()), key: has_marks.get().then(|| marks.name.to_owned()) }
+    Digest { hash: hash(text.as_bytes()), key: (!made.borrow().is_empty()).then(|| marks.name.to_owned()) }
 }
 
 /// Whether a path is another one, or leads to it.

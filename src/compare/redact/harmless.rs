@@ -168,32 +168,35 @@ fn is_ip6(word: &str) -> bool {
 }
 
 fn is_host(word: &str) -> bool {
-    HOST.is_match(word) && !word.split(['.', ':']).any(is_opaque)
+    word.contains('.') && HOST.is_match(word) && !word.split(['.', ':']).any(is_opaque)
 }
 
 fn is_url(word: &str) -> bool {
-    URL.captures(word).is_some_and(|parts| {
-        let part = |place| parts.get(place).map_or("", |part: regex::Match<'_>| part.as_str());
-        !part(1).split('.').any(is_opaque) && part(2).split('/').all(is_plain_step)
-    })
+    word.contains("://")
+        && URL.captures(word).is_some_and(|parts| {
+            let part = |place| parts.get(place).map_or("", |part: regex::Match<'_>| part.as_str());
+            !part(1).split('.').any(is_opaque) && part(2).split('/').all(is_plain_step)
+        })
 }
 
 fn is_file(word: &str) -> bool {
-    FILE.is_match(word) && word.split('/').all(is_plain_step)
+    word.contains('/') && FILE.is_match(word) && word.split('/').all(is_plain_step)
 }
 
 fn is_image(word: &str) -> bool {
-    IMAGE.captures(word).is_some_and(|parts| {
-        let part = |place| parts.get(place).map(|part: regex::Match<'_>| part.as_str());
-        let (name, tag, digest) = (part(1).unwrap_or_default(), part(2), part(3));
-        let host = name.split('/').next().unwrap_or_default();
-        let registry = name.contains('/')
-            && (HOST.is_match(host) || host.starts_with("localhost") || is_registry_of_addresses(host));
-        let plain = name.split('/').all(is_plain_step);
-        let versioned = tag.is_some_and(|tag| WHOLE_VERSION.is_match(tag));
-        let tagged = tag.is_none_or(is_plain_step);
-        plain && tagged && (registry || digest.is_some() && name.contains('/') || versioned && name.len() > 2)
-    })
+    // Without a registry it has a tag.
+    word.contains(['/', ':'])
+        && IMAGE.captures(word).is_some_and(|parts| {
+            let part = |place| parts.get(place).map(|part: regex::Match<'_>| part.as_str());
+            let (name, tag, digest) = (part(1).unwrap_or_default(), part(2), part(3));
+            let host = name.split('/').next().unwrap_or_default();
+            let registry = name.contains('/')
+                && (HOST.is_match(host) || host.starts_with("localhost") || is_registry_of_addresses(host));
+            let plain = name.split('/').all(is_plain_step);
+            let versioned = tag.is_some_and(|tag| WHOLE_VERSION.is_match(tag));
+            let tagged = tag.is_none_or(is_plain_step);
+            plain && tagged && (registry || digest.is_some() && name.contains('/') || versioned && name.len() > 2)
+        })
 }
 
 fn is_registry_of_addresses(host: &str) -> bool {

@@ -16,8 +16,20 @@ const SHORTEST: usize = 32;
 
 /// The key of the marks. It is in no report and in no snapshot: made for one run, or kept outside by who wants to compare
 /// the marks of several.
-#[derive(Clone, PartialEq, Eq)]
-pub struct MarkKey([u8; 32]);
+#[derive(Clone)]
+pub struct MarkKey {
+    key: [u8; 32],
+    /// The hash after the key, inside and outside (RFC 2104): every mark begins with these.
+    begun: [Sha256; 2],
+}
+
+impl PartialEq for MarkKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for MarkKey {}
 
 impl std::fmt::Debug for MarkKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,6 +38,10 @@ impl std::fmt::Debug for MarkKey {
 }
 
 impl MarkKey {
+    fn new(key: [u8; 32]) -> Self {
+        Self { key, begun: begun(&key) }
+    }
+
     /// A key that nobody has used before.
     #[must_use]
     pub fn fresh() -> Self {
@@ -38,20 +54,20 @@ impl MarkKey {
                 chunk.copy_from_slice(&RandomState::new().hash_one(0_u8).to_le_bytes());
             }
         }
-        Self(key)
+        Self::new(key)
     }
 
     /// The key that a text stands for; `None` where the text is so short that it could be guessed.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim();
-        (text.chars().count() >= SHORTEST).then(|| Self(Sha256::digest(text.as_bytes()).into()))
+        (text.chars().count() >= SHORTEST).then(|| Self::new(Sha256::digest(text.as_bytes()).into()))
     }
 
     /// The text that [`Self::of_hex`] reads.
     #[must_use]
     pub fn hex(&self) -> String {
-        hex(&self.0)
+        hex(&self.key)
     }
 
     /// Reads what [`Self::hex`] wrote.
@@ -64,25 +80,29 @@ impl MarkKey {
         for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
             *byte = pair.iter().fold(0, |sum, digit| sum << 4 | digit);
         }
-        Some(Self(key))
+        Some(Self::new(key))
     }
 
     /// What tells this key from others without telling it.
     #[must_use]
     pub fn id(&self) -> String {
-        hex(&keyed_hash(&self.0, b"rollgate key id")[..SHOWN])
+        hex(&self.hash(b"rollgate key id")[..SHOWN])
     }
 
     /// Another key, which only who has this one can make.
     #[must_use]
     pub fn derived(&self) -> Self {
-        Self(keyed_hash(&self.0, b"rollgate derived key"))
+        Self::new(self.hash(b"rollgate derived key"))
+    }
+
+    fn hash(&self, message: &[u8]) -> [u8; 32] {
+        keyed_hash(&self.begun, message)
     }
 
     /// The mark of a text.
     #[must_use]
     pub fn mark(&self, secret: &str) -> String {
-        format!("{MARK}{}>", hex(&keyed_hash(&self.0, secret.as_bytes())[..SHOWN]))
+        format!("{MARK}{}>", hex(&self.hash(secret.as_bytes())[..SHOWN]))
     }
 }
 
@@ -118,20 +138,21 @@ pub fn remarked(text: &str, mark: impl Fn(&str) -> String) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// HMAC-SHA-256 (RFC 2104).
-fn keyed_hash(key: &[u8], message: &[u8]) -> [u8; 32] {
+/// The hash after a key that is no longer than a block, inside and outside.
+fn begun(key: &[u8]) -> [Sha256; 2] {
     let mut block = [0_u8; 64];
-    if key.len() > block.len() {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
-    }
-    let padded = |pad: u8| block.map(|byte| byte ^ pad);
-    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize().into()
+    block.iter_mut().zip(key).for_each(|(byte, of_key)| *byte = *of_key);
+    [0x36, 0x5c].map(|pad| Sha256::new().chain_update(block.map(|byte| byte ^ pad)))
+}
+
+/// HMAC-SHA-256 (RFC 2104) of a message, begun with its key.
+fn keyed_hash([inside, outside]: &[Sha256; 2], message: &[u8]) -> [u8; 32] {
+    let inner = inside.clone().chain_update(message).finalize();
+    outside.clone().chain_update(inner).finalize().into()
 }
 
 #[cfg(test)]
@@ -140,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_the_one_of_rfc_4231() {
-        let hash = keyed_hash(b"Jefe", b"what do ya want for nothing?");
+        let hash = keyed_hash(&begun(b"Jefe"), b"what do ya want for nothing?");
         assert_eq!(hash[..4], [0x5b, 0xdc, 0xc1, 0x46]);
     }
 
