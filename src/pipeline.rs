@@ -6,7 +6,7 @@ mod question;
 mod set_back;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::apiserver;
@@ -20,7 +20,7 @@ use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
-use crate::model::{Classified, Decision, Effect};
+use crate::model::{Classified, Decision, Effect, Reason};
 use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, View};
 use crate::parallel;
 use crate::policy::{Doubt, Policy};
@@ -29,7 +29,7 @@ use crate::rules::{Rules, UserFault};
 use crate::tree::Value;
 use crate::world::{Unread, World};
 
-pub use self::question::{Apart, Fault, Judgement, Question};
+pub use self::question::{Apart, Beyond, Fault, Judgement, Question};
 pub use self::set_back::point_at;
 
 /// What is said where the API server's answer is what the verdict comes from.
@@ -52,9 +52,10 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
     let prediction = host::predict(&rendered.objects, world)?;
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
-    let Answer { mut report, approvals, glass, spending, rolling } = case.judge(prediction);
+    let Answer { mut report, approvals, glass, spending, rolling, images } = case.judge(prediction);
     report::escape::report(&mut report);
-    let judgement = Judgement { report, stream, pins: resolution.pins, approvals, glass, spending, whole: None };
+    let judgement =
+        Judgement { report, stream, pins: resolution.pins, approvals, glass, spending, images, whole: None };
     Ok((judgement, rolling))
 }
 
@@ -67,14 +68,14 @@ pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fa
     Ok(host::writes(&filled.rendered.objects, world)?)
 }
 
-/// The Clusters (namespace and name) of which Machines go, as far as this World shows: only these are worth a look into.
+/// What stands outside of the cluster that was read, as far as this World shows that it matters.
 ///
 /// # Errors
 /// As [`judge`].
-pub fn drained(question: &Question, world: &World) -> Result<BTreeSet<(Option<String>, String)>, Fault> {
-    let rollouts = judge(question, world)?.report.rollouts;
-    let drained = rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
-    Ok(drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect())
+pub fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
+    let Judgement { report, images, .. } = judge(question, world)?;
+    let drained = report.rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
+    Ok(Beyond { clusters: drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect(), images })
 }
 
 /// What is rendered, late values filled in as far as they are known.
@@ -144,6 +145,8 @@ struct Answer {
     spending: Option<Spending>,
     /// What in it replaces or destroys Machines; empty where nothing may be set back.
     rolling: Vec<Stays>,
+    /// Addresses of the images of new Machines.
+    images: Vec<String>,
 }
 
 /// Everything that a prediction is judged with.
@@ -160,13 +163,15 @@ impl Case<'_> {
     /// one counts.
     fn judge(&self, mut prediction: Prediction) -> Answer {
         let others = std::mem::take(&mut prediction.others);
-        let Answer { report: mut worst, mut approvals, mut glass, mut spending, mut rolling } =
+        let Answer { report: mut worst, mut approvals, mut glass, mut spending, mut rolling, mut images } =
             self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
-            let other = self.judge_one(other);
-            let Answer { report: mut second, approvals: more, glass: also, spending: spent, rolling: rolls } = other;
+            let mut other = self.judge_one(other);
+            images.append(&mut other.images);
+            let Answer { report: mut second, approvals: more, glass: also, spending: spent, rolling: rolls, .. } =
+                other;
             set_back::add(&mut rolling, rolls);
             glass = glass.or(also);
             let is_worse = severity(&second) > severity(&worst);
@@ -192,7 +197,7 @@ impl Case<'_> {
         }
         worst.server_dry_run = answers;
         glass::tell(&mut worst);
-        Answer { report: worst, approvals, glass, spending, rolling }
+        Answer { report: worst, approvals, glass, spending, rolling, images }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -258,6 +263,7 @@ impl Case<'_> {
             policy: &question.policy,
             digest: &digest.hash,
         };
+        let images = gate::addresses(&judged);
         let rolling = live.map(|live| set_back::stays(gate::rolling(&judged), live)).unwrap_or_default();
         let mut held = gate::ask(&judged);
         let together = gate::together(&judged);
@@ -277,6 +283,7 @@ impl Case<'_> {
             None => (None, None),
         };
         gate::rank(&mut reasons);
+        reasons.iter_mut().for_each(Reason::lead_on);
         if prediction.compared == 0 && pairs.is_empty() {
             classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
         }
@@ -306,7 +313,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        Answer { report, approvals: used, glass, spending, rolling }
+        Answer { report, approvals: used, glass, spending, rolling, images }
     }
 
     /// What affects Machines, as a hash.

@@ -269,8 +269,13 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
         let report: Value = serde_json::from_slice(&bytes).expect("the report is JSON");
         for reason in report["reasons"].as_array().expect("reasons") {
             let others = reason["or"].as_array().into_iter().flatten();
-            let steps = std::iter::once(&reason["next"]).chain(others).filter_map(Value::as_str);
-            for words in steps.filter_map(command_of) {
+            let steps: Vec<&str> = std::iter::once(&reason["next"]).chain(others).filter_map(Value::as_str).collect();
+            let is_command =
+                |step: &&str| ["rollgate ", "kubectl ", "helm ", "curl "].iter().any(|name| step.starts_with(name));
+            if !steps.iter().all(is_command) || (steps.is_empty() && reason["decision"] != "allow") {
+                faults.push(format!("{}: what is next is no command: {reason}", folder.display()));
+            }
+            for words in steps.into_iter().filter_map(command_of) {
                 // Some of them write: each runs in a copy of its scenario.
                 let place = tempfile::tempdir().expect("a temporary folder");
                 for entry in std::fs::read_dir(&folder).expect("the folder of a scenario") {

@@ -27,6 +27,7 @@ impl Called<'_> {
         for reason in &mut report.reasons {
             reason.complete(|call| self.pin(call));
             for step in reason.next.iter_mut().chain(&mut reason.or) {
+                self.point(step);
                 if let Some(what) = step.strip_prefix("rollgate explain ")
                     && rules::explain(Rules::built_in(), what).is_none()
                 {
@@ -35,6 +36,17 @@ impl Called<'_> {
                     step.extend(told.into_iter().chain(packs));
                 }
             }
+        }
+    }
+
+    /// Lets a command of another program ask the cluster that was asked.
+    fn point(&self, step: &mut String) {
+        let Some(context) = self.context.map(quoted) else { return };
+        let options = [("helm ", "--kube-context"), ("kubectl ", "--context")];
+        if let Some((program, option)) = options.into_iter().find(|(program, _)| step.starts_with(program)) {
+            // The outer one of two has credentials of its own.
+            let at = step.rfind(program).unwrap_or_default() + program.len();
+            step.insert_str(at, &format!("{option} {context} "));
         }
     }
 

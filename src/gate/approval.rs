@@ -79,7 +79,7 @@ pub fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option
         } else {
             return None;
         };
-        Some(Reason::new(gate, decision, message).with_next(next.to_owned()).of(key))
+        Some(Reason::new(gate, decision, message).with_remedy(next.to_owned()).of(key))
     };
     maps.filter_map(reason).collect()
 }

@@ -90,7 +90,7 @@ fn run(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Count>
     let more = if unknown > 0 { format!(", and {unknown} of unknown size") } else { String::new() };
     let message = format!("{} would be replaced or removed{more}; the policy allows {limit}", plural(known, "Machine"));
     let next = "split the change, or raise gates.maxMachines in the policy".to_owned();
-    vec![Reason::new("maxMachines", Decision::Hold, message).with_next(next).with_machines(Some(known))]
+    vec![Reason::new("maxMachines", Decision::Hold, message).with_remedy(next).with_machines(Some(known))]
 }
 
 /// `budget.perCluster`: of each cluster in one run.
@@ -107,7 +107,7 @@ fn each(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Count
         let next = "split the change, or raise gates.budget.perCluster in the policy".to_owned();
         let about = contract::cluster(namespace.as_deref(), name);
         Reason::new("budget.perCluster", Decision::Hold, message)
-            .with_next(next)
+            .with_remedy(next)
             .of(&about)
             .with_machines(Some(count.known))
     });
@@ -135,7 +135,7 @@ fn day(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Count>
             HistoryPlace::File(_) => "make the file where all runs share it, empty at first, or mend it",
         };
         let gate = if budget.per_day.is_some() { PER_DAY } else { PER_CLUSTER_AND_DAY };
-        vec![Reason::new(gate, Decision::Undecided, message).with_next(next.to_owned())]
+        vec![Reason::new(gate, Decision::Undecided, message).with_remedy(next.to_owned())]
     };
     let found = judged.world.history.as_ref().filter(|found| found.place == place.to_string());
     let Some(found) = found else { return doubt("it was not read; only a run with the cluster reads it") };
@@ -156,7 +156,7 @@ fn too_many(over: &Over, place: &HistoryPlace) -> Reason {
         None => format!("split the change, or raise gates.{gate} in the policy"),
     };
     let message = format!("{over} [{place}]");
-    Reason::new(gate, Decision::Hold, message).with_next(next).with_machines(over.now)
+    Reason::new(gate, Decision::Hold, message).with_remedy(next).with_machines(over.now)
 }
 
 /// What is noted.
@@ -209,7 +209,7 @@ pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec
     keys.map(|key| {
         let message = format!("{key}: the policy says that it is noted there what went out, and the stream writes it");
         let decision = if policy.profile == Profile::Observe { Decision::Warn } else { Decision::Hold };
-        Reason::new("budget.history", decision, message).with_next("take it out of the chart".to_owned()).of(key)
+        Reason::new("budget.history", decision, message).with_remedy("take it out of the chart".to_owned()).of(key)
     })
     .collect()
 }

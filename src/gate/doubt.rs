@@ -25,13 +25,13 @@ fn rights_missing(first: &Unread, all: &[&Unread]) -> Reason {
         what.join(", "),
         first.why
     );
-    let next = format!("bind the role {} of docs/rbac.yaml: {}", rights::READ_ROLE, rights::binding(&first.why));
-    Reason::new("read", Decision::Undecided, message).with_next(next)
+    let remedy = format!("bind the role {} of docs/rbac.yaml", rights::READ_ROLE);
+    Reason::new("read", Decision::Undecided, message).with_remedy(remedy).with_next(rights::binding(&first.why))
 }
 
 fn reason(unread: &Unread) -> Reason {
-    let next = Some(unread.remedy.clone()).filter(|remedy| !remedy.is_empty());
-    let reason = Reason::new("read", Decision::Undecided, format!("{}: {}", unread.what, unread.why)).with_next(next);
+    let reason = Reason::new("read", Decision::Undecided, format!("{}: {}", unread.what, unread.why));
+    let reason = reason.with_advice(&unread.remedy);
     match unread.keys.as_slice() {
         [only] => reason.of(only),
         _ => reason,

@@ -74,7 +74,7 @@ fn symbol(pair: &Pair) -> Option<Reason> {
         sentence::place(change)
     );
     let next = "give the value by a file pin or a source, or run with --live cluster".to_owned();
-    let reason = Reason::new("late", Decision::Undecided, message).with_next(next);
+    let reason = Reason::new("late", Decision::Undecided, message).with_remedy(next);
     Some(about(reason, pair, change.effect, Some(change)))
 }
 

@@ -54,7 +54,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 }
 
 /// How many more Machines an owner wants after the write than before it.
-fn growth(pair: &Pair) -> u64 {
+pub(super) fn growth(pair: &Pair) -> u64 {
     let is_owner =
         kind(&pair.key).role.owns_machines() && pair.action != Action::Delete && pair.effect != Effect::Rejected;
     let Some(predicted) = pair.predicted.as_ref().filter(|_| is_owner) else { return 0 };

@@ -12,6 +12,7 @@ mod expect;
 pub mod glass;
 mod health;
 mod hosts;
+mod images;
 mod members;
 mod pairs;
 mod pdb;
@@ -35,6 +36,7 @@ use crate::object::{Inventory, View};
 use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
 
+pub use images::addresses;
 pub use rolling::{Rolling, rolling};
 use workload::Blind;
 pub use workload::drains;
@@ -61,7 +63,7 @@ pub struct Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 16] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 17] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
@@ -77,6 +79,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 16] = [
     pdb::reasons,
     unavailable::reasons,
     hosts::reasons,
+    images::reasons,
     reuse::reasons,
 ];
 

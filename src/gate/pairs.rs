@@ -109,10 +109,8 @@ fn foreign(key: &Key, owner: &Value) -> Option<String> {
     })
 }
 
-/// An image whose name says another minor version.
-fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
-    let told = version(key, owner)?;
-    let own = minor(told)?;
+/// The template of an owner's Machines, with every text of what it says of their image.
+pub(super) fn images(after: &After<'_>, key: &Key, owner: &Value) -> Option<(Key, Vec<String>)> {
     let reference = references(owner).into_iter().find(|one| !kind_of(&one.kind).images.is_empty())?;
     let template = Key {
         group: INFRASTRUCTURE.to_owned(),
@@ -121,10 +119,19 @@ fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
         name: reference.name,
     };
     let value = after.get(&template)?;
-    let mut names = Vec::new();
+    let mut found = Vec::new();
     for path in kind(&template).images {
-        texts(value.pointer(&format!("/{}", path.replace('.', "/"))), &mut names);
+        texts(value.pointer(&format!("/{}", path.replace('.', "/"))), &mut found);
     }
+    let found = found.into_iter().map(str::to_owned).collect();
+    Some((template, found))
+}
+
+/// An image whose name says another minor version.
+fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
+    let told = version(key, owner)?;
+    let own = minor(told)?;
+    let (template, names) = images(after, key, owner)?;
     let pattern = IN_A_NAME.as_ref()?;
     let minors = |name: &str| -> Vec<u64> {
         pattern.captures_iter(name).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect()

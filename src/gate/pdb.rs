@@ -161,6 +161,7 @@ fn kept(budget: &Budget, going: &HashMap<&str, Going<'_>>, rule: Option<&str>, a
 }
 
 fn reason(budget: &Budget, answer: Decision, message: String, first: &Going<'_>) -> Reason {
-    let next = format!("in the workload cluster: kubectl describe pdb {} -n {}", budget.name, budget.namespace);
+    let what = format!("describe pdb {} -n {}", budget.name, budget.namespace);
+    let next = workload::there(&first.owner.owner, &first.owner.cluster, &what);
     Reason::new("health.pdb", answer, message).with_next(next).of(&first.owner.owner)
 }

@@ -39,7 +39,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
                 CONTROL_PLANE => "set gates.scaleIn: warn in the policy where this is wanted".to_owned(),
                 _ => "set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned(),
             };
-            Reason::new("scaleIn", answer, message).with_next(next).of(&rollout.owner).with_machines(rollout.machines)
+            Reason::new("scaleIn", answer, message).with_remedy(next).of(&rollout.owner).with_machines(rollout.machines)
         })
         .collect()
 }

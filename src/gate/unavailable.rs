@@ -94,7 +94,7 @@ fn too_few(
         );
         let next =
             "let fewer owners roll at once, give them maxSurge, or raise gates.maxUnavailable in the policy".to_owned();
-        Reason::new("maxUnavailable", Decision::Hold, message).with_next(next).of(&first.owner)
+        Reason::new("maxUnavailable", Decision::Hold, message).with_remedy(next).of(&first.owner)
     })
 }
 

@@ -153,7 +153,7 @@ impl<'j> Case<'_, 'j> {
             true => Ok(Holder::None),
             false => Err(Blind::of((
                 "MetalLB announces addresses, and which of them the control plane is reached at is not told as an address",
-                "see which Node announces it: kubectl get servicel2statuses -A, in the workload cluster",
+                "see which Node announces it: ServiceL2Status objects in the workload cluster",
             ))),
         }
     }

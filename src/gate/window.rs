@@ -37,7 +37,7 @@ fn frozen(freeze: &Freeze, now: Timestamp) -> Option<Reason> {
         Err(fault) => format!("a freeze of the policy cannot be read: {}: {}", fault.field, fault.why),
     };
     let next = "wait until the freeze is over, or change gates.freezes in the policy".to_owned();
-    Some(Reason::new("freezes", Decision::Hold, message).with_next(next))
+    Some(Reason::new("freezes", Decision::Hold, message).with_remedy(next))
 }
 
 /// A hold when windows are named and none is open.
@@ -61,7 +61,7 @@ fn closed(judged: &Judged<'_>) -> Vec<Reason> {
         format!("a maintenance window of the policy cannot be read: {}", faults.join("; "))
     };
     let next = "wait for the window, or change gates.windows in the policy".to_owned();
-    vec![Reason::new("windows", Decision::Hold, message).with_next(next)]
+    vec![Reason::new("windows", Decision::Hold, message).with_remedy(next)]
 }
 
 /// Whether the newest start of the window lies less than its length before `now`.

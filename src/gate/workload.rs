@@ -32,9 +32,17 @@ impl Blind {
     pub(super) fn reason(self, gate: &str, answer: Decision, what: &str, owner: &Key) -> Reason {
         let answer = if answer == Decision::Hold && !self.is_wanted { Decision::Undecided } else { Decision::Warn };
         let message = format!("{owner}: {what} is not known: {}", self.why);
-        let next = if self.remedy.is_empty() { describe(owner) } else { self.remedy };
-        Reason::new(format!("health.{gate}"), answer, message).with_next(next).of(owner)
+        let reason = Reason::new(format!("health.{gate}"), answer, message).with_next(describe(owner)).of(owner);
+        reason.with_advice(&self.remedy)
     }
+}
+
+/// The command that asks the workload cluster of an owner: its credentials are those that Cluster API keeps beside it
+/// (`<cluster>-kubeconfig`, Cluster API `util/secret/consts.go`).
+pub(super) fn there(owner: &Key, cluster: &str, what: &str) -> String {
+    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+    let secret = format!("kubectl get secret {cluster}-kubeconfig{namespace} -o jsonpath='{{.data.value}}'");
+    format!("kubectl --kubeconfig <({secret} | base64 -d) {what}")
 }
 
 /// Whether Machines of an owner go that are there now, so that their Nodes are drained.

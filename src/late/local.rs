@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
-use futures_util::AsyncReadExt as _;
 use tokio::io::AsyncReadExt as _;
 
 use super::sources::{at_path, blank, each, keys_beside, tidy};
+use super::web::{Address, PATIENCE};
 use crate::policy::{HttpSource, Policy, Source, duration};
 use crate::tree::Value;
 use crate::world::{Gap, SourceReading};
@@ -18,9 +17,7 @@ use crate::yaml;
 /// Most bytes of a value; a value is a line, not a document.
 const MOST_BYTES: u64 = 64 * 1024;
 /// Most bytes of a document that holds one.
-const MOST_DOCUMENT: u64 = 1024 * 1024;
-/// Longest time for an answer or an output, where nothing is said.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const MOST_DOCUMENT: u64 = 1024 * 1024;
 /// The variable that names the kinds of sources which act: `http`, `exec`.
 const ALLOWED: &str = "ROLLGATE_ALLOW_SOURCES";
 
@@ -99,7 +96,11 @@ fn unquoted(text: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or_else(|| text.split(" #").next().unwrap_or_default().trim_end())
 }
 
-fn allowed(env: &BTreeMap<String, String>, kind: &str) -> Result<(), String> {
+/// Whether the environment allows sources of a kind.
+///
+/// # Errors
+/// What to say where it does not.
+pub fn allowed(env: &BTreeMap<String, String>, kind: &str) -> Result<(), String> {
     let named = env.get(ALLOWED).is_some_and(|text| text.split(',').any(|one| one.trim() == kind));
     if named {
         Ok(())
@@ -109,7 +110,7 @@ fn allowed(env: &BTreeMap<String, String>, kind: &str) -> Result<(), String> {
 }
 
 /// The text of a file; `None` where there is no such file.
-fn read_file(file: &Path, most: u64) -> Result<Option<String>, String> {
+pub(super) fn read_file(file: &Path, most: u64) -> Result<Option<String>, String> {
     use std::io::Read as _;
     let data = match std::fs::metadata(file) {
         Ok(data) => data,
@@ -127,7 +128,7 @@ fn read_file(file: &Path, most: u64) -> Result<Option<String>, String> {
 }
 
 /// Bytes as text, unless there are too many of them.
-fn text(bytes: Vec<u8>, most: u64) -> Result<String, String> {
+pub(super) fn text(bytes: Vec<u8>, most: u64) -> Result<String, String> {
     if bytes.len() as u64 > most {
         return Err(format!("it has more than {most} bytes, the most that is read"));
     }
@@ -154,47 +155,10 @@ async fn run(argv: &[String], folder: &Path, most: u64) -> Result<Option<String>
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-/// The answer of a web server to GET; `None` where it says that there is nothing (404). Redirections are not followed.
+/// The answer of a web server to GET; `None` where it says that there is nothing (404).
 async fn get(http: &HttpSource, folder: &Path, most: u64) -> Result<Option<String>, String> {
-    let uri: http::Uri = http.url.parse().map_err(|_| "its address cannot be read".to_owned())?;
-    let mut base = http::uri::Parts::default();
-    (base.scheme, base.authority) = (uri.scheme().cloned(), uri.authority().cloned());
-    base.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
-    let base = http::Uri::from_parts(base).map_err(|_| "its address cannot be read".to_owned())?;
-    let mut config = kube::Config::new(base);
-    if let Some(file) = &http.ca {
-        let pem = read_file(&folder.join(file), MOST_DOCUMENT)?.ok_or_else(|| format!("there is no file {file}"))?;
-        config.root_cert = Some(certificates(&pem).ok_or_else(|| format!("{file} holds no certificates in PEM"))?);
-    }
     let limit = http.timeout.as_deref().and_then(|text| duration(text).ok()).unwrap_or(PATIENCE);
-    let client =
-        kube::Client::try_from(config).map_err(|_| "it cannot be asked: its certificates cannot be used".to_owned())?;
-    let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let request = http::Request::get(path).body(Vec::new()).map_err(|_| "its address cannot be read".to_owned())?;
-    let work = async {
-        let body = match client.request_stream(request).await {
-            Ok(body) => body,
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-            Err(kube::Error::Api(status)) => return Err(format!("it answers {}", status.code)),
-            Err(_) => return Err("it cannot be reached, or its certificate is not trusted".to_owned()),
-        };
-        let mut bytes = Vec::new();
-        std::pin::pin!(body.take(most + 1)).read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
-        text(bytes, most).map(Some)
-    };
-    let answer = tokio::time::timeout(limit, work).await;
-    answer.map_err(|_| format!("it did not answer within {} seconds", limit.as_secs()))?
-}
-
-/// The certificates of a PEM file, in DER.
-fn certificates(pem: &str) -> Option<Vec<Vec<u8>>> {
-    use base64::Engine as _;
-    let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----");
-    let blocks = pem.split(begin).skip(1).map(|block| {
-        let letters: String = block.split(end).next()?.split_ascii_whitespace().collect();
-        base64::engine::general_purpose::STANDARD.decode(letters).ok()
-    });
-    blocks.collect::<Option<Vec<_>>>().filter(|list| !list.is_empty())
+    Address { url: &http.url, ca: http.ca.as_deref(), folder, limit }.get(most).await
 }
 
 #[cfg(test)]

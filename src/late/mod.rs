@@ -22,12 +22,14 @@ pub mod template;
 pub mod token;
 mod vet;
 pub mod wait;
+mod web;
 
 pub use back::{NoWayBack, Stays, set_back};
 pub use fields::{Kept, keep};
-pub use local::local;
+pub use local::{allowed, local};
 pub use resolve::{Resolution, Symbolic, Trial, is_unresolved, resolve, tried};
 pub use settle::{Evidence, NOTHING_HIDDEN, Reach, Settled, settle};
 pub use sources::{Wanted, describe, extract, no_kind, reading, wanted, within};
 pub use stream::{needed, standing};
 pub use vet::vet;
+pub use web::Address;

@@ -338,7 +338,8 @@ pub(super) const LATE: &str = "late-value";
 const PIN: &str = "pin";
 
 pub(super) fn reason(gate: &str, decision: Decision, message: String, next: Option<String>) -> Reason {
-    Reason::new(gate, decision, message).with_next(next)
+    let reason = Reason::new(gate, decision, message);
+    next.iter().fold(reason, |reason, next| reason.with_advice(next))
 }
 
 fn day(pin: &Pin) -> jiff::civil::Date {

@@ -21,5 +21,5 @@ pub use hold::{Act, Hold, Places, Why, hold_of};
 pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;
-pub use said::{About, Course, Finding, Reason, Rollout, SET_BACK, Together};
+pub use said::{About, Course, DO, Finding, OR, Reason, Rollout, SET_BACK, Together};
 pub use words::{age, plural};

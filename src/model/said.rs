@@ -18,7 +18,10 @@ pub struct Reason {
     pub decision: Decision,
     /// One line that names the object, the field and what happens.
     pub message: String,
-    /// The next command, where there is one.
+    /// What a person does about it where no command does it: one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// The next command, a whole one, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// Other commands, where a person has the choice; each a whole one.
@@ -61,6 +64,13 @@ pub struct About {
     pub location: Option<Location>,
 }
 
+/// The word before what a person does; before a command stands another one.
+pub const DO: &str = "do";
+/// The word before a command where another one stands before it.
+pub const OR: &str = "or";
+/// What a command begins with.
+const PROGRAMS: [&str; 4] = ["rollgate ", "kubectl ", "helm ", "curl "];
+
 impl Reason {
     /// An answer of a gate that is about no object yet.
     #[must_use]
@@ -73,6 +83,22 @@ impl Reason {
     pub fn with_next(mut self, next: impl Into<Option<String>>) -> Self {
         self.next = next.into();
         self
+    }
+
+    /// The same with what a person does about it.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<Option<String>>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    /// The same with what somebody advises: a command is told from a sentence by the program that it calls.
+    #[must_use]
+    pub fn with_advice(self, advice: &str) -> Self {
+        match PROGRAMS.iter().any(|program| advice.starts_with(program)) {
+            true => self.with_next(advice.to_owned()),
+            false => self.with_remedy(Some(advice.to_owned()).filter(|advice| !advice.is_empty())),
+        }
     }
 
     /// The same with these commands of this program in the place of any other, behind what it says beside.
@@ -95,6 +121,13 @@ impl Reason {
         self.set_steps(steps);
     }
 
+    /// Names the command that explains its gate, where something is to be looked at and no command says how.
+    pub fn lead_on(&mut self) {
+        if self.decision > Decision::Allow && self.next.is_none() {
+            self.next = Some(format!("rollgate explain {}", self.gate));
+        }
+    }
+
     /// Puts a command before all others.
     pub fn lead_with(&mut self, step: String) {
         let steps = std::iter::once(step).chain(self.take_steps()).collect();
@@ -103,8 +136,8 @@ impl Reason {
 
     /// What can be done, each with the word that stands before it.
     pub fn steps(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let next = self.next.iter().map(|step| ("next", step.as_str()));
-        next.chain(self.or.iter().map(|step| ("or", step.as_str())))
+        let all = self.remedy.iter().map(|step| (DO, step)).chain(self.next.iter().map(|step| ("next", step)));
+        all.chain(self.or.iter().map(|step| (OR, step))).map(|(word, step)| (word, step.as_str()))
     }
 
     fn take_steps(&mut self) -> Vec<String> {

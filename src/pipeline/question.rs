@@ -70,6 +70,8 @@ pub struct Judgement {
     pub whole: Option<Box<Report>>,
     /// What must be noted of the Machines that go, before it goes out.
     pub spending: Option<Spending>,
+    /// Addresses of the images of new Machines, as far as the policy lets their servers be asked.
+    pub images: Vec<String>,
     /// What must be written down of a broken glass before it goes out, with its place as the policy names it.
     pub glass: Option<(String, Approval)>,
 }
@@ -78,6 +80,15 @@ impl std::fmt::Debug for Judgement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Judgement").field("report", &self.report).finish_non_exhaustive()
     }
+}
+
+/// What is asked outside of the management cluster, where the policy allows it.
+#[derive(Debug, Default)]
+pub struct Beyond {
+    /// The Clusters (namespace and name) of which Machines go: only these are worth a look into.
+    pub clusters: BTreeSet<(Option<String>, String)>,
+    /// Addresses of the images that new Machines boot from.
+    pub images: Vec<String>,
 }
 
 /// Why there is no judgement.

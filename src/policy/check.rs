@@ -2,6 +2,7 @@
 
 mod approvals;
 mod clusters;
+mod images;
 mod late;
 mod releases;
 
@@ -30,6 +31,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.extend(clusters::per_cluster(&root.key("perCluster"), policy));
     found.push(clusters::budget(&root.key("gates").key("budget"), policy));
     found.push(clusters::workload(&root, policy));
+    found.extend(images::images(&root, policy));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));

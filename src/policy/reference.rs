@@ -39,6 +39,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("perCluster", "perCluster:\n  - clusters: env in (lab, test)\n    gates: {rollout: warn, maxUnavailable: null}\n"),
     ("workload", "workload: {read: true, timeout: 5s, clusters: [fleet/*]}\n"),
+    ("images", "images: {servers: [\"https://images.example/os/\"], ca: images-ca.pem, timeout: 5s}\n"),
     (
         "approvals",
         "approvals:\n  from: [configmap/rollgate-approvals, {file: rollgate.approvals.yaml}]\n  by: [anna, berta]\n  longest: 72h\n",

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod gates;
+mod images;
 mod per_cluster;
 mod profile;
 mod releases;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
 pub use self::gates::{Answer, Budget, Freeze, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
+pub use self::images::Images;
 pub use self::per_cluster::ClusterGates;
 pub use self::profile::Profile;
 pub use self::releases::ListedRelease;
@@ -55,6 +57,9 @@ pub struct Policy {
     /// Whether the clusters that are managed may be asked themselves. Where nothing is said, none of them ever is.
     #[serde(default, skip_serializing_if = "Workload::is_nothing")]
     pub workload: Workload,
+    /// Which servers may be asked whether the images of new Machines are still there. Where nothing is said, none of them ever is.
+    #[serde(default, skip_serializing_if = "Images::is_nothing")]
+    pub images: Images,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -113,6 +118,7 @@ impl Default for Policy {
             gates: Gates::default(),
             per_cluster: Vec::new(),
             workload: Workload::default(),
+            images: Images::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             set_back: SetBack::default(),

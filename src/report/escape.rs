@@ -130,7 +130,7 @@ pub fn report(report: &mut Report) {
     for reason in &mut report.reasons {
         in_place(&mut reason.gate);
         in_place(&mut reason.message);
-        maybe(&mut reason.next);
+        [&mut reason.remedy, &mut reason.next].into_iter().for_each(maybe);
         reason.or.iter_mut().for_each(in_place);
         reason.object.iter_mut().for_each(key);
         about(&mut reason.about);

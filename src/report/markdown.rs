@@ -7,7 +7,7 @@ use super::differ::{self, Room};
 use super::notice::{called, clip, name};
 use super::{LateState, ObjectReport, Report, fold, hash, human, plural, sentence, several};
 use crate::compare::Action;
-use crate::model::{Decision, Effect, Rollout};
+use crate::model::{DO, Decision, Effect, Rollout};
 use crate::object::Location;
 
 /// Most bytes of a comment on GitHub (65,536 characters).
@@ -189,7 +189,8 @@ const fn sign(decision: Decision) -> &'static str {
 }
 
 fn reason_row(reason: &crate::model::Reason) -> String {
-    let next: String = reason.steps().map(|(word, step)| format!("<br>{word}: {}", code(step))).collect();
+    let step = |word: &str, step: &str| if word == DO { plain(step) } else { code(step) };
+    let next: String = reason.steps().map(|(word, said)| format!("<br>{word}: {}", step(word, said))).collect();
     let place = at(reason.about.location.as_ref());
     format!("| **{}** | {} | {}{place}{next} |\n", reason.decision, plain(&reason.gate), plain(&reason.message))
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{ChangeReport, ObjectReport, Report, hash, human, sentence, several};
-use crate::model::{Decision, Effect, Finding, Reason};
+use crate::model::{DO, Decision, Effect, Finding, OR, Reason};
 use crate::object::{Key, Location};
 
 /// Longest text of a notice, in characters: no service shows more, and some refuse it.
@@ -63,6 +63,8 @@ pub(super) struct Notice<'r> {
     pub(super) because: &'r str,
     /// Where that behaviour stands.
     pub(super) source: &'r str,
+    /// What a person does about it.
+    pub(super) remedy: Option<&'r str>,
     /// The next command.
     pub(super) next: Option<&'r str>,
     /// Other commands.
@@ -233,6 +235,7 @@ impl<'r> List<'r> {
             effect: finding.about.effect,
             path: clip(&path, LONGEST_NAME),
             message: clip(&message, LONGEST),
+            remedy: reason.and_then(|reason| reason.remedy.as_deref()),
             next: reason.and_then(|reason| reason.next.as_deref()),
             or: reason.map_or(&[], |reason| reason.or.as_slice()),
             location: finding.about.location.as_ref(),
@@ -254,6 +257,7 @@ impl<'r> List<'r> {
             effect: reason.about.effect,
             path: clip(&path, LONGEST_NAME),
             message: clip(&reason.message, LONGEST),
+            remedy: reason.remedy.as_deref(),
             next: reason.next.as_deref(),
             or: &reason.or,
             location: reason.about.location.as_ref(),
@@ -287,6 +291,7 @@ impl Notice<'_> {
             message: String::new(),
             because: "",
             source: "",
+            remedy: None,
             next: None,
             or: &[],
             location: None,
@@ -296,7 +301,8 @@ impl Notice<'_> {
 
     /// What can be done, each with the word that stands before it.
     pub(super) fn steps(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.next.map(|step| ("next", step)).into_iter().chain(self.or.iter().map(|step| ("or", step.as_str())))
+        let all = self.remedy.map(|step| (DO, step)).into_iter().chain(self.next.map(|step| ("next", step)));
+        all.chain(self.or.iter().map(|step| (OR, step.as_str())))
     }
 }
 

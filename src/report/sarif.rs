@@ -137,8 +137,8 @@ fn result(notice: &Notice<'_>, places: &HashMap<String, usize>, spots: &Spots<'_
     if let Some(effect) = notice.effect {
         properties["effect"] = json!(effect);
     }
-    if let Some(next) = notice.next {
-        properties["next"] = json!(clip(next, LONGEST));
+    for (name, step) in [("remedy", notice.remedy), ("next", notice.next)] {
+        step.iter().for_each(|step| properties[name] = json!(clip(step, LONGEST)));
     }
     if !notice.or.is_empty() {
         properties["or"] = notice.or.iter().map(|step| clip(step, LONGEST)).collect();

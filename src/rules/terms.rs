@@ -145,6 +145,11 @@ pub const TERMS: &[Term] = &[
         "Make hosts available, or let the owner go below its count (maxUnavailable).",
     ),
     gate(
+        "health.images",
+        "New Machines boot from an image that its server does not have any more, or nobody could ask it.",
+        "Put the image back, or write one that is served; name its server under images.servers of the policy.",
+    ),
+    gate(
         "expected",
         "The policy expects this change (expect), or would if it fitted: the reason says which, and why not.",
         "Nothing to do where it passes; else compare the value, the Machines and the time with the policy.",

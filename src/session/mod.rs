@@ -4,6 +4,7 @@
 mod answers;
 mod commit;
 mod detect;
+mod images;
 pub mod input;
 pub mod late;
 mod observer;

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use super::answers::{Ready, approvals_of, history_of, pins_of, readings};
 use super::late::Pending;
 use super::pins::keys;
-use super::{Base, Input, Live, Observer, Setup, Stop, detect, runtime, trailers};
+use super::{Base, Input, Live, Observer, Setup, Stop, detect, images, runtime, trailers};
 use crate::approval::{Found, trailer};
 use crate::cluster::{self, Online, Outcome};
 use crate::compare::redact::MarkKey;
@@ -64,20 +64,34 @@ impl Session<'_> {
         };
         // What was read before the wait may be minutes old.
         let mut ready = if waited { self.look(&asked, observer)? } else { first };
-        self.look_into(&mut ready, observer)?;
+        self.look_beyond(&mut ready, observer)?;
         Ok(ready)
     }
 
-    /// Looks into the clusters of which Machines go, where the policy allows it and a gate asks for it.
-    fn look_into(&self, ready: &mut Ready, observer: &dyn Observer) -> Result<(), Stop> {
-        let Policy { workload, gates, .. } = &self.setup.policy;
+    /// Looks into the clusters of which Machines go, and asks for the images of new ones, where the policy allows it and a gate asks.
+    fn look_beyond(&self, ready: &mut Ready, observer: &dyn Observer) -> Result<(), Stop> {
+        let Policy { workload, gates, images, .. } = &self.setup.policy;
         let HealthGates { vip, pdb, etcd, .. } = &gates.health;
         let asks = [*vip, *pdb, Some(*etcd)].iter().any(|told| *told != Some(policy::Answer::Allow));
-        let Some(cluster) = ready.cluster.as_ref().filter(|_| workload.read && asks) else { return Ok(()) };
+        let looks_into = ready.cluster.is_some() && workload.read && asks;
+        // A snapshot holds what was answered when it was taken.
+        let looks_at = !images.servers.is_empty() && !ready.recorded;
+        if !looks_into && !looks_at {
+            return Ok(());
+        }
         let bound = observer.begins("judging", self.setup.deadline);
         // What cannot be judged is said by the judgement itself.
-        let mut clusters = pipeline::drained(&ready.question, &ready.world).unwrap_or_default();
+        let found = pipeline::beyond(&ready.question, &ready.world).unwrap_or_default();
         drop(bound);
+        if looks_at {
+            images::ask(self.setup, &found.images, ready)?;
+        }
+        if looks_into { self.look_into(ready, found.clusters) } else { Ok(()) }
+    }
+
+    fn look_into(&self, ready: &mut Ready, mut clusters: BTreeSet<(Option<String>, String)>) -> Result<(), Stop> {
+        let workload = &self.setup.policy.workload;
+        let Some(cluster) = ready.cluster.as_ref() else { return Ok(()) };
         clusters.retain(|(namespace, name)| workload.includes(namespace.as_deref(), name));
         let told = workload.timeout.as_deref().map(policy::duration).transpose().map_err(Stop::usage)?;
         let timeout = told.unwrap_or(WORKLOAD);

@@ -6,6 +6,7 @@ mod coverage;
 pub mod files;
 pub mod history;
 mod host;
+pub mod images;
 mod model;
 pub mod providers;
 pub mod release;

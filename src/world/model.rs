@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::History;
+use super::images::Image;
 use super::remote::RemoteReading;
 use super::workload::Workload;
 use super::{Coverage, Host, ServerAnswer};
@@ -71,6 +72,9 @@ pub struct World {
     /// What clusters of which Machines go said of themselves, where the policy let them be asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<Workload>,
+    /// What servers of images said, where the policy let them be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// What the API server answered to the writes that it was asked about; `None` where it was not asked, as in a file.
     #[serde(skip)]
     pub answers: Option<Vec<ServerAnswer>>,
@@ -120,6 +124,7 @@ impl World {
             remotes: Vec::new(),
             histories: Vec::new(),
             workloads: Vec::new(),
+            images: Vec::new(),
             answers: None,
             marks: HashSet::new(),
         }

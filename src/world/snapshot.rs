@@ -112,6 +112,9 @@ impl Snapshot {
         for why in world.workloads.iter_mut().flat_map(Workload::gaps) {
             *why = redactor.quoted(why);
         }
+        for image in &mut world.images {
+            image.url = redactor.quoted(&image.url);
+        }
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),

@@ -14,6 +14,7 @@ mod flux;
 mod formats;
 mod glass;
 mod helm_setup;
+mod images;
 mod inputs;
 mod late_cluster;
 mod limits;

@@ -241,6 +241,10 @@ pub struct HealthGates {
     pub pdb: Option<Answer>,
     /// Metal3: there are fewer free hosts than a rollout needs before the first old Machine goes.
     pub hosts: Answer,
+    /// An image that new Machines boot from is not there any more. It is asked of the servers in `images.servers`: where nothing is
+    /// said, `hold` where servers are named, else `allow`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Answer>,
 }
 
 impl Default for HealthGates {
@@ -254,11 +258,18 @@ impl Default for HealthGates {
             vip: None,
             pdb: None,
             hosts: Answer::Hold,
+            images: None,
         }
     }
 }
 
 impl HealthGates {
+    /// The answer of the gate about images, as it was told, or by whether a server may be asked.
+    #[must_use]
+    pub fn of_images(told: Option<Answer>, asks: bool) -> Answer {
+        told.unwrap_or(if asks { Answer::Hold } else { Answer::Allow })
+    }
+
     /// The answer of a gate that is asked of the workload cluster, as it was told, or by whether that may be asked.
     #[must_use]
     pub fn in_workload(told: Option<Answer>, reads: bool) -> Answer {

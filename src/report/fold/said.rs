@@ -165,7 +165,7 @@ pub(super) fn reasons<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ReasonGr
         }
     }
     let sentences = kept.into_iter().map(|(reason, subject)| {
-        let id = (reason.gate.as_str(), reason.decision, reason.next.as_deref());
+        let id = (reason.gate.as_str(), reason.decision, reason.next.as_deref(), reason.remedy.as_deref());
         let Some((own, rest)) = subject else {
             return (reason, id, Sentence::plain(&reason.message));
         };

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use super::fold::{self, Folded, Place};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
 use crate::impact::counted;
-use crate::model::{Decision, Effect, SET_BACK};
+use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
 pub use page::{Page, Paint, WIDTH};
 
 /// Writes the whole report in the usual width.
@@ -86,9 +86,20 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
     }
     page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
     let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
-    match next.filter_map(|group| group.first.next.as_ref()).next() {
-        Some(next) => writeln!(out, "  {} {next}", page.paint.faint("next:")),
-        None => Ok(()),
+    let first = next.map(|group| group.first).find(|reason| reason.next.is_some());
+    first
+        .into_iter()
+        .flat_map(Reason::steps)
+        .take_while(|(word, _)| *word != OR)
+        .try_for_each(|(word, said)| step(page, word, said, out))
+}
+
+/// What can be done, in a line of its own. A command stays one line, so that it can be copied.
+fn step(page: Page, word: &str, said: &str, out: &mut dyn Write) -> io::Result<()> {
+    let head = format!("  {} ", page.paint.faint(&format!("{word}:")));
+    match word == DO {
+        true => page.words(out, (&head, 4 + word.len()), said, 6, str::to_owned),
+        false => writeln!(out, "{head}{said}"),
     }
 }
 
@@ -146,7 +157,7 @@ fn reasons(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<(
         let head = format!("{} {}  ", page.paint.decision(reason.decision), reason.gate);
         page.words(out, (&head, width), &group.message(&folded.clusters), 4, str::to_owned)?;
         for (word, step) in reason.steps() {
-            writeln!(out, "  {} {step}", page.paint.faint(&format!("{word}:")))?;
+            self::step(page, word, step, out)?;
         }
     }
     Ok(())
