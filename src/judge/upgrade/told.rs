@@ -68,11 +68,15 @@ fn because(
     };
     let provider = release_of(&key.group, &key.kind).unwrap_or("its provider");
     let (from, to) = (now.versions.get(provider), then.versions.get(provider));
+    let same = match difference.before.is_some() && difference.before == difference.after {
+        true => ", though both sides say the same here: it reads what the Machine was made of otherwise",
+        false => "",
+    };
     let detail = Some(&difference.detail).filter(|detail| !detail.is_empty());
     let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
     let is_newly = units.iter().any(|unit| unit.before.is_empty());
     let verb = match is_newly {
-        true => format!("{provider} v{to} calls {who} out of date by it{detail}, v{from} does not"),
+        true => format!("{provider} v{to} calls {who} out of date by it{detail}, v{from} does not{same}"),
         false => format!("{who} is out of date by it{detail} already and was held back; {provider} v{to} lets it go"),
     };
     let by: Vec<String> =

@@ -159,7 +159,7 @@ fn topologies(scene: &Scene<'_>, turn: &Turn) -> Option<Unread> {
     let keys: Vec<Key> = scene.view.of_kind(CLUSTER).filter(is_one).map(|object| object.key.clone()).collect();
     (moves && !keys.is_empty()).then(|| {
         doubt(
-            format!("what the topology controller makes of {}", plural(keys.len() as u64, "Cluster")),
+            format!("what the topology controller makes of {}", plural(keys.len() as u64, CLUSTER)),
             format!(
                 "with {provider} {} it renders their class anew, with other defaults, and a template that comes out otherwise replaces Machines: \
                  that is not computed",

@@ -113,7 +113,7 @@ pub fn summary(report: &Report) -> String {
     let mut what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
     if let Some(upgrade) = &report.upgrade {
         let steps: Vec<String> = upgrade.providers.iter().map(ToString::to_string).collect();
-        what = format!("{what} by {}", steps.join(", "));
+        what = format!("{}: {what}", steps.join(", "));
     }
     if back > 0 {
         what = format!("{what}; {} set back", plural(back, "field"));
