@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::emptied::{Cluster, object};
 use super::{Program, Ran, root};
 
 const CLOCK: [&str; 4] = ["--now", "2026-11-21T12:00:00Z", "--policy", "none"];
@@ -117,4 +118,33 @@ fn a_snapshot_for_an_upgrade_says_the_same() {
         (ran.code, report["rollouts"].clone(), report["upgrade"]["behaviours"].clone())
     };
     assert_eq!(ask("live.yaml"), ask("world.json"));
+}
+
+#[test]
+fn the_cluster_is_asked_for_every_owner_and_for_pools() {
+    const ASKED: [&str; 5] = ["plan", "--policy", "none", "--provider", "cluster-api=v1.13.6"];
+    let upgrade = ["--upgrade", "cluster-api=v1.14.2"];
+    let program = Program::new();
+    let mut cluster = Cluster::with(&[], false);
+    // Its workers have no Machine yet, and all Machines were listed.
+    let ran = cluster.run(&program, &[&ASKED[..], &upgrade[..]].concat(), "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("no Machine is replaced"), "{}", ran.stdout);
+    let pool =
+        object("cluster.x-k8s.io/v1", "MachinePool", Some("telco"), "mp", serde_json::json!({"clusterName": "c"}));
+    for path in ["machinepools", "namespaces/telco/machinepools"] {
+        cluster.list(&format!("/apis/cluster.x-k8s.io/v1/{path}"), "MachinePool", std::slice::from_ref(&pool));
+    }
+    for more in [&[][..], &["-n", "telco"]] {
+        let ran = cluster.run(&program, &[&ASKED[..], &upgrade[..], more].concat(), "");
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("what cluster-api v1.14.2 does to 1 pool"), "{}", ran.stdout);
+    }
+    // What may not be read is no absence.
+    for path in ["machines", "namespaces/telco/machines"] {
+        cluster.0.insert(format!("/apis/cluster.x-k8s.io/v1/{path}"), Value::Null);
+    }
+    let ran = cluster.run(&program, &[&ASKED[..], &upgrade[..], &["-n", "telco"]].concat(), "");
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("forbidden"), "{}", ran.stdout);
 }

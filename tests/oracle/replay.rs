@@ -64,7 +64,7 @@ pub(crate) struct Answer {
     #[serde(default)]
     reason: String,
     #[serde(default)]
-    pub(crate) changed: Vec<String>,
+    changed: Vec<String>,
     #[serde(default)]
     pub(crate) outdated: Vec<String>,
     #[serde(default)]
