@@ -63,6 +63,13 @@ fn the_behaviour_to_blame_is_named_with_the_machines() {
 }
 
 #[test]
+fn a_behaviour_can_be_explained_by_its_name() {
+    let ran = Program::new().run(&["explain", "desired-objects"], b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("cluster-api since v1.12: control planes compare Machines with"), "{}", ran.stdout);
+}
+
+#[test]
 fn another_version_is_another_digest() {
     let program = Program::new();
     let digest = |to: &str| {
@@ -118,6 +125,20 @@ fn a_snapshot_for_an_upgrade_says_the_same() {
         (ran.code, report["rollouts"].clone(), report["upgrade"]["behaviours"].clone())
     };
     assert_eq!(ask("live.yaml"), ask("world.json"));
+}
+
+#[test]
+fn what_a_snapshot_hides_of_the_past_of_machines_is_not_known() {
+    let program = Program::new();
+    // With a space in it, a part of the text is a word of its own, which nobody knows to be harmless.
+    let written =
+        live("upgrade-discovery-timeout").replace("{\"apiServer\":{\"certSANs\":", "{\"apiServer\": {\"certSANs\": ");
+    program.file("live.yaml", &written);
+    let told = [&CLOCK[..], &["--provider", "cluster-api=v1.10.10", "--upgrade", "cluster-api=v1.11.5"]].concat();
+    let saved = program.run(&[&["snapshot", "--live", "live.yaml", "-o", "world.json"], &told[..]].concat(), b"");
+    assert_eq!(saved.code, Some(0), "{}", saved.stderr);
+    let code = |live: &str| program.run(&[&["plan", "--live", live], &told[..]].concat(), b"").code;
+    assert_eq!((code("live.yaml"), code("world.json")), (Some(3), Some(4)));
 }
 
 #[test]

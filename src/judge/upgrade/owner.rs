@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::blame::{self, Suspect};
 use super::told;
 use crate::apiserver::admission::Sides;
+use crate::compare::redact::MARK;
 use crate::compare::{Basis, Pair};
 use crate::impact;
 use crate::judge::owner::Assessment;
@@ -14,6 +15,7 @@ use crate::kinds::fields::target;
 use crate::kinds::versions::Since;
 use crate::model::{Cause, Effect, Finding, Member, Rollout, Unit};
 use crate::providers::{kind, machines};
+use crate::tree::Value;
 
 /// What is found about one owner.
 pub(super) struct Foreseen {
@@ -100,9 +102,18 @@ fn is_read(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment) -> bool {
     let namespace = pair.key.namespace.as_deref();
     let members = members(stage, pair, assessment);
     members.iter().filter(|member| !member.is_deleting()).all(|member| {
+        if is_hidden(&member.machine) {
+            return false;
+        }
         let named = || target(member.machine.pointer("/spec/bootstrap/configRef")?, namespace);
         member.config.is_some() || named().is_none_or(|key| stage.is_absent(&key))
     })
+}
+
+/// Whether a snapshot hides something of what a Machine remembers in its annotations: what hangs on the form of such a text cannot be compared.
+fn is_hidden(machine: &Value) -> bool {
+    let annotations = machine.pointer("/metadata/annotations").and_then(Value::as_object);
+    annotations.is_some_and(|all| all.iter().any(|(_, text)| text.as_str().is_some_and(|text| text.contains(MARK))))
 }
 
 /// The Machines of an owner with what they were made of, where it is a control plane.

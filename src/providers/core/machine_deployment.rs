@@ -203,7 +203,7 @@ fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Caus
             // Up to 1.8 all is compared that is not carried to Machines, and these two were not.
             let is_carried =
                 |key: &&&str| versions.has(&IN_PLACE_FIELDS) || !matches!(**key, "clusterName" | "providerID");
-            IN_PLACE.iter().filter(is_carried).for_each(|key| drop(map.remove(*key)));
+            IN_PLACE.iter().filter(is_carried).for_each(|key| drop(map.remove(key)));
             // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
             let gone: &[&str] = if versions.has(&V1BETA2) {
                 &["namespace", "uid", "resourceVersion", "fieldPath"]
