@@ -83,3 +83,21 @@ pub struct Upgrade {
     /// What the upgrade may change and nobody computed.
     pub not_looked_at: Vec<String>,
 }
+
+impl Upgrade {
+    /// Changes every text of it, beside the names of owners.
+    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        for step in &mut self.providers {
+            [&mut step.provider, &mut step.to].into_iter().chain(&mut step.from).for_each(&mut change);
+        }
+        for one in &mut self.behaviours {
+            [&mut one.provider, &mut one.name, &mut one.since, &mut one.what].into_iter().for_each(&mut change);
+        }
+        for next in &mut self.next_writes {
+            [&mut next.provider, &mut next.since, &mut next.rule, &mut next.kind, &mut next.path, &mut next.message]
+                .into_iter()
+                .for_each(&mut change);
+        }
+        self.not_looked_at.iter_mut().for_each(change);
+    }
+}

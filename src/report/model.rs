@@ -370,6 +370,7 @@ impl Report {
             [&mut glass.reason, &mut glass.message].into_iter().for_each(&mut change);
         }
         self.warnings.iter_mut().for_each(&mut change);
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.each_text(&mut change));
         for object in &mut self.objects {
             change(&mut object.because);
             object.changes.iter_mut().for_each(|one| change(&mut one.because));
