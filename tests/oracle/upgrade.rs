@@ -64,7 +64,9 @@ impl Way<'_> {
             let object = recording.bases.get(&case.base).map(|base| &base.object);
             object.is_some_and(|object| fields::annotation(object, "cluster.x-k8s.io/conversion-data").is_some())
         };
-        case.id.contains("#spec/kubeadmConfigSpec/joinConfiguration/discovery")
+        let takes_away = [":remove", ":null", ":zero"].iter().any(|what| case.id.ends_with(what));
+        takes_away
+            && case.id.contains("#spec/kubeadmConfigSpec/joinConfiguration/discovery")
             && has_stored(self.new)
             && !has_stored(self.old)
     }
