@@ -20,7 +20,7 @@ use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
-use crate::model::{Classified, Decision, Effect, Reason};
+use crate::model::{Classified, Decision, Effect, Reason, Upgrade};
 use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, View};
 use crate::parallel;
 use crate::policy::{Doubt, Policy};
@@ -50,7 +50,9 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
     let rules = rules(&question.policy).map_err(Fault::Rules)?;
     let Filled { stream, rendered, mut resolution } = filled(question, world)?;
     first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
-    let prediction = host::predict(&rendered.objects, world)?;
+    // With an upgrade alone nobody writes anything.
+    let prediction =
+        if question.upgrade.is_empty() { host::predict(&rendered.objects, world)? } else { Prediction::default() };
     let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
     let Answer { mut report, approvals, glass, spending, rolling, images } = case.judge(prediction);
     report::escape::report(&mut report);
@@ -225,20 +227,30 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, prediction: Prediction) -> Answer {
+    fn judge_one(&self, mut prediction: Prediction) -> Answer {
         let &Self { question, world, rules, rendered, resolution } = self;
-        let mut pairs: Vec<Pair> = prediction.pairs;
-        let answered = prediction.answered;
+        let mut pairs: Vec<Pair> = std::mem::take(&mut prediction.pairs);
+        let answered = std::mem::take(&mut prediction.answered);
         let view = world.view();
         let once = judge::Once::default();
         let scene = Scene { world, view: &view, rendered: &rendered.objects, once: &once };
-        let mut classified: Classified = judge::classify(&mut pairs, &scene, rules);
+        let mut upgrade = None;
+        let mut classified: Classified = if question.upgrade.is_empty() {
+            judge::classify(&mut pairs, &scene, rules)
+        } else {
+            let foreseen = judge::upgrade::foresee(&scene, rules, &question.upgrade);
+            prediction.compared = foreseen.asked;
+            prediction.controllers = foreseen.unseen;
+            upgrade = Some(foreseen.upgrade);
+            pairs = foreseen.pairs;
+            foreseen.classified
+        };
         locate(&mut pairs, &rendered.objects, &question.files);
         let live = set_back::live(question, &pairs);
         // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
         let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
-        let digest = self.digest(&pairs, &classified, &view, &redactor);
+        let digest = self.digest(&pairs, &classified, &view, &redactor, upgrade.as_ref());
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
@@ -249,8 +261,11 @@ impl Case<'_> {
         for (answer, found) in [(unseen.inside, carried), (unseen.controllers, prediction.controllers)] {
             match answer {
                 Doubt::Undecided => doubts.extend(found),
-                Doubt::Warn => warnings.extend(found.iter().map(|one| format!("{}: {}", one.what, one.why))),
-                Doubt::Allow => {}
+                // Of an upgrade that nobody knows somebody hears in any case.
+                Doubt::Allow if upgrade.is_none() => {}
+                Doubt::Warn | Doubt::Allow => {
+                    warnings.extend(found.iter().map(|one| format!("{}: {}", one.what, one.why)));
+                }
             }
         }
         let judged = Judged {
@@ -285,7 +300,11 @@ impl Case<'_> {
         gate::rank(&mut reasons);
         reasons.iter_mut().for_each(Reason::lead_on);
         if prediction.compared == 0 && pairs.is_empty() {
-            classified.warnings.push("no Cluster API object in this stream: nothing was compared".to_owned());
+            let nothing = match &upgrade {
+                None => "no Cluster API object in this stream: nothing was compared",
+                Some(_) => "no owner of Machines was read: nobody was asked about",
+            };
+            classified.warnings.push(nothing.to_owned());
         }
         warnings.extend(resolution.warnings.iter().cloned());
         let mut findings = prediction.findings;
@@ -303,12 +322,13 @@ impl Case<'_> {
             reasons,
             late_values: resolution.reports.clone(),
             policy: question.policy_report.clone(),
+            is_upgrade: upgrade.is_some(),
             world,
             compared: prediction.compared,
             passed: prediction.passed,
             nameless: rendered.nameless,
         });
-        report.server_dry_run = answers;
+        (report.server_dry_run, report.upgrade) = (answers, upgrade);
         report::complete(&mut report, &rendered.objects, &question.files);
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
@@ -317,7 +337,14 @@ impl Case<'_> {
     }
 
     /// What affects Machines, as a hash.
-    fn digest(&self, pairs: &[Pair], classified: &Classified, view: &dyn View, redactor: &Redactor) -> report::Digest {
+    fn digest(
+        &self,
+        pairs: &[Pair],
+        classified: &Classified,
+        view: &dyn View,
+        redactor: &Redactor,
+        upgrade: Option<&Upgrade>,
+    ) -> report::Digest {
         let Question { key, key_lasts, .. } = self.question;
         let id = key.id();
         let name = if *key_lasts { id.as_str() } else { "this-run" };
@@ -334,7 +361,10 @@ impl Case<'_> {
         };
         let is_own = |mark: &str| redactor.has_made(mark);
         let marks = report::Marks { key, name, recorded: &self.world.marks, is_own: &is_own };
-        report::digest(pairs, &classified.rollouts, &pending, marks)
+        // What was approved of one version is not approved of another.
+        let steps: Vec<String> =
+            upgrade.iter().flat_map(|upgrade| &upgrade.providers).map(ToString::to_string).collect();
+        report::digest(pairs, &classified.rollouts, &steps, &pending, marks)
     }
 }
 

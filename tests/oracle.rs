@@ -4,6 +4,7 @@
 mod oracle {
     pub(crate) mod patch;
     pub(crate) mod replay;
+    pub(crate) mod upgrade;
 }
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oracle::replay::{Answered, Recording, Tally};
+use oracle::upgrade::Way;
 use sha2::Digest as _;
 
 #[test]
@@ -63,6 +65,63 @@ fn the_classifier_answers_as_the_controllers_do() {
     }
     written.retain(|name, _| name.contains(&only));
     assert!(found == written, "the numbers differ from differences.json; where they fell, write these down:\n{now}");
+}
+
+/// The recordings of a provider, from the oldest version to the newest.
+fn recordings(provider: &str) -> Vec<Recording> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/oracle");
+    let files = std::fs::read_dir(folder).expect("the recordings are in the repository");
+    let files = files.map(|entry| entry.expect("a readable folder").path());
+    let is_its = |file: &PathBuf| {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(&format!("{provider}@")) && name.ends_with(".jsonl.gz")
+    };
+    let mut all: Vec<Recording> = files.filter(is_its).map(|file| Recording::read(&file)).collect();
+    all.sort_by_key(|one| rollgate::kinds::versions::parse(&one.version));
+    all
+}
+
+#[test]
+fn an_upgrade_says_the_difference_of_two_recordings() {
+    let mut all_faults: Vec<String> = Vec::new();
+    for provider in ["cluster-api", "caprke2"] {
+        let all = recordings(provider);
+        let ways: Vec<Way<'_>> = all.windows(2).map(|two| Way { old: &two[0], new: &two[1] }).collect();
+        let next = AtomicUsize::new(0);
+        let faults = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while let Some(way) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let found = way.compare(|_| true);
+                        println!(
+                            "{} -> {}: {} questions, {} newly out of date, {} no more",
+                            way.old.name, way.new.name, found.cases, found.newly, found.no_more
+                        );
+                        assert!(found.cases > 500, "{} questions of {}", found.cases, way.old.name);
+                        faults.lock().expect("no thread panics here").extend(found.faults);
+                    }
+                });
+            }
+        });
+        let faults = faults.into_inner().expect("no thread panics here");
+        if let Ok(path) = std::env::var("ROLLGATE_ORACLE_DUMP") {
+            std::fs::write(format!("{path}.{provider}"), faults.join("\n")).expect("the dump can be written");
+        }
+        all_faults.extend(faults);
+    }
+    let few = all_faults.len().min(5);
+    assert!(all_faults.is_empty(), "{} differ, such as\n{}", all_faults.len(), all_faults[..few].join("\n"));
+}
+
+#[test]
+fn an_upgrade_names_each_field_whose_next_change_replaces_machines() {
+    for provider in ["cluster-api", "caprke2"] {
+        for two in recordings(provider).windows(2) {
+            let unnamed = Way { old: &two[0], new: &two[1] }.unnamed();
+            assert!(unnamed.is_empty(), "{} -> {}: {unnamed:#?}", two[0].name, two[1].name);
+        }
+    }
 }
 
 /// Replays recordings on all processors, the largest first, and gives their answers by file name.

@@ -1,6 +1,6 @@
 //! Runs every folder of `testdata/scenarios/` and compares the report with the one that lies there.
 //!
-//! A folder holds `scenario.yaml` (what it shows, `command`, `options`, `env`, `exit`), `rendered.yaml`, and where they matter
+//! A folder holds `scenario.yaml` (what it shows, `command`, `options`, `env`, `exit`), `rendered.yaml` (none with `--upgrade`), and where they matter
 //! `live.yaml`, `base.yaml`, `policy.yaml`. `expected.json` is the report; for `post-render`, `expected.yaml` is the stream that
 //! comes out. `ROLLGATE_BLESS=1` writes both: read them before you commit them.
 
@@ -21,6 +21,13 @@ struct Scenario {
     #[serde(default)]
     env: std::collections::BTreeMap<String, String>,
     exit: i32,
+}
+
+impl Scenario {
+    /// Whether it asks what other versions of providers do: then nothing is rendered.
+    fn is_upgrade(&self) -> bool {
+        self.options.iter().any(|option| option == "--upgrade")
+    }
 }
 
 /// The clock of every scenario that does not say another one.
@@ -68,10 +75,11 @@ fn called(scenario: &Scenario, folder: &Path, state: &Path) -> Output {
         .arg(format!("json={}", state.join("report.json").display()))
         .args(&scenario.options)
         .envs(&scenario.env);
-    if scenario.command == "plan" {
+    if scenario.command == "plan" && !scenario.is_upgrade() {
         command.arg("rendered.yaml");
     }
-    let stdin = std::fs::File::open(folder.join("rendered.yaml")).expect("every scenario has a rendered.yaml");
+    let stdin = if scenario.is_upgrade() { "live.yaml" } else { "rendered.yaml" };
+    let stdin = std::fs::File::open(folder.join(stdin)).expect("every scenario has a rendered.yaml");
     command.stdin(stdin).output().expect("the program runs")
 }
 
@@ -142,7 +150,10 @@ fn replayed(folder: &Path) -> Result<bool, String> {
     let file = |name: &str| temporary.path().join(name).display().to_string();
     let call = |command: &str, live: &str, format: &str, output: &str| {
         let mut call = program(temporary.path());
-        call.current_dir(folder).args([command, "rendered.yaml", "--live", live]);
+        call.current_dir(folder).args([command, "--live", live]);
+        if !scenario.is_upgrade() {
+            call.arg("rendered.yaml");
+        }
         let base = (live != file("world.json")).then_some(("--base", "base.yaml"));
         for (option, file) in base.into_iter().chain([("--policy", "policy.yaml")]) {
             if folder.join(file).exists() {

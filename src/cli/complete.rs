@@ -97,7 +97,7 @@ fn valued(command: &str, arg: Arg, told: &Option<String>) -> Arg {
         (_, "output") if arg.get_value_parser().possible_values().is_none() => {
             arg.add(ArgValueCandidates::new(|| candidates(FORMATS.map(str::to_owned))))
         }
-        (_, "provider") => {
+        (_, "provider" | "upgrade") => {
             arg.add(ArgValueCandidates::new(|| candidates(rules::known().map(|name| format!("{name}=")))))
         }
         (_, "feature_gate") => {

@@ -36,6 +36,7 @@ pub(super) fn tell(message: &str) {
 /// The report of a run that found out nothing.
 fn report(message: &str, detected: &Detected) -> Report {
     Report {
+        upgrade: None,
         api_version: "rollgate.dev/v1alpha1".to_owned(),
         kind: "Report".to_owned(),
         decision: Decision::Undecided,

@@ -26,6 +26,7 @@ mod setup;
 mod signals;
 mod snapshot;
 mod source;
+mod upgrade;
 mod values;
 mod why;
 

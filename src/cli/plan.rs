@@ -6,8 +6,9 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
 use super::called::Called;
-use super::{Outside, Stop, approve, flux, releases, setup};
+use super::{Outside, Stop, approve, flux, releases, setup, upgrade};
 use crate::exit::Exit;
+use crate::judge::upgrade::Wanted;
 use crate::pipeline::Apart;
 use crate::report::{self, Report};
 use crate::session::{Chart, Input, Ready, Revisions, Session, Setup, Source, Tree, Trees, Untold};
@@ -15,6 +16,7 @@ use crate::verdict;
 use crate::world::{BaseKind, LiveKind};
 
 pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    let wanted = upgrade::of_plan(&args)?;
     if args.all {
         return releases::run(&args, colour, outside);
     }
@@ -22,25 +24,7 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
         return flux::plan::run(&args, colour, outside);
     }
     let outputs = setup::outputs(&args.common)?;
-    let source = match args.revisions.render.clone() {
-        Some(command) => Source::Command(command),
-        None => args.source.source(&args.common),
-    };
-    let case = match args.revisions.base_ref.clone() {
-        None => Case::of(&source, args.common, outside)?,
-        Some(_) if matches!(&source, Source::Paths { paths, .. } if paths.is_empty()) => {
-            return Err(Stop::usage(anyhow!(
-                "--base-ref renders both revisions: say what by --render COMMAND, --chart CHART, or paths"
-            )));
-        }
-        Some(base) => {
-            let trees = Trees::open(args.revisions.asked(&base), outside)?;
-            let may_be_new = args.revisions.new_chart;
-            let revisions = Revisions::render(&trees, 0, Some(&source), &source, may_be_new, outside)?;
-            args.common.under(&trees)?;
-            Case::of_revisions(revisions, args.common)
-        }
-    };
+    let case = if wanted.is_empty() { rendered(&mut args, outside)? } else { Case::of_upgrade(args.common, wanted) };
     let Judged { report, setup } = match case.judge(&args.asked, outside)? {
         Said::Report(judged) => *judged,
         Said::Reads(lines, exit) => {
@@ -59,6 +43,27 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     Ok(verdict::exit(report.decision))
 }
 
+/// What is rendered, and where two revisions are compared, on both sides.
+fn rendered(args: &mut PlanArgs, outside: &Outside<'_>) -> Result<Case, Stop> {
+    let source = match args.revisions.render.clone() {
+        Some(command) => Source::Command(command),
+        None => args.source.source(&args.common),
+    };
+    match args.revisions.base_ref.clone() {
+        None => Case::of(&source, args.common.clone(), outside),
+        Some(_) if matches!(&source, Source::Paths { paths, .. } if paths.is_empty()) => Err(Stop::usage(anyhow!(
+            "--base-ref renders both revisions: say what by --render COMMAND, --chart CHART, or paths"
+        ))),
+        Some(base) => {
+            let trees = Trees::open(args.revisions.asked(&base), outside)?;
+            let may_be_new = args.revisions.new_chart;
+            let revisions = Revisions::render(&trees, 0, Some(&source), &source, may_be_new, outside)?;
+            args.common.under(&trees)?;
+            Ok(Case::of_revisions(revisions, args.common.clone()))
+        }
+    }
+}
+
 /// One stream that is judged.
 pub(super) struct Case {
     pub(super) common: CommonArgs,
@@ -69,6 +74,8 @@ pub(super) struct Case {
     warnings: Vec<String>,
     /// What is judged beside it.
     pub(super) apart: Arc<Apart>,
+    /// Versions of providers that come; then there is no stream.
+    upgrade: Wanted,
 }
 
 /// What came of one case.
@@ -115,14 +122,21 @@ impl Case {
                 ));
             }
         }
-        Ok(Self { common, input, revisions: None, warnings, apart: Arc::default() })
+        Ok(Self { common, input, revisions: None, warnings, apart: Arc::default(), upgrade: Wanted::new() })
+    }
+
+    /// Another version of providers, and no stream.
+    fn of_upgrade(common: CommonArgs, upgrade: Wanted) -> Self {
+        let input = Input::unnamed("", Arc::default());
+        Self { common, input, revisions: None, warnings: Vec::new(), apart: Arc::default(), upgrade }
     }
 
     /// A change between two revisions; what the options say is that of the base already.
     pub(super) fn of_revisions(revisions: Revisions, mut common: CommonArgs) -> Self {
         common.live = revisions.live.display().to_string();
         let warnings = revisions.trees.warnings.clone();
-        Self { common, input: revisions.input.clone(), revisions: Some(revisions), warnings, apart: Arc::default() }
+        let (input, apart, upgrade) = (revisions.input.clone(), Arc::default(), Wanted::new());
+        Self { common, input, revisions: Some(revisions), warnings, apart, upgrade }
     }
 
     /// Judges the stream.
@@ -148,7 +162,10 @@ impl Case {
             setup.change_folder = Some(trees.in_change(&setup.policy_folder));
             setup.commits = Some(trees.range.clone());
         }
-        input.refuse_empty()?;
+        setup.upgrade.clone_from(&self.upgrade);
+        if self.upgrade.is_empty() {
+            input.refuse_empty()?;
+        }
         let session = Session { setup: &setup, input, is_hosts: false };
         let mut ready = session.read(outside).map_err(|stop| stop.about(input))?;
         ready.warnings.extend(self.warnings.iter().cloned());

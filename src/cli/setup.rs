@@ -72,7 +72,7 @@ impl CommonArgs {
             live: Live::parse(&self.live),
             base: self.base.as_deref().map(Base::parse),
             storage_namespace: self.storage_namespace.clone(),
-            providers: providers(&self.provider).map_err(Stop::usage)?,
+            providers: providers("--provider", &self.provider).map_err(Stop::usage)?,
             feature_gates: feature_gates(&self.feature_gate).map_err(Stop::usage)?,
             now: self.now.unwrap_or_else(Timestamp::now),
             now_is_told: self.now.is_some(),
@@ -95,15 +95,19 @@ impl CommonArgs {
     }
 }
 
-fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
+/// Versions of providers as an option tells them.
+pub(super) fn providers(option: &str, told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
     told.iter()
         .map(|text| {
             let (name, version) =
-                text.split_once('=').with_context(|| format!("--provider {text}: write NAME=VERSION"))?;
+                text.split_once('=').with_context(|| format!("{option} {text}: write NAME=VERSION"))?;
             let names = || rules::known().collect::<Vec<_>>().join(", ");
-            ensure!(rules::is_known(name), "--provider {text}: nothing is known about {name}; known are {}", names());
+            let near = policy::nearest(name, rules::known());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let is_known = rules::is_known(name);
+            ensure!(is_known, "{option} {text}: nothing is known about {name}{near}; known are {}", names());
             semver::Version::parse(version.trim_start_matches('v'))
-                .with_context(|| format!("--provider {text}: {version} is no version such as v1.11.3"))?;
+                .with_context(|| format!("{option} {text}: {version} is no version such as v1.11.3"))?;
             Ok((name.to_owned(), Provider { version: version.to_owned(), evidence: "told".to_owned() }))
         })
         .collect()

@@ -2,18 +2,19 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use serde::Serialize as _;
 use serde_json::Serializer;
 
 use super::args::SnapshotArgs;
-use super::{Outside, Stop};
+use super::{Outside, Stop, upgrade};
 use crate::exit::Exit;
 use crate::host::say;
 use crate::late;
 use crate::report::escape::{self, Visible};
-use crate::session::{Session, Setup, Tree, Untold, histories};
+use crate::session::{Input, Session, Setup, Tree, Untold, histories};
 use crate::world::snapshot::{self, Snapshot};
 
 pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -22,10 +23,17 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         [file] => Some(file.clone()),
         [..] => return Err(Stop::usage(anyhow!("a snapshot is one file; give -o once"))),
     };
-    let setup = args.common.setup(Untold::look())?;
-    let source = args.source.source(&args.common);
-    let input = source.render(Tree::here(), args.source.first_install, outside).map_err(Stop::usage)?;
-    input.refuse_empty()?;
+    let mut setup = args.common.setup(Untold::look())?;
+    setup.upgrade = upgrade::of(&args.source, &args.common)?;
+    let input = if setup.upgrade.is_empty() {
+        let source = args.source.source(&args.common);
+        let input = source.render(Tree::here(), args.source.first_install, outside).map_err(Stop::usage)?;
+        input.refuse_empty()?;
+        input
+    } else {
+        // Every owner of Machines is read, whichever version comes.
+        Input::unnamed("", Arc::default())
+    };
     let session = Session { setup: &setup, input: &input, is_hosts: false };
     let mut ready = session.read(outside).map_err(|stop| stop.about(&input))?;
     if let Some(cluster) = &ready.cluster {

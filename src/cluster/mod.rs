@@ -75,6 +75,8 @@ pub struct Online<'a> {
 pub struct Owners<'a> {
     /// Their namespace; everywhere where none is said.
     pub namespace: Option<&'a str>,
+    /// Whether pools are read too, of which nobody here knows how their controllers decide.
+    pub with_pools: bool,
 }
 
 /// What one object turned out to be.
@@ -248,7 +250,7 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write +
     let plan = match online.owners {
         Some(owners) => {
             let home = way.as_ref().map_or("default", |way| way.namespace.as_str());
-            needs::of_owners(online.policy, owners.namespace, home)
+            needs::of_owners(online.policy, &owners, home)
         }
         None => needs::needs(&Asked {
             rendered: online.rendered,

@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Owners;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
 use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
 pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
-use crate::kinds::contract::{CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_SET};
+use crate::kinds::contract::{
+    CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL, MACHINE_SET,
+};
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
@@ -73,7 +76,7 @@ pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
 /// Says what must be read to ask all owners of Machines in these namespaces, or everywhere, how they stand: no stream names them.
 /// Where a list of everything is forbidden, that of the namespace of the context is read.
 #[must_use]
-pub fn of_owners(policy: &Policy, only: Option<&str>, home: &str) -> ReadPlan {
+pub fn of_owners(policy: &Policy, owners: &Owners<'_>, home: &str) -> ReadPlan {
     let mut plan = ReadPlan::default();
     let claimed = PROVIDERS.iter().flat_map(|provider| provider.kinds).filter(|kind| kind.mirror.is_some());
     for kind in claimed {
@@ -88,7 +91,10 @@ pub fn of_owners(policy: &Policy, only: Option<&str>, home: &str) -> ReadPlan {
     }
     health(policy, &BTreeMap::new(), &mut plan);
     (plan.providers, plan.gates) = (true, true);
-    plan.scope = match only {
+    if owners.with_pools {
+        plan.list(GroupKind::new(CORE, MACHINE_POOL), "pools, which their providers roll");
+    }
+    plan.scope = match owners.namespace {
         Some(namespace) => Scope::Only(BTreeSet::from([namespace.to_owned()])),
         None => Scope::Everywhere(BTreeSet::from([home.to_owned()])),
     };

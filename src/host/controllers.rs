@@ -14,8 +14,8 @@ use crate::world::providers::PROVIDER_LABEL;
 const DECIDES: [&str; 5] = ["image", "command", "args", "env", "envFrom"];
 
 /// What to do about a doubt.
-const REMEDY: &str =
-    "read the provider's notes on this version, and say `unseen: {controllers: warn}` in the policy for this write";
+const REMEDY: &str = "ask what it replaces (rollgate plan --upgrade NAME=VERSION), read the provider's notes on this version, and say \
+     `unseen: {controllers: warn}` in the policy for this write";
 
 /// Adds a doubt for each controller that runs otherwise after the write.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {

@@ -16,6 +16,7 @@ mod stage;
 mod subject;
 mod templates;
 mod topology;
+pub mod upgrade;
 mod verdict;
 mod waiting;
 mod weigh;

@@ -3,6 +3,8 @@
 
 use semver::Version;
 
+use crate::model::Effect;
+
 /// A provider as its versions are told.
 #[derive(Debug, Clone)]
 pub struct Release {
@@ -17,19 +19,43 @@ pub struct Release {
 /// A behaviour that came with a version. Each provider has a table of them in `changes.rs`, and the tables are the changelog.
 #[derive(Debug)]
 pub struct Since {
+    /// Its name, which no other behaviour of its provider has.
+    pub name: &'static str,
     /// The provider that changed.
     pub provider: &'static str,
     /// First version that behaves so.
     pub version: (u64, u64),
     /// What it does from then on.
     pub what: &'static str,
+    /// Fields of which the next write does something else from then on.
+    pub later: &'static [Later],
+}
+
+/// A field of which the next write does something else since a version.
+#[derive(Debug, Clone, Copy)]
+pub struct Later {
+    /// The kind of the objects that have it.
+    pub kind: &'static str,
+    /// Its place as people write it, in the newest names.
+    pub path: &'static str,
+    /// What a change of it does from then on.
+    pub effect: Effect,
+    /// The same in a sentence that follows the name of the field.
+    pub says: &'static str,
 }
 
 impl Since {
     /// A behaviour that a provider has since a minor version.
     #[must_use]
-    pub const fn new(provider: &'static str, version: (u64, u64), what: &'static str) -> Self {
-        Self { provider, version, what }
+    pub const fn new(name: &'static str, provider: &'static str, version: (u64, u64), what: &'static str) -> Self {
+        Self { name, provider, version, what, later: &[] }
+    }
+
+    /// The same with the fields of which the next write does something else.
+    #[must_use]
+    pub const fn judging(mut self, later: &'static [Later]) -> Self {
+        self.later = later;
+        self
     }
 }
 
@@ -40,6 +66,8 @@ pub struct Versions {
     /// Versions that are only tried, because nobody knows which one it is.
     pub(crate) tried: Vec<(String, Version)>,
     pub(crate) releases: &'static [&'static Release],
+    /// Behaviours that are left out, to find out what they do: provider and name of each.
+    pub(crate) without: Vec<(&'static str, &'static str)>,
     /// What a person should know about them.
     pub warnings: Vec<String>,
 }
@@ -73,7 +101,24 @@ impl Versions {
     #[must_use]
     pub fn has(&self, since: &Since) -> bool {
         let version = self.get(since.provider);
-        (version.major, version.minor) >= since.version
+        (version.major, version.minor) >= since.version && !self.without.contains(&(since.provider, since.name))
+    }
+
+    /// The same versions without these behaviours, as if they had never come.
+    #[must_use]
+    pub fn without(&self, behaviours: &[&'static Since]) -> Self {
+        Self { without: behaviours.iter().map(|since| (since.provider, since.name)).collect(), ..self.clone() }
+    }
+
+    /// The same with other versions of some providers, known for sure.
+    #[must_use]
+    pub fn replaced(&self, others: &[(String, Version)]) -> Self {
+        let mut out = self.clone();
+        let stays = |(name, _): &(String, Version)| !others.iter().any(|(other, _)| other == name);
+        out.known.retain(stays);
+        out.tried.retain(stays);
+        out.known.extend(others.iter().cloned());
+        out
     }
 }
 

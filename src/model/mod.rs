@@ -10,6 +10,7 @@ mod machine;
 mod pair;
 mod rule;
 mod said;
+mod upgrade;
 mod words;
 
 pub use call::{Call, quoted};
@@ -22,4 +23,5 @@ pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Within};
 pub use rule::RuleId;
 pub use said::{About, Course, DO, Finding, OR, Reason, Rollout, SET_BACK, Together};
+pub use upgrade::{Behaviour, NextWrite, Step, Upgrade};
 pub use words::{age, plural};

@@ -7,6 +7,7 @@ use crate::approval::Approval;
 use crate::compare::redact::MarkKey;
 use crate::gate::budget::Spending;
 use crate::gate::glass;
+use crate::judge::upgrade::Wanted;
 use crate::late;
 use crate::object::{Files, Key, LoadError};
 use crate::pin::Pin;
@@ -38,6 +39,8 @@ pub struct Question {
     pub break_glass: Option<glass::Wish>,
     /// What is judged beside this stream, and what could not be.
     pub apart: Arc<Apart>,
+    /// Versions of providers that come, by their names: then nothing is written, and the objects that are there are judged.
+    pub upgrade: Wanted,
 }
 
 /// What objects of a stream that carry others have written, where somebody rendered it.

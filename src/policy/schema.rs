@@ -379,7 +379,8 @@ pub struct Unseen {
     /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data.
     pub inside: Doubt,
     /// Controllers of Cluster API in the stream itself that are new beside its objects or get another image or other settings, and
-    /// other definitions of their kinds: what these call out of date is not judged.
+    /// other definitions of their kinds: what these call out of date is not judged. With `plan --upgrade` it is what no mirror
+    /// computes of the new version; `allow` says that like `warn`.
     pub controllers: Doubt,
 }
 

@@ -49,7 +49,13 @@ impl Versions {
     /// Reads the versions of a World.
     #[must_use]
     pub fn of(told: &[Told<'_>]) -> Self {
-        let mut out = Self { known: Vec::new(), tried: Vec::new(), releases: &RELEASES, warnings: Vec::new() };
+        let mut out = Self {
+            known: Vec::new(),
+            tried: Vec::new(),
+            releases: &RELEASES,
+            without: Vec::new(),
+            warnings: Vec::new(),
+        };
         for Told { provider, version: text, .. } in told {
             let name = named(provider);
             match parse(text) {
@@ -141,7 +147,7 @@ impl Versions {
     #[must_use]
     pub fn told(provider: &str, version: &str) -> Self {
         let known = parse(version).map(|version| (named(provider).to_owned(), version)).into_iter().collect();
-        Self { known, tried: Vec::new(), releases: &RELEASES, warnings: Vec::new() }
+        Self { known, tried: Vec::new(), releases: &RELEASES, without: Vec::new(), warnings: Vec::new() }
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Parts<'a> {
     pub policy: PolicyReport,
     /// What was read.
     pub world: &'a World,
+    /// Whether nothing is written, and versions of providers are what changes.
+    pub is_upgrade: bool,
     /// How many rendered objects were compared.
     pub compared: usize,
     /// Those that were not.
@@ -62,6 +64,8 @@ pub struct Parts<'a> {
 #[must_use]
 pub fn build(parts: Parts<'_>) -> Report {
     let world = parts.world;
+    // An upgrade writes nothing, and what it does is done to objects that stay as they are.
+    let is_shown = |pair: &&Pair| parts.is_upgrade || pair.action != Action::Unchanged;
     let mut findings = parts.findings;
     findings.extend(parts.classified.findings);
     let mut warnings = parts.warnings;
@@ -80,11 +84,12 @@ pub fn build(parts: Parts<'_>) -> Report {
         reasons: parts.reasons,
         findings,
         warnings,
-        objects: parts.pairs.iter().filter(|pair| pair.action != Action::Unchanged).map(object).collect(),
+        objects: parts.pairs.iter().filter(is_shown).map(object).collect(),
         ignored: Vec::new(),
         rollouts: parts.classified.rollouts,
         together: parts.together,
         server_dry_run: None,
+        upgrade: None,
         late_values: parts.late_values,
         policy: parts.policy,
         host: HostReport {
@@ -179,7 +184,8 @@ impl std::fmt::Debug for Marks<'_> {
 }
 
 /// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render: where, before, after and
-/// the effect; and of what waits and is let go, how the owner stands. `pending` gives that, as it may be shown.
+/// the effect; and of what waits and is let go, how the owner stands. `pending` gives that, as it may be shown. `steps` are the
+/// providers that come in another version.
 ///
 /// What is hidden counts by its mark. A snapshot shows a mark of the mark, so that is what counts in every run: with one key a read and
 /// its replay give one digest, another hidden value gives another one, and without the key nobody can try a guess.
@@ -187,13 +193,14 @@ impl std::fmt::Debug for Marks<'_> {
 pub fn digest(
     pairs: &[Pair],
     rollouts: &[Rollout],
+    steps: &[String],
     pending: &dyn Fn(&Key) -> Option<Value>,
     marks: Marks<'_>,
 ) -> Digest {
     let later = |effect: Option<Effect>| effect.map_or("", Effect::word);
     // As JSON, so that no name can look like two parts of a line.
     let line = |parts: &[&str]| Value::from(parts).to_string();
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = steps.iter().map(|step| line(&["upgrade", step])).collect();
     let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {

@@ -159,6 +159,10 @@ pub fn report(report: &mut Report) {
         [&mut glass.by, &mut glass.place, &mut glass.id].into_iter().for_each(maybe);
         glass.lifts.iter_mut().for_each(in_place);
     }
+    if let Some(upgrade) = &mut report.upgrade {
+        upgrade.each_text(in_place);
+        upgrade.behaviours.iter_mut().flat_map(|behaviour| &mut behaviour.owners).for_each(key);
+    }
     for object in &mut report.objects {
         [&mut object.api_version, &mut object.kind, &mut object.name, &mut object.because]
             .into_iter()

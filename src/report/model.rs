@@ -15,7 +15,7 @@ use super::DryRunReport;
 use crate::approval::ClusterId;
 use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
-use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Together, Touches};
+use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Together, Touches, Upgrade};
 use crate::object::{Key, Location};
 use crate::tree::Value;
 
@@ -65,6 +65,9 @@ pub struct Report {
     /// What the API server itself answered to the same writes, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_dry_run: Option<DryRunReport>,
+    /// What an upgrade of providers is known to do, where one was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
     /// The late values of the policy and their state.
     pub late_values: Vec<LateValueReport>,
     /// Which policy was used.
@@ -367,6 +370,7 @@ impl Report {
             [&mut glass.reason, &mut glass.message].into_iter().for_each(&mut change);
         }
         self.warnings.iter_mut().for_each(&mut change);
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.each_text(&mut change));
         for object in &mut self.objects {
             change(&mut object.because);
             object.changes.iter_mut().for_each(|one| change(&mut one.because));

@@ -7,17 +7,22 @@ use super::matching::Rules;
 use super::pack::{CauseText, KindName, Pack, Rule};
 use super::term::Term;
 use super::terms::TERMS;
+use crate::kinds::versions::Since;
 use crate::object::{Path, Segment};
-use crate::providers::kind_of;
+use crate::providers::{PROVIDERS, kind_of};
 use crate::yaml;
 
 /// Explains a rule (`kcp/version`), a field (`KubeadmControlPlane.spec.version`), a kind (`MachineDeployment`), or a word of a report:
-/// a gate, a finding, a decision, an exit code, a state of a late value. `None` where nothing is called so.
+/// a gate, a finding, a decision, an exit code, a state of a late value, a behaviour that came with a version (`desired-objects`). `None` where nothing is called so.
 #[must_use]
 pub fn explain(rules: &Rules, what: &str) -> Option<String> {
     let words: Vec<&Term> = Term::all_named(what).collect();
     if !words.is_empty() {
         return Some(words.into_iter().map(of_term).collect());
+    }
+    let behaviours: String = behaviours().filter(|since| since.name == what).map(of_behaviour).collect();
+    if !behaviours.is_empty() {
+        return Some(behaviours);
     }
     if what.contains('/') && !what.contains('[') {
         return by_id(rules, what);
@@ -32,7 +37,12 @@ fn names(rules: &Rules) -> BTreeSet<&str> {
     let packs = || rules.packs().iter().chain(&rules.user);
     let causes = packs().flat_map(|pack| &pack.causes).map(|cause| cause.id.as_str());
     let ids = packs().flat_map(|pack| &pack.rules).map(|rule| rule.id.as_str());
-    causes.chain(ids).chain(kinds_of(rules)).chain(TERMS.iter().map(|term| term.name)).collect()
+    causes
+        .chain(ids)
+        .chain(kinds_of(rules))
+        .chain(TERMS.iter().map(|term| term.name))
+        .chain(behaviours().map(|since| since.name))
+        .collect()
 }
 
 /// The kinds that packs name.
@@ -80,6 +90,21 @@ pub fn near(rules: &Rules, what: &str) -> Vec<String> {
 fn of_term(term: &Term) -> String {
     let page = term.sort.page();
     format!("{}: {}\n  {}\n  {}\n  {page}\n\n", term.sort.word(), term.name, term.says, term.remedy)
+}
+
+/// Every behaviour that came with a version of a provider.
+fn behaviours() -> impl Iterator<Item = &'static Since> {
+    PROVIDERS.iter().flat_map(|provider| provider.changes).copied()
+}
+
+fn of_behaviour(since: &Since) -> String {
+    let (major, minor) = since.version;
+    let mut text = format!("behaviour: {}\n  {} since v{major}.{minor}: {}\n", since.name, since.provider, since.what);
+    for later in since.later {
+        let _: std::fmt::Result =
+            writeln!(text, "  from then on a change of {} {} {}", later.kind, later.path, later.says);
+    }
+    text + "  docs/upgrade-of-providers.md\n\n"
 }
 
 fn by_id(rules: &Rules, id: &str) -> Option<String> {

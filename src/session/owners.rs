@@ -28,7 +28,7 @@ pub fn owners(setup: &Setup, observer: &dyn Observer) -> Result<Outcome, Stop> {
         storage_namespace: None,
         deadline: setup.deadline,
         now: setup.now,
-        owners: Some(Owners { namespace: setup.told.namespace.as_deref() }),
+        owners: Some(Owners { namespace: setup.told.namespace.as_deref(), with_pools: false }),
     };
     let mut progress = observer.progress();
     let progress = progress.as_mut().map(|to| &mut **to as &mut (dyn Write + Send));

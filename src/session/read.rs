@@ -12,7 +12,7 @@ use super::late::Pending;
 use super::pins::keys;
 use super::{Base, Input, Live, Observer, Setup, Stop, detect, images, runtime, trailers};
 use crate::approval::{Found, trailer};
-use crate::cluster::{self, Online, Outcome};
+use crate::cluster::{self, Online, Outcome, Owners};
 use crate::compare::redact::MarkKey;
 use crate::history;
 use crate::host::{self, Detected, HostKind, say};
@@ -44,7 +44,12 @@ impl std::fmt::Debug for Session<'_> {
 impl Session<'_> {
     /// Who writes.
     fn detect(&self) -> Detected {
-        detect(&self.setup.told, self.is_hosts.then_some(&*self.input.bytes), &self.setup.env)
+        let mut detected = detect(&self.setup.told, self.is_hosts.then_some(&*self.input.bytes), &self.setup.env);
+        if !self.setup.upgrade.is_empty() {
+            // Nobody writes: which release it would be is no doubt.
+            detected.doubts.clear();
+        }
+        detected
     }
 
     /// Reads everything that the judgement needs, once the late values are there or their time is up.
@@ -210,6 +215,9 @@ impl Session<'_> {
     /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
     /// release whose last manifest may hold objects that this stream lacks.
     fn needs_nothing(&self, detected: &Detected, names: &BTreeSet<String>) -> Result<bool, Stop> {
+        if !self.setup.upgrade.is_empty() {
+            return Ok(false);
+        }
         if !names.is_empty() || detected.host.release.is_some() || self.setup.base.is_some() {
             return Ok(false);
         }
@@ -318,18 +326,19 @@ impl Session<'_> {
 
     fn online(&self, detected: Detected, names: &BTreeSet<String>, observer: &dyn Observer) -> Result<Ready, Stop> {
         let setup = self.setup;
+        let is_upgrade = !setup.upgrade.is_empty();
         let rendered = Stream::load(&self.input.bytes).map_err(|error| unreadable(&error))?;
         let online = Online {
             rendered: &rendered.objects,
             policy: &setup.policy,
             late: names,
-            base: self.base(&detected)?,
+            base: if is_upgrade { Some(world::Base::default()) } else { self.base(&detected)? },
             detected: detected.clone(),
             env: &setup.env,
             storage_namespace: setup.storage_namespace.as_deref(),
             deadline: setup.deadline,
             now: setup.now,
-            owners: None,
+            owners: is_upgrade.then_some(Owners { namespace: setup.told.namespace.as_deref(), with_pools: true }),
         };
         let runtime = runtime()?;
         let mut progress = observer.progress();

@@ -14,6 +14,7 @@ use crate::approval;
 use crate::compare::redact::MarkKey;
 use crate::history;
 use crate::host::Told;
+use crate::judge::upgrade::Wanted;
 use crate::late::Reach;
 use crate::pin::FileStore;
 use crate::pipeline::{Apart, Question};
@@ -119,6 +120,8 @@ pub struct Setup {
     pub key_is_told: bool,
     /// What is judged beside the stream.
     pub apart: Arc<Apart>,
+    /// Versions of providers that come: then no stream is written, and every owner of Machines is asked about.
+    pub upgrade: Wanted,
 }
 
 impl Setup {
@@ -150,6 +153,7 @@ impl Setup {
             max_age: None,
             wait: None,
             apart: Arc::default(),
+            upgrade: Wanted::new(),
         })
     }
 
@@ -193,8 +197,8 @@ impl Setup {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
         let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
-        let apart = Arc::clone(&self.apart);
-        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out, apart }
+        let (apart, upgrade) = (Arc::clone(&self.apart), self.upgrade.clone());
+        Question { stream, files, policy, policy_report, reach, key, key_lasts, break_glass, goes_out, apart, upgrade }
     }
 }
 

@@ -33,6 +33,7 @@ mod schemas;
 mod server;
 mod snapshots;
 mod trailers;
+mod upgrade;
 mod usage;
 mod values;
 mod why;

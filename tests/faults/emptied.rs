@@ -49,6 +49,7 @@ fn decision(world: &World) -> Decision {
         goes_out: false,
         break_glass: None,
         apart: Arc::default(),
+        upgrade: Default::default(),
     };
     pipeline::judge(&question, world).expect("the stream is good").report.decision
 }

@@ -151,6 +151,7 @@ pub(crate) fn question(stream: Vec<u8>) -> Question {
         goes_out: false,
         break_glass: None,
         apart: Arc::default(),
+        upgrade: Default::default(),
     }
 }
 

@@ -23,22 +23,22 @@ use super::patch::apply;
 pub(crate) struct Recording {
     /// Provider and version.
     pub(crate) name: String,
-    provider: String,
-    version: String,
+    pub(crate) provider: String,
+    pub(crate) version: String,
     now: String,
     gates: BTreeMap<String, bool>,
-    bases: BTreeMap<String, BaseLine>,
-    cases: Vec<Case>,
+    pub(crate) bases: BTreeMap<String, BaseLine>,
+    pub(crate) cases: Vec<Case>,
     pending: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct BaseLine {
+pub(crate) struct BaseLine {
     base: String,
     #[serde(default)]
     observed: bool,
-    object: Value,
+    pub(crate) object: Value,
     #[serde(default)]
     cluster: Option<Value>,
     #[serde(default)]
@@ -48,17 +48,17 @@ struct BaseLine {
 }
 
 #[derive(Deserialize)]
-struct Case {
-    id: String,
-    kind: String,
-    base: String,
-    patch: Vec<Value>,
-    answer: Answer,
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) base: String,
+    pub(crate) patch: Vec<Value>,
+    pub(crate) answer: Answer,
 }
 
 #[derive(Deserialize, Default, Clone)]
-struct Answer {
-    accepted: bool,
+pub(crate) struct Answer {
+    pub(crate) accepted: bool,
     #[serde(default)]
     stage: String,
     #[serde(default)]
@@ -66,11 +66,11 @@ struct Answer {
     #[serde(default)]
     changed: Vec<String>,
     #[serde(default)]
-    outdated: Vec<String>,
+    pub(crate) outdated: Vec<String>,
     #[serde(default)]
     propagated: Vec<String>,
     #[serde(default)]
-    error: String,
+    pub(crate) error: String,
 }
 
 /// Rules about things that reach Machines or the cluster in other ways than a recording sees.
@@ -354,8 +354,13 @@ impl Recording {
         }
     }
 
+    /// Whether the controllers' comparison was called for a case.
+    pub(crate) fn is_observed(&self, case: &Case) -> bool {
+        self.bases[&case.base].observed
+    }
+
     /// The World of a base, with the base itself as its last object.
-    fn world(&self, base: &BaseLine) -> World {
+    pub(crate) fn world(&self, base: &BaseLine) -> World {
         let now = self.now.parse().expect("a time");
         let mut live = Inventory::default();
         for value in

@@ -159,24 +159,10 @@ fn owners(world: &World) -> impl Iterator<Item = (&Object, &'static dyn Mirror)>
 fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iterator<Item = &'u Unit>) -> OwnerState {
     let cluster = judged.cluster.as_ref().map_or("", |cluster| cluster.name.as_str());
     let members = machines::of_control_plane(stage.scene.view, key, cluster, &stage.versions);
-    let of_machine = |unit: &Unit| -> Vec<Difference> {
-        let member = members.iter().find(|member| unit.names.contains(&member.name));
-        let set = if member.is_none() { set_of(stage, key, unit) } else { None };
-        let of_set = |mut told: Difference| {
-            if let Some(set) = &set {
-                told.before = told.path.get(set).cloned();
-                told.was = history::referred(key, set, &told.path);
-            }
-            told
-        };
-        let of_cause = |cause| {
-            let mut told = difference(key, cause, member, &judged.new);
-            told.before = told.before.or_else(|| judged.mirror.carried(member?, &told.path));
-            of_set(told)
-        };
-        unit.after.iter().map(of_cause).collect()
-    };
-    let outdated = units.map(|unit| Outdated { names: unit.names.clone(), differences: of_machine(unit) });
+    let outdated = units.map(|unit| Outdated {
+        names: unit.names.clone(),
+        differences: differences(stage, key, judged, &members, unit),
+    });
     OwnerState {
         key: key.clone(),
         cluster: judged.cluster.clone(),
@@ -189,6 +175,31 @@ fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iter
         rollouts: Vec::new(),
         wanted: judged.new.clone(),
     }
+}
+
+/// The reasons of one unit with the values on both sides; `members` are the Machines of its owner.
+pub(super) fn differences(
+    stage: &Stage<'_>,
+    key: &Key,
+    judged: &Assessment,
+    members: &[Member],
+    unit: &Unit,
+) -> Vec<Difference> {
+    let member = members.iter().find(|member| unit.names.contains(&member.name));
+    let set = if member.is_none() { set_of(stage, key, unit) } else { None };
+    let of_set = |mut told: Difference| {
+        if let Some(set) = &set {
+            told.before = told.path.get(set).cloned();
+            told.was = history::referred(key, set, &told.path);
+        }
+        told
+    };
+    let of_cause = |cause| {
+        let mut told = difference(key, cause, member, &judged.new);
+        told.before = told.before.or_else(|| judged.mirror.carried(member?, &told.path));
+        of_set(told)
+    };
+    unit.after.iter().map(of_cause).collect()
 }
 
 /// The MachineSet of Machines of workers, in the superset form: what they were made from.

@@ -3,9 +3,11 @@
 use crate::kinds::versions::Since;
 
 /// Bastions are open to IPv6 too, and webhooks leave alone what they do not change.
-pub static BASTION_IPV6: Since = Since::new("aws", (2, 12), "a bastion is open to every address of IPv6 too");
+pub static BASTION_IPV6: Since =
+    Since::new("bastion-ipv6", "aws", (2, 12), "a bastion is open to every address of IPv6 too");
 /// Webhooks leave alone what they do not change.
 pub static WRITES_ONLY_CHANGES: Since = Since::new(
+    "writes-only-changes",
     "aws",
     (2, 12),
     "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",

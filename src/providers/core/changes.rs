@@ -1,75 +1,140 @@
 //! What changed in Cluster API and its kubeadm providers, by the version that brought it. They are released together.
 
-use crate::kinds::versions::Since;
+use crate::kinds::contract::{CLUSTER, MACHINE_DEPLOYMENT};
+use crate::kinds::versions::{Later, Since};
+use crate::model::Effect;
 
-const fn capi(minor: u64, what: &'static str) -> Since {
-    Since::new("cluster-api", (1, minor), what)
+/// The control plane of kubeadm.
+const KUBEADM: &str = "KubeadmControlPlane";
+
+const fn capi(name: &'static str, minor: u64, what: &'static str) -> Since {
+    Since::new(name, "cluster-api", (1, minor), what)
 }
 
 /// The gate of sets of resources is on.
-pub static RESOURCE_SETS_ON: Since = capi(0, "the feature gate ClusterResourceSet is on unless somebody turned it off");
+pub static RESOURCE_SETS_ON: Since =
+    capi("resource-sets-on", 0, "the feature gate ClusterResourceSet is on unless somebody turned it off");
 /// The gate of pools is on.
-pub static POOLS_ON: Since = capi(7, "the feature gate MachinePool is on unless somebody turned it off");
+pub static POOLS_ON: Since = capi("pools-on", 7, "the feature gate MachinePool is on unless somebody turned it off");
 /// Times count from their very second, and a new gate of kubelets.
-pub static LOCAL_MODE: Since =
-    capi(8, "kubeadm control planes set the kubeadm gate ControlPlaneKubeletLocalMode for Kubernetes 1.31 to 1.35");
+pub static LOCAL_MODE: Since = capi(
+    "local-mode",
+    8,
+    "kubeadm control planes set the kubeadm gate ControlPlaneKubeletLocalMode for Kubernetes 1.31 to 1.35",
+);
 /// The time of a rollout counts from its very second.
 pub static AFTER_INCLUSIVE: Since =
-    capi(8, "`rollout.after` of a MachineDeployment is over in the very second that it names");
+    capi("after-inclusive", 8, "`rollout.after` of a MachineDeployment is over in the very second that it names")
+        .judging(&[Later {
+            kind: MACHINE_DEPLOYMENT,
+            path: "spec.rollout.after",
+            effect: Effect::Rollout,
+            says: "replaces Machines in the very second that it names, and those that were made in that second too",
+        }]);
 /// CoreDNS can be skipped in the webhook too.
-pub static SKIP_COREDNS: Since = capi(8, "the webhook heeds the annotation that skips CoreDNS");
+pub static SKIP_COREDNS: Since = capi("skip-coredns", 8, "the webhook heeds the annotation that skips CoreDNS");
 /// References are compared without their namespace.
 pub static REFERENCES_WITHOUT_NAMESPACE: Since =
-    capi(9, "MachineDeployments compare references without their namespace");
+    capi("references-without-namespace", 9, "MachineDeployments compare references without their namespace");
 /// Only what makes Machines is compared.
 pub static IN_PLACE_FIELDS: Since = capi(
+    "in-place-fields",
     9,
     "other fields of a MachineDeployment's template than version, bootstrap, infrastructure and failure domain reach Machines in place",
 );
 /// Names of control plane Machines.
-pub static MACHINE_NAMING: Since = capi(9, "the template for names of control plane Machines must keep them apart");
+pub static MACHINE_NAMING: Since =
+    capi("machine-naming", 9, "the template for names of control plane Machines must keep them apart").judging(&[
+        Later {
+            kind: KUBEADM,
+            path: "spec.machineNaming.template",
+            effect: Effect::Rejected,
+            says: "is refused where it does not keep Machines apart",
+        },
+    ]);
 /// Preflight checks are on.
 pub static PREFLIGHT_ON: Since =
-    capi(9, "the feature gate MachineSetPreflightChecks is on unless somebody turned it off");
+    capi("preflight-on", 9, "the feature gate MachineSetPreflightChecks is on unless somebody turned it off");
 /// An upgrade waits for the last one.
-pub static UPGRADES_WAIT: Since =
-    capi(9, "a topology takes no new version of any kind while parts of the cluster have not arrived at the last one");
+pub static UPGRADES_WAIT: Since = capi(
+    "upgrades-wait",
+    9,
+    "a topology takes no new version of any kind while parts of the cluster have not arrived at the last one",
+)
+.judging(&[Later {
+    kind: CLUSTER,
+    path: "spec.topology.version",
+    effect: Effect::Rejected,
+    says: "is refused while parts of the cluster have not arrived at the last version",
+}]);
 /// A MachineSet of the same second is kept again.
 pub static AFTER_KEEPS_EQUAL: Since =
-    capi(10, "a MachineSet made in the second that `rollout.after` names is kept, as up to 1.7");
+    capi("after-keeps-equal", 10, "a MachineSet made in the second that `rollout.after` names is kept, as up to 1.7");
 /// One more check.
-pub static VERSION_SKEW_CHECK: Since = capi(10, "there is a preflight check ControlPlaneVersionSkew");
+pub static VERSION_SKEW_CHECK: Since =
+    capi("version-skew-check", 10, "there is a preflight check ControlPlaneVersionSkew");
 /// Names of workers.
-pub static WORKER_NAMING: Since = capi(10, "the template for names of workers must keep them apart");
+pub static WORKER_NAMING: Since = capi("worker-naming", 10, "the template for names of workers must keep them apart")
+    .judging(&[Later {
+        kind: MACHINE_DEPLOYMENT,
+        path: "spec.machineNaming.template",
+        effect: Effect::Rejected,
+        says: "is refused where it does not keep Machines apart",
+    }]);
 /// The references of a Cluster stay.
-pub static REFERENCES_STAY: Since =
-    capi(10, "the references of a Cluster to its control plane and infrastructure cannot be taken away");
+pub static REFERENCES_STAY: Since = capi(
+    "references-stay",
+    10,
+    "the references of a Cluster to its control plane and infrastructure cannot be taken away",
+)
+.judging(&[
+    Later { kind: CLUSTER, path: "spec.controlPlaneRef", effect: Effect::Rejected, says: "cannot be taken away" },
+    Later { kind: CLUSTER, path: "spec.infrastructureRef", effect: Effect::Rejected, says: "cannot be taken away" },
+]);
 /// Sets of resources need no gate.
-pub static RESOURCE_SETS_FREE: Since = capi(10, "ClusterResourceSets need no feature gate any more");
+pub static RESOURCE_SETS_FREE: Since =
+    capi("resource-sets-free", 10, "ClusterResourceSets need no feature gate any more");
 /// The types of v1beta2.
 pub static V1BETA2: Since = capi(
+    "v1beta2",
     11,
     "webhooks and controllers read v1beta2: blocks that say nothing count as absent, conversion from v1beta1 drops what it cannot tell apart, and mutating webhooks add only what Go cannot leave out",
-);
+).judging(&[
+Later { kind: KUBEADM, path: "spec.kubeadmConfigSpec.joinConfiguration.discovery.timeout", effect: Effect::Rollout, says: "replaces Machines that joined: conversion moves it to timeouts.tlsBootstrapSeconds, which is compared" },
+]);
 /// Wanted objects are computed in full.
 pub static DESIRED_OBJECTS: Since =
-    capi(12, "control planes compare Machines with the objects that they would make now");
+    capi("desired-objects", 12, "control planes compare Machines with the objects that they would make now").judging(
+        &[Later {
+            kind: KUBEADM,
+            path: "spec.kubeadmConfigSpec.joinConfiguration.controlPlane",
+            effect: Effect::Rollout,
+            says: "replaces Machines that joined",
+        }],
+    );
 /// Taints of Machines.
-pub static MACHINE_TAINTS: Since = capi(12, "Machines and their templates can have taints");
+pub static MACHINE_TAINTS: Since = capi("machine-taints", 12, "Machines and their templates can have taints");
 /// A selector goes to every MachineSet.
-pub static SELECTOR_TO_ALL_SETS: Since =
-    capi(12, "a MachineDeployment hands its selector to all of its MachineSets, not only to the one that it keeps");
+pub static SELECTOR_TO_ALL_SETS: Since = capi(
+    "selector-to-all-sets",
+    12,
+    "a MachineDeployment hands its selector to all of its MachineSets, not only to the one that it keeps",
+);
 /// Upgrades by a plan.
 pub static UPGRADE_PLANS: Since =
-    capi(12, "a class can list its versions or plan upgrades, over more than one minor too");
+    capi("upgrade-plans", 12, "a class can list its versions or plan upgrades, over more than one minor too");
 /// Taints of control planes.
-pub static CONTROL_PLANE_TAINTS: Since = capi(13, "the Machines of a kubeadm control plane can have taints");
+pub static CONTROL_PLANE_TAINTS: Since =
+    capi("control-plane-taints", 13, "the Machines of a kubeadm control plane can have taints");
 /// Webhooks leave alone what they do not change.
-pub static WRITES_ONLY_CHANGES: Since =
-    capi(13, "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)");
+pub static WRITES_ONLY_CHANGES: Since = capi(
+    "writes-only-changes",
+    13,
+    "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",
+);
 /// The clock of a topology.
 pub static TOPOLOGY_CLOCK: Since =
-    capi(13, "a topology hands `rollout.after` to its control plane and MachineDeployments");
+    capi("topology-clock", 13, "a topology hands `rollout.after` to its control plane and MachineDeployments");
 
 /// All of them, from the oldest to the newest.
 pub static ALL: &[&Since] = &[

@@ -26,9 +26,12 @@ use crate::tree::{Value, json};
 /// What the Go types of a Machine template keep apart.
 const STYLE: Style = Style { keep_empty: &[], drop_zero: &[], keep_blank: &["dataSecretName"] };
 
-/// The same for v1beta1 up to 1.10, where a reference and a failure domain are pointers.
-const OLD_STYLE: Style =
-    Style { keep_empty: &["configRef"], drop_zero: &[], keep_blank: &["dataSecretName", "failureDomain"] };
+/// The same for v1beta1 up to 1.10, where a reference, a failure domain and the id of a provider are pointers.
+const OLD_STYLE: Style = Style {
+    keep_empty: &["configRef"],
+    drop_zero: &[],
+    keep_blank: &["dataSecretName", "failureDomain", "providerID"],
+};
 
 /// Template fields that are carried to Machines in place, so that they never make a MachineSet old.
 const IN_PLACE: &[&str] = &["clusterName", "providerID", "minReadySeconds", "readinessGates", "deletion", "taints"];
@@ -197,7 +200,10 @@ fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Caus
     let rollout_fields = |object: &Value| {
         let mut spec = object.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut() {
-            IN_PLACE.iter().for_each(|key| drop(map.remove(key)));
+            // Up to 1.8 all is compared that is not carried to Machines, and these two were not.
+            let is_carried =
+                |key: &&&str| versions.has(&IN_PLACE_FIELDS) || !matches!(**key, "clusterName" | "providerID");
+            IN_PLACE.iter().filter(is_carried).for_each(|key| drop(map.remove(key)));
             // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
             let gone: &[&str] = if versions.has(&V1BETA2) {
                 &["namespace", "uid", "resourceVersion", "fieldPath"]

@@ -20,6 +20,9 @@ use crate::tree::{Value, json};
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
 pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
 
+/// A timeout that v1beta1 has in the cluster configuration and v1beta2 in both forms; no version compares it.
+const COMPONENT: &str = "controlPlaneComponentHealthCheckSeconds";
+
 /// What the Go types of v1beta1 keep apart, which 1.5 to 1.10 compare.
 pub(crate) const OLD_STYLE: Style = Style {
     keep_empty: &[
@@ -120,6 +123,13 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
         }
         form => form.is_some_and(Value::is_object),
     };
+    if versions.has(&V1BETA2) {
+        // Conversion puts this one into both forms, and is not to make a joined Machine of the first one.
+        for form in ["initConfiguration", "joinConfiguration"] {
+            let timeouts = current.get_mut(form).and_then(|form| form.get_mut("timeouts")?.as_object_mut());
+            timeouts.and_then(|timeouts| timeouts.remove(COMPONENT));
+        }
+    }
     let joined = defined(current.get("joinConfiguration"));
     if versions.has(&V1BETA2) {
         desired.remove(if joined { "initConfiguration" } else { "joinConfiguration" });
@@ -133,6 +143,10 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
     if !defined(desired.get("joinConfiguration")) {
         current.remove("joinConfiguration");
     }
+    // Up to 1.10 these are pointers: the first Machine has an init configuration, and one that says nothing is not none.
+    let is_there = |form: Option<&Value>| form.is_some_and(Value::is_object);
+    let init = "initConfiguration";
+    let lacks_init = !versions.has(&V1BETA2) && is_there(current.get(init)) && !is_there(desired.get(init));
     let bare_join = |join: Option<&Value>| join.is_some_and(|join| join.get("controlPlane").is_none_or(Value::is_null));
     let drop_control_plane = bare_join(desired.get("joinConfiguration"));
     for side in [current, desired] {
@@ -147,13 +161,18 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
                 form.remove("controlPlane");
             }
             if let Some(timeouts) = form.get_mut("timeouts").and_then(Value::as_object_mut) {
-                timeouts.remove("controlPlaneComponentHealthCheckSeconds");
+                timeouts.remove(COMPONENT);
             }
         }
     }
     diff::prune(&mut have, style);
     diff::prune(&mut want, style);
-    diff::places(Some(&have), Some(&want), &Path::root()).into_iter().map(cause).collect()
+    let mut places = diff::places(Some(&have), Some(&want), &Path::root());
+    let at = Path::root().key(init);
+    if lacks_init && !places.iter().any(|place| at.covers(place)) {
+        places.push(at);
+    }
+    places.into_iter().map(cause).collect()
 }
 
 /// The config of a Machine that this owner made, and what its Machine remembers.

@@ -122,6 +122,10 @@ pub fn summary(report: &Report) -> String {
     }
     let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
     let mut what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    if let Some(upgrade) = &report.upgrade {
+        let steps: Vec<String> = upgrade.providers.iter().map(ToString::to_string).collect();
+        what = format!("{}: {what}", steps.join(", "));
+    }
     if back > 0 {
         what = format!("{what}; {} set back", plural(back, "field"));
     }
@@ -137,6 +141,9 @@ fn objects_of(report: &Report) -> String {
     let is_idle = report.effect == Effect::None;
     let each = |is: fn(&ObjectReport) -> bool| report.objects.iter().all(is);
     match all {
+        0 if report.upgrade.is_some() && report.decision != Decision::Undecided => "no Machine is replaced".to_owned(),
+        0 if report.upgrade.is_some() => "no Machine is known to be replaced, and not all is known".to_owned(),
+        all if report.upgrade.is_some() => format!("Machines of {} are out of date", plural(all, "owner")),
         0 if report.decision == Decision::Undecided => "nothing is known to change, and not all is known".to_owned(),
         0 => "no compared object changes".to_owned(),
         all if is_idle && each(ObjectReport::is_new) => format!("{} would be created", plural(all, "object")),
