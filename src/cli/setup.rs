@@ -95,7 +95,7 @@ impl CommonArgs {
     }
 }
 
-fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
+pub(super) fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
     told.iter()
         .map(|text| {
             let (name, version) =
@@ -109,7 +109,7 @@ fn providers(told: &[String]) -> anyhow::Result<BTreeMap<String, Provider>> {
         .collect()
 }
 
-fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
+pub(super) fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
     told.iter()
         .map(|text| {
             let (name, on) = text.split_once('=').with_context(|| format!("--feature-gate {text}: write NAME=true"))?;
