@@ -296,54 +296,5 @@ fn heard(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-
-    /// What is told of some lines, and what came of them.
-    fn told(lines: &[&str]) -> (Vec<String>, String, Vec<Option<Fault>>) {
-        let said = Mutex::new(Vec::new());
-        let mut version = "1".to_owned();
-        let tell = |news: News| {
-            said.lock().expect("no panic").push(match news {
-                News::Is(object) => format!("is {}", object.key.name),
-                News::Gone(key) => format!("gone {}", key.name),
-                other => format!("{other:?}"),
-            });
-        };
-        let watched = Watched::config_maps("a");
-        let came =
-            lines.iter().map(|line| heard(line.as_bytes(), &watched, &mut version, &tell).err()).collect::<Vec<_>>();
-        (said.into_inner().expect("no panic"), version, came)
-    }
-
-    #[test]
-    fn events_are_taken_in_and_the_state_moves_along() {
-        let object = |kind: &str, version: &str| {
-            format!(r#"{{"type":"{kind}","object":{{"metadata":{{"name":"a","resourceVersion":"{version}"}}}}}}"#)
-        };
-        let lines = [object("ADDED", "2"), object("MODIFIED", "3"), object("DELETED", "4"), String::new()];
-        let bookmark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}"#;
-        let mut all: Vec<&str> = lines.iter().map(String::as_str).collect();
-        all.push(bookmark);
-        let (said, version, came) = told(&all);
-        assert_eq!(said, ["is a", "is a", "gone a"]);
-        assert_eq!(version, "9");
-        assert!(came.iter().all(Option::is_none), "{came:?}");
-    }
-
-    #[test]
-    fn what_expired_or_cannot_be_read_begins_with_a_list() {
-        let lines = [
-            r#"{"type":"ERROR","object":{"kind":"Status","code":410}}"#,
-            "{",
-            r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
-            r#"{"type":"ODD","object":{"metadata":{"name":"a","resourceVersion":"2"}}}"#,
-        ];
-        let (said, version, came) = told(&lines);
-        assert!(said.is_empty(), "{said:?}");
-        assert_eq!(version, "1");
-        assert!(came.iter().all(|fault| *fault == Some(Fault::Gone)), "{came:?}");
-    }
-}
+#[path = "reflect_tests.rs"]
+mod tests;

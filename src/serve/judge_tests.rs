@@ -192,3 +192,25 @@ fn a_write_of_another_part_is_not_guessed() {
     request.part = "odd".to_owned();
     assert_eq!(asks(&judge, request).1.why, Why::Undecided);
 }
+
+#[test]
+fn the_digest_is_that_of_a_plan_of_the_same_write() {
+    use crate::host::{HostKind, Told};
+    use crate::session::{Base, Input, Live, Session, Unobserved};
+    use crate::world::WriteMethod;
+    let mut after = object("MachineDeployment");
+    after["spec"]["template"]["spec"]["version"] = json!("v1.99.0");
+    let policy = InForce::of(Some("none"), Untold::Refuse, Whence::default()).expect("a policy");
+    let setup = Setup {
+        told: Told { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..Told::default() },
+        live: Live::Path(live()),
+        base: Some(Base::Nothing),
+        ..Setup::new(policy, BTreeMap::new()).expect("no key is told")
+    };
+    let input = Input::unnamed("the object", format!("{after}").into_bytes().into());
+    let session = Session { setup: &setup, input: &input, is_hosts: false };
+    let ready = session.read(&mut Unobserved::default()).expect("a World");
+    let planned = ready.judge(&setup, &Unobserved::default()).expect("a judgement").report;
+    let (_, said) = asks(&judge(), review_of(Some(&object("MachineDeployment")), Some(&after)));
+    assert_eq!(said.digest, planned.digest);
+}
