@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::server::beside;
+use super::server::beside;
 
 /// One connection.
 pub(crate) struct Connection {

@@ -34,20 +34,31 @@ pub(crate) fn certify(folder: &Path, which: &str) {
     std::fs::copy(beside(&format!("serve/{which}.pem")), folder.join("tls.crt")).expect("it can be copied");
 }
 
+/// The command line of a server, as far as all have it.
+pub(crate) fn program() -> Command {
+    let program = std::env::var("ROLLGATE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_rollgate").to_owned());
+    let mut command = Command::new(program);
+    command.args(["serve", "--policy", "none"]);
+    command
+}
+
 impl Server {
     /// Starts one over a file, and waits until it listens.
     pub(crate) fn start(live: &Path, more: &[&str]) -> Self {
+        let mut command = program();
+        command.arg("--live").arg(live).args(more);
+        Self::run(command)
+    }
+
+    /// Starts what is told, with a certificate and at a port of its own.
+    pub(crate) fn run(mut command: Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         certify(folder.path(), "first");
-        let program = std::env::var("ROLLGATE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_rollgate").to_owned());
-        let mut child = Command::new(program)
-            .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0", "--tls-cert"])
+        let mut child = command
+            .args(["--listen", "127.0.0.1:0", "--tls-cert"])
             .arg(folder.path().join("tls.crt"))
             .arg("--tls-key")
             .arg(folder.path().join("tls.key"))
-            .arg("--live")
-            .arg(live)
-            .args(more)
             .env_remove("ROLLGATE_POLICY")
             .stderr(Stdio::piped())
             .spawn()
