@@ -3,7 +3,7 @@
 use super::judge::{Doubtful, Manner, Mode};
 use super::review::Answer;
 use crate::model::{Decision, Effect, Reason};
-use crate::report::Report;
+use crate::report::{ObjectReport, Report};
 
 /// The rule of a field that the kind does not have, as far as it is known here.
 const UNKNOWN_FIELD: &str = "schema/unknown-field-refused";
@@ -102,11 +102,14 @@ impl Said {
             rule: rule.unwrap_or_default(),
             digest: report.digest.clone(),
         };
-        match changes().find(|change| change.rule == UNKNOWN_FIELD) {
+        let unknown = changes().find(|change| change.rule == UNKNOWN_FIELD).map(|change| change.path.clone());
+        let is_new = |object: &&ObjectReport| object.rule == UNKNOWN_FIELD;
+        let unknown = unknown.or_else(|| report.objects.iter().find(is_new).map(|object| object.because.clone()));
+        match unknown {
             // The API server has taken it, so it is we who do not know it.
-            Some(change) => Self { line: String::new(), why: Why::Undecided, ..said }.raised(
+            Some(what) => Self { line: String::new(), why: Why::Undecided, ..said }.raised(
                 Why::Undecided,
-                &format!("{} is a field that this version of rollgate does not know; use a newer one", change.path),
+                &format!("a field is not known to this version of rollgate: {what}; use a newer one"),
             ),
             None => said,
         }

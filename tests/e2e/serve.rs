@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Space, bench};
+use crate::bench::{Space, bench};
 use crate::helm::{Helm, Release, Run, rollgate};
 use crate::observe::{CAPI, Sight, wait_for};
 
@@ -32,14 +32,14 @@ struct Server {
 
 impl Server {
     /// Starts one, and waits until it knows the cluster.
-    fn start(bench: &Bench, more: &[&str]) -> Self {
+    fn start(kubeconfig: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(rollgate())
             .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0", "--tls-cert"])
             .arg(certificate("first.pem"))
             .arg("--tls-key")
             .arg(certificate("first.key"))
             .args(more)
-            .env("KUBECONFIG", &bench.kubeconfig)
+            .env("KUBECONFIG", kubeconfig)
             .stderr(Stdio::piped())
             .spawn()
             .expect("rollgate runs");
@@ -96,22 +96,8 @@ struct Hook<'a> {
 
 impl<'a> Hook<'a> {
     /// What `serve manifests` prints, for one namespace and by URL, since no Service leads anywhere here.
-    fn install(space: &'a Space, url: &str, failure_policy: &str) -> Self {
-        let whoami = kubectl(space, &["auth", "whoami", "-o", "json"]).succeeded().stdout;
-        let whoami: Value = serde_json::from_str(&whoami).expect("JSON");
-        let user = whoami["status"]["userInfo"]["username"].as_str().expect("a name");
-        let printed = Command::new(rollgate())
-            .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--failure-policy", failure_policy])
-            .args(["--skip", user, "--ca-bundle"])
-            .arg(certificate("authority.pem"))
-            .output()
-            .expect("rollgate runs");
-        let stream = Run::of(printed).succeeded().stdout;
-        // All of it is taken by the API server.
-        let rest = stream.rsplit_once("\n---").expect("several objects").0;
-        let file = space.file("manifests.yaml", rest);
-        kubectl(space, &["apply", "-f", file.to_str().expect("a path")]).succeeded();
-        let file = space.file("all.yaml", &stream);
+    fn install(space: &'a Space, stream: &str, url: &str) -> Self {
+        let file = space.file("all.yaml", stream);
         let read = Command::new(rollgate()).args(["debug", "yaml"]).arg(&file).output().expect("rollgate runs");
         let lines = Run::of(read).succeeded().stdout;
         let mut hooks: Value = serde_json::from_str(lines.lines().last().expect("a line")).expect("JSON");
@@ -172,6 +158,28 @@ fn kubectl(space: &Space, args: &[&str]) -> Run {
     Run::of(output.expect("kubectl runs"))
 }
 
+/// What installs the webhook, all of it but the configuration applied, and a kubeconfig with the rights that come with it.
+fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
+    let whoami = kubectl(space, &["auth", "whoami", "-o", "json"]).succeeded().stdout;
+    let whoami: Value = serde_json::from_str(&whoami).expect("JSON");
+    let user = whoami["status"]["userInfo"]["username"].as_str().expect("a name");
+    let printed = Command::new(rollgate())
+        .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--failure-policy", failure_policy])
+        .args(["--skip", user, "--ca-bundle"])
+        .arg(certificate("authority.pem"))
+        .output()
+        .expect("rollgate runs");
+    let stream = Run::of(printed).succeeded().stdout;
+    let rest = stream.rsplit_once("\n---").expect("several objects").0;
+    let file = space.file("manifests.yaml", rest);
+    kubectl(space, &["apply", "-f", file.to_str().expect("a path")]).succeeded();
+    let config = kubectl(space, &["config", "view", "--raw", "-o", "json"]).succeeded().stdout;
+    let mut config: Value = serde_json::from_str(&config).expect("JSON");
+    config["users"][0]["user"]["as"] = json!("system:serviceaccount:rollgate-system:rollgate");
+    config["users"][0]["user"]["as-groups"] = json!(["system:authenticated"]);
+    (stream, space.file("serve.kubeconfig", &config.to_string()))
+}
+
 /// What a person writes.
 fn person(space: &Space, args: &[&str]) -> Run {
     kubectl(space, &[args, &PERSON].concat())
@@ -223,8 +231,9 @@ fn what_people_write_is_judged_and_controllers_go_on() {
     };
     runs(2);
     let before = Sight::of(&space);
-    let server = Server::start(bench, &["--mode", "enforce"]);
-    let hook = Hook::install(&space, &server.url, "fail");
+    let (stream, kubeconfig) = installed(&space, "fail");
+    let server = Server::start(&kubeconfig, &["--mode", "enforce"]);
+    let hook = Hook::install(&space, &stream, &server.url);
     enforces(&space, &release);
     std::thread::sleep(Duration::from_secs(3));
     let after = Sight::of(&space);
@@ -237,7 +246,7 @@ fn what_people_write_is_judged_and_controllers_go_on() {
     assert!(log.contains("\"decision\":\"hold\"") && !log.contains("v1.34.1"), "{log}");
 
     // Who observes lets through what would be held, and says so.
-    let observer = Server::start(bench, &["--mode", "observe"]);
+    let observer = Server::start(&kubeconfig, &["--mode", "observe"]);
     hook.moves(&observer.url);
     let seen = person(&space, &with(&EDIT, &["--dry-run=server"])).succeeded();
     assert!(seen.stderr.contains("Warning: rollgate would hold this"), "{}", seen.stderr);
