@@ -87,7 +87,10 @@ impl Cache {
             let kind = GroupKind::new(&object.key.group, &object.key.kind);
             let standing = state.kinds.entry(kind).or_default();
             (standing.namespaced, standing.listed) = (object.key.namespace.is_some(), true);
-            state.put(object);
+            // A text would be read anew by each review.
+            let read = object.value().map(std::borrow::Cow::into_owned);
+            let tree = read.and_then(|value| Object::from_value(value, 0));
+            state.put(tree.unwrap_or(object));
         }
         let known = PROVIDERS.iter().flat_map(|provider| provider.kinds);
         let absent = known.map(|kind| GroupKind::new(kind.group, kind.name));

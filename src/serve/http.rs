@@ -144,26 +144,28 @@ async fn validate(request: Request<Incoming>, desk: &Arc<Desk>) -> Out {
     let start = Instant::now();
     let told = request.uri().query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("timeout="));
     let limit = told.and_then(|text| policy::duration(text).ok()).unwrap_or(ANSWER).min(LONGEST);
-    let read = match body(request, desk).await {
+    let Read { bytes, share } = match body(request, desk).await {
         Ok(read) => read,
         Err((status, why)) => {
             desk.metrics.malformed.fetch_add(1, Ordering::Relaxed);
             return text(status, why.to_owned());
         }
     };
-    let review = match review::parse(&read.bytes) {
+    let review = match review::parse(&bytes) {
         Ok(review) => review,
         Err(why) => {
             desk.metrics.malformed.fetch_add(1, Ordering::Relaxed);
             return text(StatusCode::BAD_REQUEST, why);
         }
     };
-    drop(read);
+    drop(bytes);
     let flight = Flight::new(&desk.metrics);
     let about = about(&review);
     let uid = review.uid.clone();
     let (answer, said) = desk.judge.answer(review, start + limit).await;
     drop(flight);
+    // What was read of it is as large as what was sent, and is gone only now.
+    drop(share);
     let took = start.elapsed();
     let refused = answer.refusal.is_some();
     desk.metrics.count(said.why, refused, took);
@@ -190,7 +192,7 @@ impl Drop for Flight<'_> {
 /// A body that was read, with its share of what may be held.
 struct Read {
     bytes: Bytes,
-    _share: tokio::sync::OwnedSemaphorePermit,
+    share: tokio::sync::OwnedSemaphorePermit,
 }
 
 /// Reads a body, once there is room for it.
@@ -212,7 +214,7 @@ async fn body(request: Request<Incoming>, desk: &Arc<Desk>) -> Result<Read, (Sta
     let slow = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
     let broken = (StatusCode::BAD_REQUEST, "the body is larger than any review, or broke off");
     let bytes = read.map_err(|_| slow)?.map_err(|_| broken)?.to_bytes();
-    Ok(Read { bytes, _share: room })
+    Ok(Read { bytes, share: room })
 }
 
 /// What a line of the log says of a review: names, and no value.
