@@ -88,6 +88,15 @@ fn cluster(name: &str, out: &mut String) {
     }
 }
 
+/// The same text with all clusters in one namespace, where that is asked for: then each review has to do with all of them.
+fn placed(text: String) -> String {
+    if std::env::var_os("LOAD_ONE_NAMESPACE").is_none() {
+        return text;
+    }
+    let place = regex::Regex::new(r#""namespace":"edge-\d+""#).expect("a regular expression");
+    place.replace_all(&text, r#""namespace":"edge""#).into_owned()
+}
+
 fn number(name: &str, otherwise: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
@@ -95,9 +104,10 @@ fn number(name: &str, otherwise: usize) -> usize {
 /// Sends reviews over some connections for a while; gives how long each took.
 async fn sends(server: &Server, clusters: usize, connections: usize, length: Duration, held: bool) -> Vec<Duration> {
     let next = Arc::new(AtomicUsize::new(0));
+    let all = |body: Vec<u8>| placed(String::from_utf8(body).expect("text")).into_bytes();
     let names = (0..clusters).map(|at| format!("edge-{at}"));
     let bodies: Arc<Vec<Vec<u8>>> =
-        Arc::new(names.map(|name| if held { rolling(&name) } else { harmless(&name) }).collect());
+        Arc::new(names.map(|name| if held { rolling(&name) } else { harmless(&name) }).map(all).collect());
     let mut writers = JoinSet::new();
     for _ in 0..connections {
         let mut connection = Connection::open(server.address).await.expect("a connection");
@@ -131,6 +141,7 @@ async fn load() {
         let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
         let mut text = String::new();
         (0..clusters).for_each(|at| cluster(&format!("edge-{at}"), &mut text));
+        let text = placed(text);
         std::fs::write(file.path(), &text).expect("it can be written");
         let start = Instant::now();
         let told =
@@ -147,14 +158,14 @@ async fn load() {
         for connections in [1, 2, 8] {
             for (held, what) in [(false, "allowed"), (true, "held")] {
                 let took = sends(&server, clusters, connections, length, held).await;
-                let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
+                let at = |part: usize| took[(took.len() - 1) * part / 100];
                 println!(
                     "  {connections} connections, {what}: {:.0} reviews/s, p50 {:?}, p90 {:?}, p99 {:?}, longest {:?}",
                     took.len() as f64 / length.as_secs_f64(),
-                    at(0.5),
-                    at(0.9),
-                    at(0.99),
-                    at(1.0)
+                    at(50),
+                    at(90),
+                    at(99),
+                    at(100)
                 );
             }
         }
