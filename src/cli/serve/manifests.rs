@@ -24,7 +24,8 @@ pub(super) fn print(args: &ManifestArgs, outside: &mut Outside<'_>) -> Result<Ex
     Ok(Exit::Allow)
 }
 
-fn text(args: &ManifestArgs) -> anyhow::Result<String> {
+/// Refuses what cannot stand in what is printed; gives namespace and name of the policy, where it stands in the cluster.
+fn checked(args: &ManifestArgs) -> anyhow::Result<Option<(&str, &str)>> {
     let plain = |text: &str, also: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c))
     };
@@ -41,6 +42,11 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         "--policy {}: write configmap/NAMESPACE/NAME, or none",
         args.policy
     );
+    Ok(policy)
+}
+
+fn text(args: &ManifestArgs) -> anyhow::Result<String> {
+    let policy = checked(args)?;
     let (issued, inject, bundle) = match &args.ca_bundle {
         None => {
             let inject = format!("\n  annotations: {{cert-manager.io/inject-ca-from: {}/rollgate}}", args.namespace);
