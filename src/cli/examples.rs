@@ -57,8 +57,8 @@ Examples:
 pub(super) const SERVE: &str = "\
 Examples:
   rollgate serve --policy rollgate.yaml --tls-cert tls.crt --tls-key tls.key --mode observe
-  rollgate serve --policy configmap/rollgate-system/rollgate-policy --tls-cert tls.crt --tls-key tls.key --mode enforce
-  rollgate serve manifests --image registry.example.org/rollgate:v0.1.0 --failure-policy ignore";
+  rollgate serve --policy configmap/telco/policy --tls-cert tls.crt --tls-key tls.key --mode enforce
+  rollgate serve manifests --image registry.example.org/rollgate:v0.1.0 --failure-policy fail";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
