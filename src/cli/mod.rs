@@ -22,6 +22,10 @@ mod post_render;
 mod releases;
 mod revisions;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "unserved.rs"]
 mod serve;
 mod setup;
 mod signals;

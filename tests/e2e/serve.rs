@@ -207,6 +207,7 @@ fn enforces(space: &Space, release: &Release<'_>) {
     person(space, &["delete", "cluster", "demo", "--wait=false"]).refused("rollgate hold");
     person(space, &["label", "machinedeployment", "demo-md", "team=edge"]).succeeded();
     person(space, &["delete", "secret", "demo-ca"]).refused("rollgate");
+    half_applied(space);
     // Helm, and whoever rolls it back.
     let run = release.run_with(
         "upgrade",
@@ -215,6 +216,31 @@ fn enforces(space: &Space, release: &Release<'_>) {
     );
     let run = run.refused("rollgate hold");
     assert!(!run.stderr.to_ascii_lowercase().contains("immutable"), "{}", run.stderr);
+}
+
+/// A template that comes a moment before its owner moves to it: the template is let through, the owner is not, although no watch may have
+/// told of the template yet.
+fn half_applied(space: &Space) {
+    let (group, resource) = ("infrastructure.cluster.x-k8s.io/v1beta2", "devmachinetemplates");
+    let owner = space.get(CAPI, "machinedeployments", "demo-md").expect("it is there");
+    let reference = owner["spec"]["template"]["spec"]["infrastructureRef"].clone();
+    let name = reference["name"].as_str().expect("a name");
+    let mut template = space.get(group, resource, name).expect("it is there");
+    for number in 0..5 {
+        let fresh = format!("demo-fresh-{number}");
+        template["metadata"] = json!({"name": fresh, "namespace": space.namespace});
+        let mut moved = reference.clone();
+        moved["name"] = json!(fresh);
+        let owner = json!({"apiVersion": CAPI, "kind": "MachineDeployment",
+            "metadata": {"name": "demo-md", "namespace": space.namespace},
+            "spec": {"clusterName": "demo", "selector": owner["spec"]["selector"], "template": {"spec": {"clusterName": "demo",
+                "bootstrap": owner["spec"]["template"]["spec"]["bootstrap"], "infrastructureRef": moved}}}});
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": [template, owner]});
+        let file = space.file("set.json", &list.to_string());
+        let apply = ["apply", "--server-side", "--force-conflicts", "-f", file.to_str().expect("a path")];
+        let run = person(space, &apply).refused("rollgate hold");
+        assert!(run.stdout.contains(&fresh), "the template is made: {run:#?}");
+    }
 }
 
 #[test]

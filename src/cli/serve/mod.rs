@@ -5,10 +5,18 @@ mod manifests;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::known::duration;
+use super::setup::{feature_gates, providers};
 use super::{Outside, Stop};
 use crate::exit::Exit;
+use crate::host::{Host, Told};
+use crate::serve::judge::{Doubtful, Manner, Mode};
+use crate::serve::{self, Options, Source};
+use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
+use crate::world::files;
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
@@ -135,29 +143,11 @@ pub struct ManifestArgs {
 pub(super) fn run(args: &ServeArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     match &args.command {
         Some(ServeCommand::Manifests(wanted)) => manifests::print(wanted, outside),
-        None => serve(args),
+        None => answer(args),
     }
 }
 
-/// This build is one for pipelines.
-#[cfg(not(feature = "serve"))]
-fn serve(_: &ServeArgs) -> Result<Exit, Stop> {
-    Err(Stop::usage(anyhow::anyhow!(
-        "this build is one for pipelines and has no server; the one of the webhook is built with cargo build --release (docs/serve.md)"
-    )))
-}
-
-#[cfg(feature = "serve")]
-fn serve(args: &ServeArgs) -> Result<Exit, Stop> {
-    use anyhow::Context as _;
-
-    use super::known::duration;
-    use crate::host::{Host, Told};
-    use crate::serve::judge::{Doubtful, Manner, Mode};
-    use crate::serve::{self, Options, Source};
-    use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
-    use crate::world::files;
-
+fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     let then = |then: Then| if then == Then::Allow { Doubtful::Allow } else { Doubtful::Hold };
     let mode = if args.mode == ServeMode::Enforce { Mode::Enforce } else { Mode::Observe };
     let told = |file: &Option<PathBuf>, option: &str| {
@@ -175,8 +165,8 @@ fn serve(args: &ServeArgs) -> Result<Exit, Stop> {
     let policy = InForce::of(args.policy.as_deref(), Untold::Refuse, whence)?;
     let mut setup = Setup::new(policy, environment())?;
     packs::add(&args.pack, &mut setup.policy, &mut setup.policy_report)?;
-    setup.providers = super::setup::providers(&args.provider).map_err(Stop::usage)?;
-    setup.feature_gates = super::setup::feature_gates(&args.feature_gate).map_err(Stop::usage)?;
+    setup.providers = providers(&args.provider).map_err(Stop::usage)?;
+    setup.feature_gates = feature_gates(&args.feature_gate).map_err(Stop::usage)?;
     setup.told = Told { context: args.kube_context.clone(), ..Told::default() };
     let source = match Live::parse(&args.live) {
         Live::Path(path) => {
