@@ -30,6 +30,8 @@ pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod session;
 pub mod store;
 pub mod tree;

@@ -2,6 +2,7 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 mod first_install;
+mod given;
 mod question;
 mod set_back;
 
@@ -29,6 +30,7 @@ use crate::rules::{Rules, UserFault};
 use crate::tree::Value;
 use crate::world::{Unread, World};
 
+pub use self::given::judge_given;
 pub use self::question::{Apart, Beyond, Fault, Judgement, Question};
 pub use self::set_back::point_at;
 

@@ -27,7 +27,8 @@ const ORDER: &[&[&str]] = &[
     &["late", "gate"],
     &["pipeline"],
     &["session"],
-    &["cli", "serve"],
+    &["serve"],
+    &["cli"],
 ];
 
 /// A file of the library without its tests, by its room.

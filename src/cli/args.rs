@@ -75,6 +75,9 @@ pub enum Command {
     /// Render HelmReleases as Flux does.
     #[command(after_long_help = examples::FLUX)]
     Flux(super::flux::FluxArgs),
+    /// Answer an API server: an admission webhook that judges every write, whoever makes it.
+    #[command(after_long_help = examples::SERVE)]
+    Serve(Box<super::serve::ServeArgs>),
     /// Print a JSON Schema.
     Schema(SchemaArgs),
     /// Print what a shell reads to complete commands, options, rules, releases and late values: source <(rollgate completions bash).

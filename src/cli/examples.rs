@@ -54,6 +54,12 @@ Examples:
   rollgate flux render release.yaml --chart charts/demo
   rollgate flux render apps/demo.yaml --repo-root . --values-from values.yaml --from-cluster";
 
+pub(super) const SERVE: &str = "\
+Examples:
+  rollgate serve --policy rollgate.yaml --tls-cert tls.crt --tls-key tls.key --mode observe
+  rollgate serve --policy configmap/telco/policy --tls-cert tls.crt --tls-key tls.key --mode enforce
+  rollgate serve manifests --image registry.example.org/rollgate:v0.1.0 --failure-policy fail";
+
 pub(super) const EXPLAIN: &str = "\
 Examples:
   rollgate explain kcp/version

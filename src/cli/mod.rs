@@ -22,6 +22,11 @@ mod post_render;
 mod releases;
 mod revisions;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "unserved.rs"]
+mod serve;
 mod setup;
 mod signals;
 mod snapshot;
@@ -123,6 +128,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Snapshot(args) => snapshot::run(args, outside),
         Command::Helm(args) => helm::run(args, outside),
         Command::Flux(args) => flux::run(args, cli.color, outside),
+        Command::Serve(args) => serve::run(&args, outside),
         Command::Schema(args) => schema::run(&args, outside),
         Command::Policy(args) => policy::run(args, outside),
         Command::Completions { shell } => complete::script(shell, outside),

@@ -113,7 +113,7 @@ pub(super) fn providers(option: &str, told: &[String]) -> anyhow::Result<BTreeMa
         .collect()
 }
 
-fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
+pub(super) fn feature_gates(told: &[String]) -> anyhow::Result<BTreeMap<String, bool>> {
     told.iter()
         .map(|text| {
             let (name, on) = text.split_once('=').with_context(|| format!("--feature-gate {text}: write NAME=true"))?;

@@ -121,6 +121,33 @@ impl Catalogue {
         }
     }
 
+    /// Every kind of the compared groups that can be listed and watched, each as the API server likes it best.
+    ///
+    /// # Errors
+    /// When the groups cannot be read, or the kinds of a version of one.
+    pub(super) async fn compared(caller: &Caller) -> Result<Vec<(GroupKind, Resource)>, Fault> {
+        let groups = caller.get("/apis", JSON, groups).await?;
+        let mut found: BTreeMap<GroupKind, Resource> = BTreeMap::new();
+        for group in groups.values().filter(|group| crate::providers::is_compared(&group.name)) {
+            let preferred = group.preferred_version.iter();
+            let versions: Vec<&str> =
+                preferred.chain(&group.versions).map(|version| version.version.as_str()).collect();
+            for (place, version) in versions.iter().enumerate() {
+                if versions[..place].contains(version) {
+                    continue;
+                }
+                let listed = caller.get(&format!("/apis/{}/{version}", group.name), JSON, kinds).await?;
+                let can = |one: &Kind, verb: &str| one.verbs.iter().any(|own| own == verb);
+                for one in listed.iter().filter(|one| can(one, "list") && can(one, "watch")) {
+                    let key = GroupKind::new(&group.name, &one.kind);
+                    let served = || resource(&group.name, version, &one.name, one.namespaced);
+                    found.entry(key).or_insert_with(served);
+                }
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// Asks for the kinds of further versions: of each kind the likeliest version, then the others of what was not there.
     /// The groups are asked for when the first kind needs them.
     pub(super) async fn more(&mut self, caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) {

@@ -90,7 +90,8 @@ async fn pages_of(
     let mut listed = Listed { objects: Vec::new(), resource_version: String::new() };
     let mut token = String::new();
     loop {
-        let mut query = format!("{path}?limit={size}");
+        let and = if path.contains('?') { '&' } else { '?' };
+        let mut query = format!("{path}{and}limit={size}");
         for (name, value) in [("labelSelector", selector.unwrap_or_default()), ("continue", &token)] {
             if !value.is_empty() {
                 query.push('&');
@@ -130,7 +131,7 @@ fn page(body: &[u8], keep: Keep) -> Result<(PageMeta, Vec<Object>), String> {
 }
 
 /// An item of a list as an object; items of built-in kinds do not say what they are.
-fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<Object, String> {
+pub(super) fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<Object, String> {
     if let Some(map) = item.as_object_mut() {
         for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
             if !map.contains_key(key) {

@@ -17,6 +17,7 @@ pub mod plan;
 mod prune;
 mod read;
 mod record;
+mod reflect;
 mod remote;
 mod second;
 mod taken;
@@ -25,6 +26,7 @@ mod watch;
 mod workload;
 
 pub use self::history::Recorded;
+pub use self::reflect::{Installed, News, Watched, pointed};
 pub use self::watch::Watches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -316,19 +318,26 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         coverage: Coverage::Asked(Answered::default()),
         ..World::new(LiveSource::new(LiveKind::Cluster, String::new()), Inventory::default(), online.now)
     };
-    Outcome {
-        world,
-        sources: Vec::new(),
-        pins: None,
-        approvals: Vec::new(),
-        history: None,
-        cluster_wide: BTreeSet::new(),
-        versions: BTreeMap::new(),
-        plan,
-        requests: 0,
-        bytes: 0,
-        warnings: Vec::new(),
-        cluster: None,
+    Outcome::of(world, plan)
+}
+
+impl Outcome {
+    /// What a World and a plan are before anything is read.
+    fn of(world: World, plan: ReadPlan) -> Self {
+        Self {
+            world,
+            sources: Vec::new(),
+            pins: None,
+            approvals: Vec::new(),
+            history: None,
+            cluster_wide: BTreeSet::new(),
+            versions: BTreeMap::new(),
+            plan,
+            requests: 0,
+            bytes: 0,
+            warnings: Vec::new(),
+            cluster: None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod carried;
 pub(crate) mod controllers;
 pub mod detect;
 mod foreign;
+mod given;
 pub mod helm_args;
 pub mod hook;
 pub(crate) mod inside;
@@ -44,6 +45,7 @@ mod tests;
 pub use answered::{Agreement, Answered};
 pub use ask::{Request, Verb, Write};
 pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
+pub use given::{Given, given};
 pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;

@@ -55,6 +55,25 @@ pub struct Trial {
     pub reason: Reason,
 }
 
+impl Resolution<'static> {
+    /// That nothing is filled in, where what is written cannot be changed any more.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            bytes: Cow::Borrowed(&[]),
+            reports: Vec::new(),
+            reasons: Vec::new(),
+            warnings: Vec::new(),
+            findings: Vec::new(),
+            pins: Vec::new(),
+            secrets: Vec::new(),
+            symbolic: Vec::new(),
+            trials: Vec::new(),
+            known: Vec::new(),
+        }
+    }
+}
+
 impl fmt::Debug for Resolution<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The stream and the secrets stay out: a log is no place for either.

@@ -1,5 +1,7 @@
 //! Which groups are compared: those of Cluster API and of its providers.
 
+use std::collections::BTreeSet;
+
 use super::{PROVIDERS, kubeadm};
 use crate::contract::{CORE, GROUPS_END};
 
@@ -7,6 +9,13 @@ use crate::contract::{CORE, GROUPS_END};
 #[must_use]
 pub fn is_compared(group: &str) -> bool {
     is_capi(group) || own().any(|own| own == group)
+}
+
+/// The groups whose kinds are known here by name: a webhook has to name each.
+#[must_use]
+pub fn known() -> BTreeSet<&'static str> {
+    let kinds = PROVIDERS.iter().flat_map(|provider| provider.kinds).map(|kind| kind.group);
+    kinds.filter(|group| is_compared(group)).chain(own()).chain([CORE]).collect()
 }
 
 /// The words of which every `apiVersion` of a compared group has one.

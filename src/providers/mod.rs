@@ -21,7 +21,7 @@ pub mod versions;
 pub mod vsphere;
 
 pub(crate) use groups::{compared_words, is_cluster_wide, is_of_core};
-pub use groups::{is_capi, is_compared};
+pub use groups::{is_capi, is_compared, known};
 pub use pages::pages;
 
 use std::collections::HashMap;

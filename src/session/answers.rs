@@ -115,7 +115,8 @@ pub(super) fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<
 }
 
 /// What objects of the cluster approve. One that could not be read approves nothing, and is no doubt of its own: what holds, holds.
-pub(super) fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<Found> {
+#[must_use]
+pub fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<Found> {
     let found = answers.into_iter().filter_map(|(number, name, answer)| {
         let place = policy.approvals.from.get(number)?.to_string();
         let ledger = match answer {
@@ -131,7 +132,8 @@ pub(super) fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)
 }
 
 /// What an object of the cluster says went out before. Where there is none yet, nothing did.
-pub(super) fn history_of(policy: &Policy, answer: Option<Answer>) -> Option<history::Found> {
+#[must_use]
+pub fn history_of(policy: &Policy, answer: Option<Answer>) -> Option<history::Found> {
     let (answer, place) = (answer?, policy.gates.budget.history.as_ref()?.to_string());
     let history = match answer {
         Answer::Absent => Ok(History::default()),

@@ -24,6 +24,7 @@ pub(crate) mod tool;
 pub mod trailers;
 
 pub use answers::Ready;
+pub use answers::{approvals_of, history_of};
 pub use commit::{Commit, Commitment};
 pub use detect::{connect, detect};
 pub use input::Input;

@@ -193,6 +193,12 @@ impl Setup {
         Some(history::File::new(self.policy_folder.join(&file.file)))
     }
 
+    /// The question about writes of which both sides are given: there is no stream.
+    #[must_use]
+    pub fn given(&self) -> Question {
+        self.question(&Input::unnamed("the review", Arc::from([])), Reach::Cluster)
+    }
+
     pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
         let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());

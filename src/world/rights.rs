@@ -1,5 +1,6 @@
 //! The line of a role that grants what was refused.
 
+use super::Unread;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 
 /// One rule of a read-only role, as it stands in `docs/rbac.yaml`.
@@ -13,6 +14,12 @@ pub fn rule(group: &str, plural: &str, verbs: &[&str]) -> String {
 #[must_use]
 pub fn remedy(group: &str, plural: &str, verbs: &[&str]) -> String {
     format!("add to the role: {}", rule(group, plural, verbs))
+}
+
+/// Whether something is unread because the right to read it is missing.
+#[must_use]
+pub fn is_missing(unread: &Unread) -> bool {
+    unread.why.starts_with("forbidden: ")
 }
 
 /// The role of `docs/rbac.yaml` that holds what a plan reads.

@@ -36,6 +36,8 @@ mod readme;
 mod rollback;
 #[cfg(feature = "forecasts")]
 mod rollouts;
+#[cfg(feature = "serve")]
+mod serve;
 mod set_back;
 #[path = "../bench/starter.rs"]
 mod starter;

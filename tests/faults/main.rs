@@ -14,6 +14,8 @@ mod look;
 mod matrix;
 mod proxy;
 mod rights;
+#[cfg(feature = "serve")]
+mod serve;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod tokens;

@@ -1,0 +1,184 @@
+//! `rollgate serve`: the admission webhook, and what is applied to a cluster so that it is asked.
+
+mod manifests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::known::duration;
+use super::setup::{feature_gates, providers};
+use super::{Outside, Stop};
+use crate::exit::Exit;
+use crate::host::{Host, Told};
+use crate::serve::judge::{Doubtful, Manner, Mode};
+use crate::serve::{self, Options, Source};
+use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
+use crate::world::files;
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+#[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+pub struct ServeArgs {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<ServeCommand>,
+    /// The policy: a file, a ConfigMap of the cluster, or `none` for the safe defaults. It is read once, at the start.
+    #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|configmap/NAMESPACE/NAME|none", required = true)]
+    pub policy: Option<String>,
+    /// The certificate, in PEM, with those between it and its authority. It is read again when the file changes.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key, in PEM.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub tls_key: Option<PathBuf>,
+    /// Where it listens.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "[::]:9443")]
+    pub listen: SocketAddr,
+    /// Whether what would be held is refused, or let through with a warning and counted.
+    #[arg(long, value_enum, default_value_t = ServeMode::Observe)]
+    pub mode: ServeMode,
+    /// What becomes of a write about which nothing can be said, under --mode enforce.
+    #[arg(long, value_enum, default_value_t = Then::Hold)]
+    pub on_undecided: Then,
+    /// What becomes of a write while the cluster is not read, under --mode enforce.
+    #[arg(long, value_enum, default_value_t = Then::Hold)]
+    pub not_ready: Then,
+    /// What the API server holds: `cluster`, or a World, a manifest file or folder in which nothing changes, to try a policy out.
+    #[arg(long, value_name = "cluster|PATH", default_value = "cluster")]
+    pub live: String,
+    /// Context of the kubeconfig; in a Pod its service account is used.
+    #[arg(long, value_name = "NAME")]
+    pub kube_context: Option<String>,
+    /// A file with rules of your own, in the format of the policy's `rules`; several times if wanted.
+    #[arg(long, value_name = "FILE")]
+    pub pack: Vec<PathBuf>,
+    /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.
+    #[arg(long, value_name = "NAME=VERSION")]
+    pub provider: Vec<String>,
+    /// A feature gate of the controllers, such as InPlaceUpdates=true.
+    #[arg(long, value_name = "NAME=BOOL")]
+    pub feature_gate: Vec<String>,
+    /// Most connections at one time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 512)]
+    pub connections: usize,
+    /// How long answers under way may take when a signal ends it.
+    #[arg(long, value_name = "DURATION", default_value = "25s")]
+    pub drain: String,
+}
+
+/// What `serve` can do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum ServeCommand {
+    /// Print what is applied to a cluster to install the webhook: kubectl apply -f -.
+    Manifests(Box<ManifestArgs>),
+}
+
+/// Whether holds refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ServeMode {
+    /// What would be held is let through with a warning.
+    Observe,
+    /// What is held is refused.
+    Enforce,
+}
+
+/// What becomes of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Then {
+    /// It is let through with a warning.
+    Allow,
+    /// It is refused.
+    Hold,
+}
+
+/// What the API server does where the webhook does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailurePolicy {
+    /// The write goes on, unjudged.
+    Ignore,
+    /// The write is refused, whoever makes it, but for those that are skipped.
+    Fail,
+}
+
+/// Options of `serve manifests`.
+#[derive(Debug, Args)]
+pub struct ManifestArgs {
+    /// The image that runs `rollgate serve`; the binary of pipelines has no server.
+    #[arg(long, value_name = "IMAGE")]
+    pub image: String,
+    /// Namespace that all of it is put into, and that is made for it.
+    #[arg(long, short = 'n', value_name = "NAMESPACE", default_value = "rollgate-system")]
+    pub namespace: String,
+    /// The policy: a ConfigMap of the cluster, or `none` for the safe defaults.
+    #[arg(long, value_name = "configmap/NAMESPACE/NAME|none", default_value = "none")]
+    pub policy: String,
+    /// Whether what would be held is refused, or let through with a warning and counted.
+    #[arg(long, value_enum, default_value_t = ServeMode::Observe)]
+    pub mode: ServeMode,
+    /// What the API server does with a write while nobody answers: `ignore` lets it go on unjudged, `fail` refuses it.
+    #[arg(long, value_enum, default_value_t = FailurePolicy::Ignore)]
+    pub failure_policy: FailurePolicy,
+    /// How long the API server waits for an answer, in seconds, 2 to 30.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u8).range(2..=30))]
+    pub timeout: u8,
+    /// Replicas of the server.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2)]
+    pub replicas: u8,
+    /// A user whose writes are not looked at, beside the controllers of Cluster API and the garbage collector, such as
+    /// system:serviceaccount:kube-system:cluster-autoscaler; several times if wanted.
+    #[arg(long, value_name = "USER")]
+    pub skip: Vec<String>,
+    /// The label that a Secret or ConfigMap has whose writes are looked at.
+    #[arg(long, value_name = "LABEL", default_value = "cluster.x-k8s.io/cluster-name")]
+    pub data_label: String,
+    /// The authority of the certificate, in PEM, where cert-manager is not there to make both; the Secret rollgate-tls has to hold
+    /// tls.crt and tls.key then.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ServeArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+    match &args.command {
+        Some(ServeCommand::Manifests(wanted)) => manifests::print(wanted, outside),
+        None => answer(args),
+    }
+}
+
+fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
+    let then = |then: Then| if then == Then::Allow { Doubtful::Allow } else { Doubtful::Hold };
+    let mode = if args.mode == ServeMode::Enforce { Mode::Enforce } else { Mode::Observe };
+    let told = |file: &Option<PathBuf>, option: &str| {
+        file.clone().with_context(|| format!("{option} is missing")).map_err(Stop::usage)
+    };
+    let options = Options {
+        listen: args.listen,
+        certificate: told(&args.tls_cert, "--tls-cert")?,
+        key: told(&args.tls_key, "--tls-key")?,
+        manner: Manner { mode, undecided: then(args.on_undecided), not_ready: then(args.not_ready) },
+        connections: args.connections,
+        drain: duration(&args.drain, "--drain")?,
+    };
+    let whence = Whence { context: args.kube_context.as_deref(), ..Whence::default() };
+    let policy = InForce::of(args.policy.as_deref(), Untold::Refuse, whence)?;
+    let mut setup = Setup::new(policy, environment())?;
+    packs::add(&args.pack, &mut setup.policy, &mut setup.policy_report)?;
+    setup.providers = providers("--provider", &args.provider).map_err(Stop::usage)?;
+    setup.feature_gates = feature_gates(&args.feature_gate).map_err(Stop::usage)?;
+    setup.told = Told { context: args.kube_context.clone(), ..Told::default() };
+    let source = match Live::parse(&args.live) {
+        Live::Path(path) => {
+            let mut world = files::open(&path, &Host::default(), setup.now).map_err(Stop::usage)?.world;
+            setup.tell(&mut world);
+            Source::World(Box::new(world))
+        }
+        Live::Cluster | Live::Nothing => {
+            let detected = detect(&setup.told, None, &setup.env);
+            Source::Cluster(Box::new(connect(&detected, &setup.env, setup.deadline)?))
+        }
+    };
+    let whole = serve::run(&options, &setup, source)?;
+    Ok(if whole { Exit::Allow } else { Exit::Internal })
+}

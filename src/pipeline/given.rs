@@ -1,0 +1,28 @@
+//! The way of a write of which both sides are given: it enters where others have been predicted, and is judged as they are.
+
+use std::sync::Arc;
+
+use super::{Answer, Case, Fault, Judgement, Question};
+use crate::host::{self, Given};
+use crate::late::Resolution;
+use crate::object::Stream;
+use crate::report;
+use crate::rules::Rules;
+use crate::world::World;
+
+/// Judges one write of which both sides are given, by rules that [`super::rules`] made of the policy. The stream of the question is
+/// not read; no late value is filled in, since what is written is what was sent.
+///
+/// # Errors
+/// When a side is not what Kubernetes reads.
+pub fn judge_given(question: &Question, rules: &Rules, world: &World, write: Given<'_>) -> Result<Judgement, Fault> {
+    let prediction = host::given(write, world)?;
+    let objects: Vec<_> = write.after.cloned().into_iter().collect();
+    let rendered = Stream { documents: objects.len(), objects: objects.into(), nameless: 0 };
+    let resolution = Resolution::nothing();
+    let case = Case { question, world, rules, rendered: &rendered, resolution: &resolution };
+    let Answer { mut report, approvals, glass, spending, images, .. } = case.judge(prediction);
+    report::escape::report(&mut report);
+    let (stream, pins) = (Arc::clone(&question.stream), Vec::new());
+    Ok(Judgement { report, stream, pins, approvals, glass, spending, images, whole: None })
+}

@@ -1,0 +1,216 @@
+//! Writes to a cluster that was read at one time, as an API server would show them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+use crate::host::Host;
+use crate::model::Effect;
+use crate::object::Stream;
+use crate::serve::Why;
+use crate::serve::review;
+use crate::session::{InForce, Untold, Whence};
+use crate::world::files;
+
+const ENFORCE: Manner = Manner { mode: Mode::Enforce, undecided: Doubtful::Hold, not_ready: Doubtful::Hold };
+
+fn live() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/drain-timeout/live.yaml")
+}
+
+fn judge_of(policy: &str, cache: Cache) -> Arc<Judge> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rollgate.yaml");
+    std::fs::write(&file, format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{policy}\n")).expect("a policy");
+    let policy = InForce::of(file.to_str(), Untold::Refuse, Whence::default()).expect("a policy");
+    let setup = Setup::new(policy, BTreeMap::new()).expect("no key is told");
+    Arc::new(Judge::new(&setup, ENFORCE, Arc::new(cache), None).expect("a judge"))
+}
+
+fn judge() -> Arc<Judge> {
+    let world = files::open(&live(), &Host::default(), Timestamp::now()).expect("a World").world;
+    judge_of("", Cache::of_world(world))
+}
+
+fn object(kind: &str) -> Value {
+    let bytes = std::fs::read(live()).expect("a file");
+    let stream = Stream::load(&bytes.into()).expect("manifests");
+    let found = stream.objects.objects().iter().find(|object| object.key.kind == kind).expect("an object of the kind");
+    found.value().expect("a tree").into_owned()
+}
+
+/// A review of a write, through the wire.
+fn review_of(before: Option<&Value>, after: Option<&Value>) -> Request {
+    let object = after.or(before).expect("a side");
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (group, version) =
+        text("/apiVersion").split_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap_or_default();
+    let kind = text("/kind");
+    let resource = format!("{}s", kind.to_ascii_lowercase());
+    let operation = match (before, after) {
+        (None, _) => "CREATE",
+        (_, None) => "DELETE",
+        _ => "UPDATE",
+    };
+    let mut request = json!({
+        "uid": "u", "kind": {"group": group, "version": version, "kind": kind},
+        "resource": {"group": group, "version": version, "resource": resource},
+        "name": text("/metadata/name"), "namespace": text("/metadata/namespace"), "operation": operation
+    });
+    request["oldObject"] = before.cloned().unwrap_or_default();
+    request["object"] = after.cloned().unwrap_or_default();
+    let mut review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"});
+    review["request"] = request;
+    review::parse(format!("{review}").as_bytes()).expect("a question")
+}
+
+fn asks(judge: &Arc<Judge>, request: Request) -> (Answer, Said) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(judge.answer(request, Instant::now() + Duration::from_secs(20)))
+}
+
+fn changed(judge: &Arc<Judge>, kind: &str, change: impl Fn(&mut Value)) -> (Answer, Said) {
+    let before = object(kind);
+    let mut after = before.clone();
+    change(&mut after);
+    asks(judge, review_of(Some(&before), Some(&after)))
+}
+
+#[test]
+fn a_rollout_is_refused_with_the_field_and_the_next_command() {
+    let (answer, said) =
+        changed(&judge(), "MachineDeployment", |md| md["spec"]["template"]["spec"]["version"] = json!("v1.99.0"));
+    let refusal = answer.refusal.expect("it is refused");
+    assert!(refusal.contains("spec.template.spec.version") && refusal.contains("next: "), "{refusal}");
+    assert_eq!((said.why, said.gate.as_str(), said.effect), (Why::Held, "rollout", Effect::Rollout));
+    assert!(!said.digest.is_empty() && !said.rule.is_empty());
+    assert!(answer.audit.iter().any(|(name, text)| *name == "digest" && *text == said.digest));
+}
+
+#[test]
+fn what_changes_nothing_is_not_judged_and_what_reaches_no_machine_passes() {
+    let judge = judge();
+    let (answer, said) = changed(&judge, "MachineDeployment", |md| {
+        md["metadata"]["managedFields"] = json!([{"manager": "x"}]);
+        md["status"] = json!({"replicas": 2});
+    });
+    assert_eq!((answer, said.why), (Answer::default(), Why::Skipped));
+    let (answer, said) = changed(&judge, "MachineDeployment", |md| md["metadata"]["labels"] = json!({"team": "a"}));
+    assert_eq!((answer.refusal, said.why), (None, Why::Allowed));
+}
+
+#[test]
+fn a_deletion_is_one_whatever_marks_keep_it_from_helm() {
+    let judge = judge();
+    let mut cluster = object("Cluster");
+    cluster["metadata"]["annotations"] = json!({"helm.sh/resource-policy": "keep", "helm.sh/hook": "test"});
+    let (answer, said) = asks(&judge, review_of(Some(&cluster), None));
+    assert!(answer.refusal.is_some(), "{said:?}");
+    assert_eq!(said.effect, Effect::Delete);
+    // What is going already does not go once more.
+    cluster["metadata"]["deletionTimestamp"] = json!("2025-10-10T12:00:00Z");
+    assert_eq!(asks(&judge, review_of(Some(&cluster), None)).1.why, Why::Skipped);
+}
+
+#[test]
+fn a_scale_changes_the_object_that_it_belongs_to() {
+    let judge = judge();
+    let scale = |replicas: Value| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "edge-1-md0", "namespace": "edge-1"}, "spec": replicas});
+    let ask = |after: Value| {
+        let mut request = review_of(Some(&scale(json!({"replicas": 2}))), Some(&scale(after)));
+        request.part = "scale".to_owned();
+        request.resource = review::Resource {
+            group: "cluster.x-k8s.io".to_owned(),
+            version: "v1beta1".to_owned(),
+            resource: "machinedeployments".to_owned(),
+        };
+        asks(&judge, request)
+    };
+    // None are left out of the JSON.
+    let (answer, said) = ask(json!({}));
+    assert!(answer.refusal.is_some(), "{said:?}");
+    assert_eq!(said.effect, Effect::Delete);
+    assert_eq!(ask(json!({"replicas": 3})).1.effect, Effect::Scale);
+}
+
+#[test]
+fn a_field_that_nobody_knows_here_is_not_taken_for_one_that_does_nothing() {
+    let (answer, said) = changed(&judge(), "RKE2ControlPlane", |cp| cp["spec"]["brandNewField"] = json!("x"));
+    assert!(answer.refusal.is_some(), "{said:?}");
+    assert!(said.why >= Why::Undecided, "{said:?}");
+}
+
+#[test]
+fn a_placeholder_that_comes_is_not_let_through() {
+    let world = files::open(&live(), &Host::default(), Timestamp::now()).expect("a World").world;
+    let late = "lateValues: [{name: vip, placeholders: [\"66.66.66.66\"], type: ip, from: [{env: VIP}]}]";
+    let judge = judge_of(late, Cache::of_world(world));
+    let mut map = object("OpenStackCluster");
+    map["metadata"]["name"] = json!("fresh");
+    assert_eq!(asks(&judge, review_of(None, Some(&map))).1.why, Why::Allowed);
+    map["metadata"]["annotations"] = json!({"vip": "66.66.66.66"});
+    let (answer, said) = asks(&judge, review_of(None, Some(&map)));
+    assert_eq!(said.why, Why::Undecided, "{said:?}");
+    assert!(answer.refusal.expect("it is refused").contains("late value vip"));
+}
+
+#[test]
+fn what_is_not_read_is_no_answer() {
+    let judge = judge_of("", Cache::of("nothing"));
+    let (answer, said) = changed(&judge, "MachineDeployment", |md| md["spec"]["replicas"] = json!(9));
+    assert_eq!(said.why, Why::NotReady);
+    assert!(answer.refusal.is_some());
+    for (manner, refused) in [
+        (Manner { not_ready: Doubtful::Allow, ..ENFORCE }, false),
+        (Manner { mode: Mode::Observe, ..ENFORCE }, false),
+        (ENFORCE, true),
+    ] {
+        let answer = said.answer(manner);
+        assert_eq!((answer.refusal.is_some(), answer.warnings.is_empty()), (refused, refused), "{manner:?}");
+    }
+}
+
+#[test]
+fn the_side_of_the_review_counts_and_not_what_was_heard_before() {
+    // Two writes follow each other faster than a watch tells: the second one is judged over the first.
+    let judge = judge();
+    let mut first = object("MachineDeployment");
+    first["spec"]["replicas"] = json!(7);
+    let mut second = first.clone();
+    second["spec"]["replicas"] = json!(0);
+    let (answer, _) = asks(&judge, review_of(Some(&first), Some(&second)));
+    assert!(answer.refusal.expect("it is refused").contains('7'));
+}
+
+#[test]
+fn a_write_of_another_part_is_not_guessed() {
+    let judge = judge();
+    let mut request = review_of(Some(&object("Cluster")), Some(&object("Cluster")));
+    let mut after = object("Cluster");
+    after["spec"]["paused"] = json!(true);
+    request.after = Some(Object::from_value(after, 0).expect("an object"));
+    request.part = "odd".to_owned();
+    assert_eq!(asks(&judge, request).1.why, Why::Undecided);
+}
+
+#[test]
+fn the_digest_is_that_of_a_plan_of_the_same_write() {
+    use crate::host::{HostKind, Told};
+    use crate::session::{Base, Input, Live, Session, Unobserved};
+    use crate::world::WriteMethod;
+    let mut after = object("MachineDeployment");
+    after["spec"]["template"]["spec"]["version"] = json!("v1.99.0");
+    let policy = InForce::of(Some("none"), Untold::Refuse, Whence::default()).expect("a policy");
+    let setup = Setup {
+        told: Told { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..Told::default() },
+        live: Live::Path(live()),
+        base: Some(Base::Nothing),
+        ..Setup::new(policy, BTreeMap::new()).expect("no key is told")
+    };
+    let input = Input::unnamed("the object", format!("{after}").into_bytes().into());
+    let session = Session { setup: &setup, input: &input, is_hosts: false };
+    let ready = session.read(&mut Unobserved::default()).expect("a World");
+    let planned = ready.judge(&setup, &Unobserved::default()).expect("a judgement").report;
+    let (_, said) = asks(&judge(), review_of(Some(&object("MachineDeployment")), Some(&after)));
+    assert_eq!(said.digest, planned.digest);
+}

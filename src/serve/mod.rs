@@ -1,0 +1,126 @@
+//! The admission webhook: an API server shows it a write with both of its sides, and hears whether it may go on. It judges as `plan`
+//! does, under the same policy, from a cache that watches keep current; it writes nothing.
+
+pub mod cache;
+mod http;
+pub mod judge;
+mod keep;
+mod log;
+mod metrics;
+pub mod review;
+mod said;
+mod tls;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use self::cache::Cache;
+use self::http::Desk;
+use self::judge::{Judge, Manner};
+use self::log::Log;
+use self::metrics::Metrics;
+use self::tls::Certificate;
+use crate::cluster::Cluster;
+use crate::session::{Setup, Stop, runtime};
+use crate::tree::json;
+use crate::world::World;
+
+pub use said::{Said, Why};
+
+/// What a server is told.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The certificate, in PEM.
+    pub certificate: PathBuf,
+    /// Its key, in PEM.
+    pub key: PathBuf,
+    /// How it answers.
+    pub manner: Manner,
+    /// Most connections at one time.
+    pub connections: usize,
+    /// How long answers under way may take when it ends.
+    pub drain: Duration,
+}
+
+/// Where the cache comes from.
+#[derive(Debug)]
+pub enum Source {
+    /// A cluster, which is watched.
+    Cluster(Box<Cluster>),
+    /// What was read at one time.
+    World(Box<World>),
+}
+
+/// Serves until a signal ends it; `Ok(false)` where answers under way did not end in time.
+///
+/// # Errors
+/// When the certificate cannot be used, the address cannot be listened at, or a rule of the policy is wrong.
+pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Stop> {
+    let certificate = Certificate::read(&options.certificate, &options.key).map_err(Stop::usage)?;
+    let tls = TlsAcceptor::from(certificate.config().map_err(Stop::internal)?);
+    let metrics = Arc::new(Metrics::default());
+    let log = Log::stderr(Arc::clone(&metrics));
+    let (cache, cluster) = match source {
+        Source::Cluster(cluster) => (Arc::new(Cache::of(cluster.name())), Some(*cluster)),
+        Source::World(world) => (Arc::new(Cache::of_world(*world)), None),
+    };
+    let judge = Arc::new(Judge::new(setup, options.manner, Arc::clone(&cache), cluster.clone())?);
+    let desk = Arc::new(Desk::new(judge, Arc::clone(&metrics), log.clone()));
+    let ended = runtime()?.block_on(async {
+        let listener = TcpListener::bind(options.listen).await;
+        let listener = listener.with_context(|| format!("cannot listen at {}", options.listen)).map_err(Stop::usage)?;
+        let address = listener.local_addr().map_err(Stop::internal)?;
+        let stop = stops().map_err(Stop::internal)?;
+        log.line("info", "serving", json!({"address": address.to_string(), "policy": setup.policy_report.source, "policyDigest": setup.policy_report.digest}));
+        let renewed = |came: anyhow::Result<()>| match came {
+            Ok(()) => {
+                metrics.certificates.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                log.line("info", "another certificate is in use", json!({}));
+            }
+            Err(error) => log.line("error", "the certificate files cannot be used; the old one stays", json!({"why": format!("{error:#}")})),
+        };
+        let serving = http::serve(listener, tls, desk, options.connections, stop, options.drain);
+        let keeping = async {
+            match cluster {
+                Some(cluster) => keep::keep(cluster, cache, &setup.policy).await,
+                None => std::future::pending().await,
+            }
+        };
+        Ok(tokio::select! {
+            whole = serving => whole,
+            () = certificate.watch(renewed) => false,
+            () = keeping => false,
+        })
+    });
+    if let Ok(whole) = &ended {
+        log.line("info", "ended", json!({"whole": whole}));
+    }
+    log.flush();
+    ended
+}
+
+/// Says when a signal wants an end.
+fn stops() -> std::io::Result<watch::Receiver<bool>> {
+    let (tell, told) = watch::channel(false);
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        // Nobody hears it where the server has ended already.
+        tell.send(true).ok();
+        std::future::pending::<()>().await;
+    });
+    Ok(told)
+}

@@ -1,0 +1,143 @@
+//! The webhook while its API server stands still, dies and comes back, and its own certificate moves: thousands of writes that would be
+//! held, and none is let through.
+
+#[expect(dead_code, reason = "the tests of the server alone use the rest.")]
+#[path = "../serve/client.rs"]
+mod client;
+#[expect(dead_code, reason = "the tests of the server alone use the rest.")]
+#[path = "../serve/server.rs"]
+mod server;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use self::client::{Connection, update};
+use self::server::{Server, certify, program};
+use crate::bench::{Bench, NAMESPACE, own};
+
+/// So many reviews at least are sent while something is wrong.
+const REVIEWS: usize = 10_000;
+
+/// What writers have seen.
+#[derive(Default)]
+struct Seen {
+    held: AtomicUsize,
+    unanswered: AtomicUsize,
+    over: AtomicBool,
+}
+
+/// Sends one write again and again, also over new connections, until it is told that it is over.
+async fn writes(address: std::net::SocketAddr, body: Arc<Vec<u8>>, seen: Arc<Seen>) {
+    while !seen.over.load(Ordering::Relaxed) {
+        let Ok(mut connection) = Connection::open(address).await else {
+            seen.unanswered.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        for _ in 0..200 {
+            if seen.over.load(Ordering::Relaxed) {
+                return;
+            }
+            match connection.post(&body).await {
+                Ok(answer) => {
+                    assert!(!answer.allows(), "a wrong allow: {}", answer.text());
+                    seen.held.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(_) => {
+                    seen.unanswered.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn until(what: &str, is: impl AsyncFn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !is().await {
+        assert!(Instant::now() < end, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn get(server: &Server, path: &str) -> (u16, String) {
+    let mut connection = Connection::open(server.address).await.expect("a connection");
+    let answer = connection.get(path).await.expect("an answer");
+    (answer.status, answer.text())
+}
+
+async fn is_ready(server: &Server) -> bool {
+    get(server, "/readyz").await.0 == 200
+}
+
+async fn objects(server: &Server) -> usize {
+    let text = get(server, "/metrics").await.1;
+    let line = text.lines().find_map(|line| line.strip_prefix("rollgate_cache_objects "));
+    line.expect("a line").parse().expect("a number")
+}
+
+/// A write that replaces the workers of the bench.
+fn rolling(bench: &Bench) -> Vec<u8> {
+    let read = bench.run("kubectl", &["get", "machinedeployment", "demo-md", "-n", NAMESPACE, "-o", "json"]);
+    let before: Value = serde_json::from_str(&read).expect("JSON");
+    let mut after = before.clone();
+    after["spec"]["template"]["spec"]["version"] = json!("v1.35.0");
+    update(&before, &after).to_string().into_bytes()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_wrong_write_passes_whatever_becomes_of_the_api_server() {
+    let Some(bench) = own("webhook") else { return };
+    let mut command = program();
+    command.args(["--mode", "enforce"]).env("KUBECONFIG", &bench.kubeconfig);
+    let start = Instant::now();
+    let mut server = Server::run(command);
+    until("ready", async || is_ready(&server).await).await;
+    eprintln!("ready after {:?}, {} objects", start.elapsed(), objects(&server).await);
+    let (body, seen) = (Arc::new(rolling(&bench)), Arc::new(Seen::default()));
+    let mut writers = JoinSet::new();
+    for _ in 0..6 {
+        writers.spawn(writes(server.address, Arc::clone(&body), Arc::clone(&seen)));
+    }
+    // It stands still, and goes on.
+    bench.signal("-STOP");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    bench.signal("-CONT");
+    certify(server.folder.path(), "second");
+    // It dies, and comes back with all that it has.
+    let again = bench.restart();
+    let before = objects(&server).await;
+    until("it takes writes again", async || {
+        let set = json!({"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck",
+            "metadata": {"name": "late", "namespace": NAMESPACE}, "spec": {"clusterName": "demo", "selector": {"matchLabels": {"a": "b"}}}}]});
+        let file = bench.out.join("late.json");
+        std::fs::write(&file, set.to_string()).expect("a file");
+        let made = std::process::Command::new(bench.bin.join("kubectl"))
+            .args(["apply", "--validate=false", "-f"])
+            .arg(&file)
+            .env("KUBECONFIG", &bench.kubeconfig)
+            .output();
+        made.expect("kubectl runs").status.success()
+    })
+    .await;
+    until("what came meanwhile is heard of", async || objects(&server).await == before + 1).await;
+    until("ready again", async || is_ready(&server).await).await;
+    until("enough reviews", async || seen.held.load(Ordering::Relaxed) >= REVIEWS).await;
+    // It dies for good: what is known of it is soon no longer taken for what is there.
+    drop(again);
+    until("not ready", async || !is_ready(&server).await).await;
+    let held = seen.held.load(Ordering::Relaxed);
+    until("reviews while it is not ready", async || seen.held.load(Ordering::Relaxed) > held + 200).await;
+    server.signal("TERM");
+    assert_eq!(server.ends().code(), Some(0));
+    seen.over.store(true, Ordering::Relaxed);
+    while let Some(done) = writers.join_next().await {
+        done.expect("no wrong answer");
+    }
+    let (held, unanswered) = (seen.held.load(Ordering::Relaxed), seen.unanswered.load(Ordering::Relaxed));
+    eprintln!("{held} reviews held, {unanswered} connections without an answer, no wrong allow");
+}

@@ -1,0 +1,88 @@
+//! What `serve manifests` prints.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::server::beside;
+
+fn rollgate(args: &[&str], stdin: Option<&[u8]>) -> Output {
+    use std::io::Write as _;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rollgate"))
+        .args(args)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    child.stdin.take().expect("a pipe").write_all(stdin.unwrap_or_default()).expect("it is sent");
+    child.wait_with_output().expect("it ends")
+}
+
+/// Every object that is printed.
+fn printed(args: &[&str]) -> Vec<Value> {
+    let all: Vec<&str> =
+        ["serve", "manifests", "--image", "r.example.org/rollgate:v1"].iter().chain(args).copied().collect();
+    let output = rollgate(&all, None);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains('@'), "every word is filled in");
+    let read = rollgate(&["debug", "yaml"], Some(&output.stdout));
+    String::from_utf8_lossy(&read.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn one<'o>(objects: &'o [Value], kind: &str) -> &'o Value {
+    objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+#[test]
+fn everything_is_there_and_bound_together() {
+    let objects = printed(&["--skip", "anna", "--failure-policy", "fail", "--timeout", "7"]);
+    for kind in
+        ["Namespace", "ServiceAccount", "ClusterRole", "Deployment", "Service", "PodDisruptionBudget", "Certificate"]
+    {
+        one(&objects, kind);
+    }
+    let hooks = one(&objects, "ValidatingWebhookConfiguration");
+    assert_eq!(hooks["metadata"]["annotations"]["cert-manager.io/inject-ca-from"], "rollgate-system/rollgate");
+    for hook in hooks["webhooks"].as_array().expect("webhooks") {
+        assert_eq!(hook["failurePolicy"], "Fail");
+        assert_eq!((hook["timeoutSeconds"].as_u64(), &hook["sideEffects"]), (Some(7), &Value::from("None")));
+        assert_eq!(hook["matchPolicy"], "Equivalent");
+        let conditions = hook["matchConditions"].to_string();
+        assert!(
+            conditions.contains("'anna'") && conditions.contains("system:serviceaccount:capi-system:capi-manager"),
+            "{conditions}"
+        );
+    }
+    let first = &hooks["webhooks"][0]["rules"][0];
+    assert!(first["resources"].to_string().contains("*/scale"), "{first}");
+    assert!(first["apiGroups"].to_string().contains("controlplane.cluster.x-k8s.io"), "{first}");
+    // Whatever is asked about can be read.
+    let role = one(&objects, "ClusterRole")["rules"][0]["apiGroups"].to_string();
+    assert_eq!(role, first["apiGroups"].to_string());
+}
+
+#[test]
+fn an_authority_of_ones_own_takes_the_place_of_cert_manager() {
+    let objects = printed(&["--ca-bundle", beside("serve/authority.pem").to_str().expect("text")]);
+    assert!(objects.iter().all(|object| object["apiVersion"] != "cert-manager.io/v1"));
+    let hooks = one(&objects, "ValidatingWebhookConfiguration");
+    assert!(hooks["metadata"].get("annotations").is_none());
+    assert!(
+        hooks["webhooks"][1]["clientConfig"]["caBundle"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("LS0tLS1CRUdJTi"))
+    );
+}
+
+#[test]
+fn a_word_that_would_change_an_expression_is_refused() {
+    for args in
+        [["--skip", "a'] || true || ['"], ["--namespace", "a b"], ["--policy", "configmap/a"], ["--image", "a b"]]
+    {
+        let all: Vec<&str> = ["serve", "manifests", "--image", "x"].iter().copied().chain(args).collect();
+        let output =
+            rollgate(if args[0] == "--image" { &["serve", "manifests", "--image", "a b"] } else { &all }, None);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+}
