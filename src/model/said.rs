@@ -121,9 +121,9 @@ impl Reason {
         self.set_steps(steps);
     }
 
-    /// Names the command that explains its gate, where something is to be looked at and no command says how.
+    /// Names the command that explains its gate, where something is to be done and no command does it.
     pub fn lead_on(&mut self) {
-        if self.decision > Decision::Allow && self.next.is_none() {
+        if (self.decision > Decision::Warn || self.remedy.is_some()) && self.next.is_none() {
             self.next = Some(format!("rollgate explain {}", self.gate));
         }
     }

@@ -50,7 +50,7 @@ fn what_went_out_today_is_counted_and_a_plan_notes_nothing() {
     let says = "hold budget.perDay 2 Machines would be replaced or removed, and in the last 24 hours 2 Machines went out; the policy allows 3 a day [file history.yaml]";
     assert!(flat(&other.stderr).contains(says), "{}", other.stderr);
     assert!(
-        other.stderr.contains("next: wait until 2026-11-22T09:00:00Z, or raise gates.budget.perDay"),
+        other.stderr.contains("do: wait until 2026-11-22T09:00:00Z, or raise gates.budget.perDay"),
         "{}",
         other.stderr
     );

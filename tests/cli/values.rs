@@ -91,7 +91,7 @@ fn waiting_is_seen_and_ends_and_is_not_done_in_vain() {
     let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "60s"]);
     assert_eq!(ran.code, Some(4));
     assert!(!ran.stderr.contains("waiting"), "neither a variable nor a file of objects changes: {}", ran.stderr);
-    assert!(ran.stderr.contains("next: run with --live cluster"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("do: run with --live cluster"), "{}", ran.stderr);
     program.file("rollgate.yaml", &POLICY.replace("- env: CLUSTER_VIP", "- file: vip.txt"));
     let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "1s"]);
     assert_eq!(ran.code, Some(4));

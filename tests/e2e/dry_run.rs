@@ -127,9 +127,9 @@ fn play(helm: Helm, options: &'static [&'static str], name: &str) {
     // Who may only read gets no answer, and that is a doubt with the right to add.
     let (code, report) = release.dry_run(&in_place, Some(&reader(&space)));
     assert_eq!(code, Some(4), "{report:#}");
-    let next: Vec<&str> =
-        report["reasons"].as_array().into_iter().flatten().filter_map(|one| one["next"].as_str()).collect();
-    assert!(next.iter().any(|next| next.contains("kubeadmcontrolplanes") && next.contains("patch")), "{next:?}");
+    let remedies: Vec<&str> =
+        report["reasons"].as_array().into_iter().flatten().filter_map(|one| one["remedy"].as_str()).collect();
+    assert!(remedies.iter().any(|one| one.contains("kubeadmcontrolplanes") && one.contains("patch")), "{remedies:?}");
     // Nothing was written by all of this.
     let owner =
         space.list("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes").pop().expect("a control plane");

@@ -53,7 +53,8 @@ fn told(report: &str) -> Vec<String> {
     let own = reasons.filter(|one| matches!(one["gate"].as_str(), Some("health.vip" | "health.pdb")));
     let text = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
     own.map(|one| {
-        format!("{} {}: {}; {}", text(one, "gate"), text(one, "decision"), text(one, "message"), text(one, "next"))
+        let step = one.get("remedy").map_or_else(|| text(one, "next"), |_| text(one, "remedy"));
+        format!("{} {}: {}; {step}", text(one, "gate"), text(one, "decision"), text(one, "message"))
     })
     .collect()
 }

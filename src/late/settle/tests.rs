@@ -109,7 +109,7 @@ fn a_missing_value_is_undecided_and_names_what_lacks_it() {
     let reason = settled.reason.expect("a reason");
     assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));
     let steps: Vec<_> = reason.steps().collect();
-    assert_eq!(steps, [("next", "wait for it (--wait 10m)"), ("or", "rollgate pin set vip VALUE --reason TEXT")]);
+    assert_eq!(steps, [("do", "wait for it (--wait 10m)"), ("next", "rollgate pin set vip VALUE --reason TEXT")]);
     let settled = online(&[configmap(None), env(None)], &[]);
     assert!(message(&settled).contains("the object is there, the field is not"));
     let settled = online(&[configmap(Some("55.55.55.55")), env(Some(""))], &[]);
@@ -273,7 +273,7 @@ fn what_to_do_first_is_what_can_help() {
         let reading = SourceReading { value: "vip".to_owned(), ..gone.clone() };
         let origin = SourceReading { value: "other".to_owned(), ..gone.clone() };
         let settled = run(&policy(json!({"from": [from]})), &[reading, origin], &[], reach);
-        assert_eq!(settled.reason.expect("a reason").next.as_deref(), Some(wanted));
+        assert_eq!(settled.reason.expect("a reason").remedy.as_deref(), Some(wanted));
     }
 }
 
@@ -286,7 +286,8 @@ fn a_secret_is_never_pinned_by_hand_and_what_may_be_one_only_as_plain_text() {
         let now = NOW.parse().expect("a time");
         let evidence =
             Evidence { readings: &readings, pins: &[], namespace: None, now, reach: Reach::Cluster, hidden: &hidden };
-        settle(&policy, &policy.late_values[0], evidence).reason.expect("a reason").or
+        let reason = settle(&policy, &policy.late_values[0], evidence).reason.expect("a reason");
+        reason.next.into_iter().chain(reason.or).collect::<Vec<_>>()
     };
     assert_eq!(set(json!({}), &[]), ["rollgate pin set vip VALUE --reason TEXT"]);
     assert_eq!(set(json!({"type": "string"}), &[]), ["rollgate pin set vip VALUE --plain --reason TEXT"]);
