@@ -242,6 +242,7 @@ impl Case<'_> {
         } else {
             let foreseen = judge::upgrade::foresee(&scene, rules, &question.upgrade);
             prediction.compared = foreseen.asked;
+            prediction.doubts.extend(foreseen.unread);
             prediction.controllers = foreseen.unseen;
             upgrade = Some(foreseen.upgrade);
             pairs = foreseen.pairs;

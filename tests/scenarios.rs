@@ -281,8 +281,7 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
         for reason in report["reasons"].as_array().expect("reasons") {
             let others = reason["or"].as_array().into_iter().flatten();
             let steps: Vec<&str> = std::iter::once(&reason["next"]).chain(others).filter_map(Value::as_str).collect();
-            let is_command =
-                |step: &&str| ["rollgate ", "kubectl ", "helm ", "curl "].iter().any(|name| step.starts_with(name));
+            let is_command = |step: &&str| ["rollgate ", "kubectl ", "helm "].iter().any(|name| step.starts_with(name));
             if !steps.iter().all(is_command)
                 || (steps.is_empty() && (reason["decision"] == "hold" || reason["decision"] == "undecided"))
             {

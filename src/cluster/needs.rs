@@ -93,6 +93,8 @@ pub fn of_owners(policy: &Policy, owners: &Owners<'_>, home: &str) -> ReadPlan {
     (plan.providers, plan.gates) = (true, true);
     if owners.with_pools {
         plan.list(GroupKind::new(CORE, MACHINE_POOL), "pools, which their providers roll");
+        // A new version acts on all of them, so what of them may not be read is doubt.
+        plan.kinds.values_mut().for_each(|read| read.everywhere = owners.namespace.is_none());
     }
     plan.scope = match owners.namespace {
         Some(namespace) => Scope::Only(BTreeSet::from([namespace.to_owned()])),

@@ -23,11 +23,13 @@ use crate::tree::Value;
 use crate::world::{LiveKind, LiveSource, Provider, Unread, World};
 
 /// How long the API server keeps one watch open. A connection that died without a word is noticed by then.
-const OPEN: Duration = Duration::from_secs(60);
+const OPEN: Duration = Duration::from_secs(20);
 /// What it may take longer to say that it ends.
-const GRACE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(10);
 /// How long one list may take.
 const LIST: Duration = Duration::from_secs(60);
+/// How long a watch must live, or else tell something, before it is believed: one may be opened and broken at once, for ever.
+const SETTLED: Duration = Duration::from_secs(3);
 /// First pause after a fault; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause.
@@ -157,11 +159,8 @@ impl Cluster {
         let mut pause = FIRST_PAUSE;
         loop {
             let fault = match self.once(watched, tell, &mut pause).await {
-                Fault::Gone => {
-                    // What is listed anew at once expires at once only where something is wrong.
-                    tokio::time::sleep(FIRST_PAUSE).await;
-                    continue;
-                }
+                // What is listed anew at once expires at once only where something is wrong.
+                Fault::Gone => Fault::Other("what was read has expired, and is read anew".to_owned()),
                 fault => fault,
             };
             let remedy = refused(&fault, &watched.kind.group, &watched.resource.plural, &["get", "list", "watch"]);
@@ -239,20 +238,37 @@ async fn watch(
         StatusCode::NOT_FOUND => return Err(Fault::NotFound(String::new())),
         status => return Err(Fault::Other(format!("the server answers {}", status.as_u16()))),
     }
-    *pause = FIRST_PAUSE;
-    tell(News::Current);
+    let mut is_sure = false;
+    let mut current = |is_sure: &mut bool| {
+        if !std::mem::replace(is_sure, true) {
+            *pause = FIRST_PAUSE;
+            tell(News::Current);
+        }
+    };
     let mut body = response.into_body();
     let mut rest: Vec<u8> = Vec::new();
     let end = Instant::now() + OPEN + GRACE;
+    let settled = Instant::now() + SETTLED;
     loop {
-        let frame = tokio::time::timeout_at(end, body.frame()).await.map_err(|_| other("the watch does not end"))?;
-        let Some(frame) = frame else { return Ok(()) };
+        let limit = if is_sure { end } else { settled };
+        let frame = match tokio::time::timeout_at(limit, body.frame()).await {
+            Ok(frame) => frame,
+            Err(_) if !is_sure => {
+                current(&mut is_sure);
+                continue;
+            }
+            Err(_) => return Err(other("the watch does not end")),
+        };
+        let Some(frame) = frame else {
+            return if is_sure { Ok(()) } else { Err(other("the watch ends at once")) };
+        };
         let frame = frame.map_err(|_| other("the connection broke inside a watch"))?;
         let Some(data) = frame.data_ref() else { continue };
         rest.extend_from_slice(data);
         let mut start = 0;
         while let Some(end) = memchr::memchr(b'\n', &rest[start..]) {
             heard(&rest[start..start + end], watched, version, tell)?;
+            current(&mut is_sure);
             start += end + 1;
         }
         rest.drain(..start);

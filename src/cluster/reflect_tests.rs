@@ -151,8 +151,9 @@ async fn a_watch_that_expired_is_begun_anew_with_a_list() {
         whole("200 OK", &event("ADDED", "d", "11")),
     ])
     .await;
-    let said = heard_of(&cluster, 9).await;
-    assert_eq!(said, ["all a", "all b", "current", "is b", "all c", "current", "gone c", "current", "is d"]);
+    let said = heard_of(&cluster, 10).await;
+    let wanted = ["all a", "lost", "all b", "is b", "current", "lost", "all c", "gone c", "current", "is d"];
+    assert_eq!(said, wanted, "a watch is current once it has told something");
     let asked = asked.lock().expect("no panic").clone();
     let versions: Vec<&str> =
         asked.iter().filter_map(|line| line.split("resourceVersion=").nth(1)?.split('&').next()).collect();
@@ -170,5 +171,17 @@ async fn a_server_that_goes_away_is_told_of_and_asked_again() {
     ])
     .await;
     let said = heard_of(&cluster, 6).await;
-    assert_eq!(said, ["all a", "current", "is a", "lost", "current", "is a"]);
+    assert_eq!(said, ["all a", "is a", "current", "lost", "is a", "current"]);
+}
+
+#[tokio::test]
+async fn a_watch_that_ends_at_once_is_never_current() {
+    let (cluster, _) = cluster(vec![
+        listed("a", "5"),
+        whole("200 OK", ""),
+        whole("200 OK", "{\"type\":\"ERROR\",\"object\":{\"code\":500}}\n"),
+        whole("200 OK", ""),
+    ])
+    .await;
+    assert_eq!(heard_of(&cluster, 4).await, ["all a", "lost", "lost", "lost"]);
 }

@@ -8,7 +8,7 @@ use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
 use crate::kinds::fields::{annotation, controller, is_in, label, number};
 use crate::kinds::standing::{ailment, condition};
-use crate::model::{Decision, Effect, Reason};
+use crate::model::{Decision, Effect, Reason, quoted};
 use crate::object::Key;
 use crate::report::plural;
 use crate::tree::Value;
@@ -205,6 +205,6 @@ fn is_control_plane(machine: &Value) -> bool {
 
 /// The command that shows the owner.
 pub(super) fn describe(owner: &Key) -> String {
-    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
-    format!("kubectl describe {} {}{namespace}", owner.kind.to_lowercase(), owner.name)
+    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {}", quoted(namespace)));
+    format!("kubectl describe {} {}{namespace}", quoted(&owner.kind.to_lowercase()), quoted(&owner.name))
 }

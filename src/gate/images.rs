@@ -4,29 +4,42 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hosts::growth;
-use super::pairs::images;
+use super::pairs::{image_texts, template};
 use super::version::After;
 use super::workload::{Blind, drains, names};
 use super::{Judged, decision};
+use crate::compare::Pair;
+use crate::kinds::Role;
 use crate::kinds::contract::TOPOLOGY_OWNED;
 use crate::kinds::fields::label;
 use crate::model::{Decision, Effect, Reason};
-use crate::object::Key;
-use crate::policy::HealthGates;
+use crate::object::{Key, Presence};
+use crate::policy::{Gates, HealthGates};
+use crate::providers::{PROVIDERS, kind};
 use crate::tree::Value;
 use crate::world::workload::Told;
 
-/// Addresses of images, each with the owners whose new Machines boot from it.
-type Wanted<'j> = BTreeMap<String, BTreeSet<&'j Key>>;
+/// What new Machines boot from.
+#[derive(Default)]
+struct Wanted<'j> {
+    /// Addresses of images, each with the owners whose new Machines boot from it.
+    urls: BTreeMap<String, BTreeSet<&'j Key>>,
+    /// Owners whose template a topology has yet to make.
+    unclear: Vec<&'j Key>,
+    /// Owners whose template was not read.
+    unread: Vec<&'j Key>,
+}
 
 /// The addresses that may be asked about: those of images of Machines that this write makes.
 #[must_use]
 pub fn addresses(judged: &Judged<'_>) -> Vec<String> {
     let images = &judged.policy.images;
-    if answer(judged) == Decision::Allow || images.servers.is_empty() {
+    let asks = !images.servers.is_empty();
+    let is_asked = |gates: &Gates| decision(HealthGates::of_images(gates.health.images, asks)) != Decision::Allow;
+    if !asks || !judged.policy.all_gates().any(is_asked) {
         return Vec::new();
     }
-    wanted(judged).0.into_keys().filter(|url| images.includes(url)).collect()
+    wanted(judged).urls.into_keys().filter(|url| images.includes(url)).collect()
 }
 
 /// A reason for each image that is not there, or of which nobody knows.
@@ -35,8 +48,12 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow {
         return Vec::new();
     }
-    let (wanted, unclear) = wanted(judged);
-    let mut out: Vec<Reason> = wanted.iter().filter_map(|(url, owners)| said(judged, answer, url, owners)).collect();
+    let Wanted { urls, unclear, unread } = wanted(judged);
+    let mut out: Vec<Reason> = urls.iter().filter_map(|(url, owners)| said(judged, answer, url, owners)).collect();
+    out.extend(unread.into_iter().map(|owner| {
+        let blind = Blind::of(("the template of its Machines was not read", ""));
+        blind.reason("images", answer, "from which image new Machines boot", owner)
+    }));
     out.extend(unclear.into_iter().map(|owner| {
         let why = "its topology makes the template of its new Machines, which is not there yet";
         Blind { is_wanted: true, ..Blind::of((why, "rollgate explain health.images")) }.reason(
@@ -77,7 +94,8 @@ fn said(judged: &Judged<'_>, answer: Decision, url: &str, owners: &BTreeSet<&Key
                 names(&owners.iter().map(String::as_str).collect())
             );
             let remedy = "put the image back, or write one that is served";
-            let next = format!("curl -sI {}", crate::model::quoted(url));
+            // Its address may hold a password, which a command would show.
+            let next = super::health::describe(owner);
             Some(Reason::new("health.images", answer, message).with_remedy(remedy.to_owned()).with_next(next).of(owner))
         }
         Some(Told::Unread { why, remedy }) => blind(why, remedy, false),
@@ -89,31 +107,59 @@ fn said(judged: &Judged<'_>, answer: Decision, url: &str, owners: &BTreeSet<&Key
     }
 }
 
-/// The images of Machines that this write makes, and the owners whose template nobody has seen yet.
-fn wanted<'j>(judged: &Judged<'j>) -> (Wanted<'j>, Vec<&'j Key>) {
+/// The images of Machines that this write makes.
+fn wanted<'j>(judged: &'j Judged<'j>) -> Wanted<'j> {
     let after = After::of(judged);
     let rolls =
         judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout && drains(rollout));
     let grows = judged.pairs.iter().filter(|pair| growth(pair) > 0).map(|pair| &pair.key);
     let owners: BTreeSet<&Key> = rolls.map(|rollout| &rollout.owner).chain(grows).collect();
-    let (mut wanted, mut unclear) = (Wanted::new(), Vec::new());
+    let mut wanted = Wanted::default();
     for owner in owners {
         let Some(value) = after.get(owner) else { continue };
-        let urls = urls(&after, owner, &value);
+        let Some(urls) = urls(judged, &after, owner, &value) else {
+            wanted.unread.push(owner);
+            continue;
+        };
         if label(&value, TOPOLOGY_OWNED).is_some() {
-            unclear.extend((!urls.is_empty()).then_some(owner));
+            wanted.unclear.extend((!urls.is_empty()).then_some(owner));
         } else {
             for url in urls {
-                wanted.entry(url).or_default().insert(owner);
+                wanted.urls.entry(url).or_default().insert(owner);
             }
         }
     }
-    (wanted, unclear)
+    wanted.unclear.extend(new_topologies(judged, &after));
+    wanted
 }
 
-/// The addresses in what the template of an owner says of its image.
-fn urls(after: &After<'_>, owner: &Key, value: &Value) -> Vec<String> {
-    let is_address = |text: &String| text.starts_with("http://") || text.starts_with("https://");
-    let found = images(after, owner, value).map(|(_, found)| found).unwrap_or_default();
-    found.into_iter().filter(is_address).collect()
+/// Clusters whose topology makes owners anew, where templates of their namespace boot from addresses.
+fn new_topologies<'j>(judged: &'j Judged<'j>, after: &After<'j>) -> Vec<&'j Key> {
+    let makes = |pair: &&Pair| {
+        let has_topology = pair.predicted.as_ref().is_some_and(|value| value.pointer("/spec/topology").is_some());
+        kind(&pair.key).role == Role::Cluster && has_topology && (pair.live.is_none() || pair.effect >= Effect::Scale)
+    };
+    let mut makers = judged.pairs.iter().filter(makes).map(|pair| &pair.key).peekable();
+    if makers.peek().is_none() {
+        return Vec::new();
+    }
+    let named = PROVIDERS.iter().flat_map(|provider| provider.kinds).filter(|kind| !kind.images.is_empty());
+    let has_address = named
+        .flat_map(|kind| after.all(kind.name))
+        .any(|(key, value)| image_texts(&key, &value).iter().any(|text| is_address(text)));
+    makers.filter(|_| has_address).collect()
+}
+
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+/// The addresses in what the template of an owner says of its image; `None` where that was not read.
+fn urls(judged: &Judged<'_>, after: &After<'_>, owner: &Key, value: &Value) -> Option<Vec<String>> {
+    let Some(template) = template(owner, value) else { return Some(Vec::new()) };
+    match after.get(&template) {
+        Some(value) => Some(image_texts(&template, &value).into_iter().filter(|text| is_address(text)).collect()),
+        // Without its template no Machine is made; where nobody looked for it, it may be there.
+        None => (!matches!(judged.view.get(&template), Presence::Unread)).then(Vec::new),
+    }
 }

@@ -109,29 +109,32 @@ fn foreign(key: &Key, owner: &Value) -> Option<String> {
     })
 }
 
-/// The template of an owner's Machines, with every text of what it says of their image.
-pub(super) fn images(after: &After<'_>, key: &Key, owner: &Value) -> Option<(Key, Vec<String>)> {
+/// The template of an owner's Machines, where it is of a kind that names an image.
+pub(super) fn template(key: &Key, owner: &Value) -> Option<Key> {
     let reference = references(owner).into_iter().find(|one| !kind_of(&one.kind).images.is_empty())?;
-    let template = Key {
+    Some(Key {
         group: INFRASTRUCTURE.to_owned(),
         kind: reference.kind,
         namespace: key.namespace.clone(),
         name: reference.name,
-    };
-    let value = after.get(&template)?;
+    })
+}
+
+/// Every text of what a template says of the image of its Machines.
+pub(super) fn image_texts(template: &Key, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    for path in kind(&template).images {
+    for path in kind(template).images {
         texts(value.pointer(&format!("/{}", path.replace('.', "/"))), &mut found);
     }
-    let found = found.into_iter().map(str::to_owned).collect();
-    Some((template, found))
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// An image whose name says another minor version.
 fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
     let told = version(key, owner)?;
     let own = minor(told)?;
-    let (template, names) = images(after, key, owner)?;
+    let template = template(key, owner)?;
+    let names = image_texts(&template, &*after.get(&template)?);
     let pattern = IN_A_NAME.as_ref()?;
     let minors = |name: &str| -> Vec<u64> {
         pattern.captures_iter(name).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect()

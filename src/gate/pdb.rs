@@ -8,7 +8,7 @@ use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::contract::MACHINE_DRAIN_RULE;
 use crate::kinds::fields::{annotation, is_in, number, text};
-use crate::model::{Action, Decision, Reason};
+use crate::model::{Action, Decision, Reason, quoted};
 use crate::object::{Key, nanoseconds};
 use crate::policy::HealthGates;
 use crate::report::plural;
@@ -161,7 +161,7 @@ fn kept(budget: &Budget, going: &HashMap<&str, Going<'_>>, rule: Option<&str>, a
 }
 
 fn reason(budget: &Budget, answer: Decision, message: String, first: &Going<'_>) -> Reason {
-    let what = format!("describe pdb {} -n {}", budget.name, budget.namespace);
+    let what = format!("describe pdb {} -n {}", quoted(&budget.name), quoted(&budget.namespace));
     let next = workload::there(&first.owner.owner, &first.owner.cluster, &what);
     Reason::new("health.pdb", answer, message).with_next(next).of(&first.owner.owner)
 }

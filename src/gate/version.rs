@@ -121,7 +121,7 @@ impl<'a> After<'a> {
     }
 
     /// Every object of a kind.
-    fn all(&self, name: &str) -> Vec<(Key, Cow<'a, Value>)> {
+    pub(super) fn all(&self, name: &str) -> Vec<(Key, Cow<'a, Value>)> {
         let live = self.judged.view.of_kind(name).map(|object| &object.key);
         let keys: BTreeSet<&Key> = live.chain(self.written.keys().copied().filter(|key| key.kind == name)).collect();
         keys.into_iter().filter_map(|key| Some((key.clone(), self.get(key)?))).collect()

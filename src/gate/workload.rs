@@ -9,7 +9,7 @@ use super::health::{describe, live_owner};
 use crate::impact::Rollout;
 use crate::kinds::contract::{self, CONTROL_PLANE};
 use crate::kinds::fields::{is_in, text};
-use crate::model::{Action, Decision, Effect, Reason};
+use crate::model::{Action, Decision, Effect, Reason, quoted};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
 use crate::world::workload::{Node, Workload};
@@ -40,8 +40,9 @@ impl Blind {
 /// The command that asks the workload cluster of an owner: its credentials are those that Cluster API keeps beside it
 /// (`<cluster>-kubeconfig`, Cluster API `util/secret/consts.go`).
 pub(super) fn there(owner: &Key, cluster: &str, what: &str) -> String {
-    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
-    let secret = format!("kubectl get secret {cluster}-kubeconfig{namespace} -o jsonpath='{{.data.value}}'");
+    let namespace = owner.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {}", quoted(namespace)));
+    let name = quoted(&format!("{cluster}-kubeconfig"));
+    let secret = format!("kubectl get secret {name}{namespace} -o jsonpath='{{.data.value}}'");
     format!("kubectl --kubeconfig <({secret} | base64 -d) {what}")
 }
 

@@ -79,9 +79,10 @@ impl Address<'_> {
         let work = async {
             let head = ask(Method::HEAD).await?;
             let answer = match known(head) {
-                Some(answer) => return Ok(answer),
-                None if head.is_client_error() || head == StatusCode::NOT_IMPLEMENTED => ask(Method::GET).await?,
-                None => head,
+                Some(true) => return Ok(true),
+                // Some servers answer no head of what is there.
+                _ if head.is_client_error() || head == StatusCode::NOT_IMPLEMENTED => ask(Method::GET).await?,
+                _ => head,
             };
             match known(answer) {
                 Some(answer) => Ok(answer),

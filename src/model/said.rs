@@ -69,7 +69,7 @@ pub const DO: &str = "do";
 /// The word before a command where another one stands before it.
 pub const OR: &str = "or";
 /// What a command begins with.
-const PROGRAMS: [&str; 4] = ["rollgate ", "kubectl ", "helm ", "curl "];
+const PROGRAMS: [&str; 3] = ["rollgate ", "kubectl ", "helm "];
 
 impl Reason {
     /// An answer of a gate that is about no object yet.

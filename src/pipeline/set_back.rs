@@ -135,7 +135,9 @@ fn is_of(reason: &Reason, stays: &[Stays]) -> bool {
 fn spared(reason: &Reason) -> Reason {
     let message = format!("set back, so this does not happen now: {}", reason.message);
     let about = About { path: reason.about.path.clone(), rule: reason.about.rule.clone(), ..About::default() };
-    let said = Reason::new(SET_BACK, Decision::Warn, message).with_next(reason.next.clone());
+    let said = Reason::new(SET_BACK, Decision::Warn, message)
+        .with_remedy(reason.remedy.clone())
+        .with_next(reason.next.clone());
     Reason { object: reason.object.clone(), about, ..said }
 }
 

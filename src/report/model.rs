@@ -356,6 +356,7 @@ impl Report {
     pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         for reason in &mut self.reasons {
             change(&mut reason.message);
+            reason.remedy.iter_mut().for_each(&mut change);
             reason.about.path.iter_mut().for_each(&mut change);
         }
         for finding in &mut self.findings {

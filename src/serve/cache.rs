@@ -250,7 +250,7 @@ impl Cache {
             objects.for_each(|object| live.push(object.clone()));
         }
         let mut coverage = Coverage::Asked(crate::world::Asked::default());
-        for (kind, standing) in state.kinds.iter().filter(|(_, standing)| standing.listed) {
+        for (kind, standing) in state.kinds.iter().filter(|(_, standing)| standing.listed && !standing.forbidden) {
             match standing.namespaced {
                 true => spaces.iter().for_each(|space| coverage.note_list(kind, Some(space))),
                 false => coverage.note_list(kind, None),

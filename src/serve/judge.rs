@@ -14,7 +14,7 @@ use crate::cluster::{self, Cluster};
 use crate::compare;
 use crate::host::Given;
 use crate::late;
-use crate::object::{Inventory, Key, Object, is_deleting};
+use crate::object::{GroupKind, Inventory, Key, Object, is_deleting};
 use crate::pipeline::{self, Fault, Judgement, Question};
 use crate::rules::Rules;
 use crate::session::{Setup, Stop};
@@ -235,7 +235,9 @@ impl Judge {
         let Judgement { report, approvals, glass, .. } = judgement;
         // Nothing is written down here, so nothing can be used up.
         let once = approvals.iter().any(|(_, approval)| approval.once) || glass.is_some();
-        let is_seen = world.coverage.shows(key) || !crate::providers::is_compared(&key.group);
+        // A kind that is written is there, whatever the last look at the catalogue said.
+        let is_lacking = world.coverage.lacks(&GroupKind::new(&key.group, &key.kind));
+        let is_seen = world.coverage.shows(key) && !is_lacking || !crate::providers::is_compared(&key.group);
         let said = Said::of(&report);
         match (once, is_seen) {
             (true, _) => said.raised(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 
 use super::answers::Ready;
 use super::{Setup, Stop, runtime};
@@ -14,7 +14,7 @@ use crate::world::workload::Told;
 
 /// Longest time for an answer where the policy says nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most addresses that are asked in one run, all at once; of others nothing is known.
+/// Most addresses that are asked at one time.
 const MOST: usize = 64;
 
 /// Asks for each address, and puts the answers into the World.
@@ -33,8 +33,9 @@ pub(super) fn ask(setup: &Setup, addresses: &[String], ready: &mut Ready) -> Res
         Image { url: url.clone(), served }
     };
     let asked: BTreeSet<&String> = addresses.iter().collect();
-    let asked = asked.iter().take(MOST).copied();
-    ready.world.images = runtime()?.block_on(join_all(asked.clone().map(one)));
-    ready.reads.extend(asked.map(|url| format!("ask whether {url} is there: gate health.images")));
+    let answers = stream::iter(asked.iter().copied().map(one)).buffered(MOST).collect();
+    ready.world.images = runtime()?.block_on(answers);
+    let shown = |url: &&String| url.split(['?', '#']).next().unwrap_or_default().to_owned();
+    ready.reads.extend(asked.iter().map(shown).map(|url| format!("ask whether {url} is there: gate health.images")));
     Ok(())
 }

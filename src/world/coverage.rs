@@ -91,6 +91,15 @@ impl Coverage {
         })
     }
 
+    /// How much of a kind was read; `None` where it was not asked for.
+    #[must_use]
+    pub fn extent(&self, kind: &GroupKind) -> Option<&Extent> {
+        match self {
+            Self::Whole => Some(&Extent::Everywhere),
+            Self::Asked(asked) => asked.kinds.get(kind),
+        }
+    }
+
     /// Notes a whole list of a kind: of all of it, or of one namespace.
     pub fn note_list(&mut self, kind: &GroupKind, namespace: Option<&str>) {
         let Self::Asked(asked) = self else { return };

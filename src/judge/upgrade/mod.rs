@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use self::owner::Foreseen;
 use self::steps::Turn;
+use self::unseen::Unseen;
 use crate::judge::stage::Stage;
 use crate::judge::{Scene, open};
 use crate::kinds::Versions;
@@ -32,6 +33,8 @@ pub struct Foresight {
     pub pairs: Vec<Pair>,
     /// Rollouts, findings and warnings.
     pub classified: Classified,
+    /// What was not read, or not told.
+    pub unread: Vec<Unread>,
     /// What it may do and no mirror computes, where that can reach Machines.
     pub unseen: Vec<Unread>,
     /// The same in words for the report, with the behaviours that come.
@@ -70,15 +73,21 @@ pub fn foresee(scene: &Scene<'_>, rules: &Rules, wanted: &Wanted) -> Foresight {
 
 /// Everything that was found, as a report tells it.
 fn put_together(scene: &Scene<'_>, rules: &Rules, turns: &[Turn], found: Vec<Foreseen>) -> Foresight {
-    let (unseen, notes) = unseen::of(scene, turns, &found);
+    let Unseen { unread, doubts, notes } = unseen::of(scene, turns, &found);
     let next_writes = later::next_writes(scene, rules, turns);
-    let mut out = Foresight { unseen, asked: found.len(), ..Foresight::default() };
+    let mut out = Foresight { unread, unseen: doubts, asked: found.len(), ..Foresight::default() };
     out.classified.warnings.extend(told::warnings(turns, &next_writes, &notes));
     out.upgrade = Upgrade {
         providers: turns.iter().map(|turn| turn.step.clone()).collect(),
         behaviours: behaviours(turns, &found),
         next_writes,
-        not_looked_at: out.unseen.iter().map(|one| format!("{}: {}", one.what, one.why)).chain(notes).collect(),
+        not_looked_at: out
+            .unread
+            .iter()
+            .chain(&out.unseen)
+            .map(|one| format!("{}: {}", one.what, one.why))
+            .chain(notes)
+            .collect(),
     };
     for found in found {
         out.classified.findings.extend(found.findings);

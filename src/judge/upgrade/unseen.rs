@@ -6,39 +6,55 @@ use super::owner::Foreseen;
 use super::steps::{Turn, Way};
 use crate::judge::Scene;
 use crate::kinds::Role;
-use crate::kinds::contract::{CLUSTER, CORE, is_infrastructure};
+use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_POOL, MACHINE_SET, is_infrastructure};
 use crate::kinds::fields::text;
 use crate::kinds::references::{Reference, references};
 use crate::model::plural;
-use crate::object::{Key, Object};
+use crate::object::{GroupKind, Key, Object};
 use crate::providers::core::RELEASE;
 use crate::providers::versions::named;
-use crate::providers::{kind, release_of};
-use crate::world::{LiveKind, Unread};
+use crate::providers::{PROVIDERS, kind, release_of};
+use crate::world::{Extent, LiveKind, Unread};
 
 /// What may be done about what nobody computes.
 const READ_NOTES: &str = "read the provider's notes from the one version to the other, try the upgrade on a management cluster that may \
                           fail, and say `unseen: {controllers: warn}` in the policy for this upgrade";
+/// Where all that is needed comes from.
+const TAKE_IT: &str =
+    "ask the cluster (--live cluster), or take a snapshot of it with `rollgate snapshot --upgrade NAME=VERSION`";
 /// What is done by every upgrade and looked at in none.
 const NEVER: &str = "not looked at: API versions that the new definitions serve no more, stored objects that are migrated, what new webhooks \
                      write by default into objects that no mirror compares, new flags and feature gates of the controllers, and what health \
                      checks of the new version call unhealthy";
 
-/// The doubts, and the notes that nobody is held for.
-pub(super) fn of(scene: &Scene<'_>, turns: &[Turn], found: &[Foreseen]) -> (Vec<Unread>, Vec<String>) {
-    let mut doubts = Vec::new();
+/// What is not known.
+#[derive(Debug, Default)]
+pub(super) struct Unseen {
+    /// What was not read, or not told: nobody's notes answer that.
+    pub(super) unread: Vec<Unread>,
+    /// What nobody computes; somebody who has read the provider's notes may answer for it.
+    pub(super) doubts: Vec<Unread>,
+    /// What nobody is held for.
+    pub(super) notes: Vec<String>,
+}
+
+/// What an upgrade may do that was not computed.
+pub(super) fn of(scene: &Scene<'_>, turns: &[Turn], found: &[Foreseen]) -> Unseen {
+    let (mut not_read, mut doubts) = (Vec::new(), Vec::new());
     let moving: Vec<&Turn> = turns.iter().filter(|turn| turn.way != Way::Same).collect();
     for turn in &moving {
         doubts.extend(of_version(turn));
-        doubts.extend(of_start(scene, turn));
+        not_read.extend(of_start(scene, turn));
         doubts.extend(unmirrored(scene, turn));
         doubts.extend(topologies(scene, turn));
-        doubts.extend(unread(turn, found));
-    }
-    if !moving.is_empty() {
-        doubts.extend(pools(scene, &moving));
+        not_read.extend(unread(turn, found));
     }
     let mut notes = Vec::new();
+    if !moving.is_empty() {
+        doubts.extend(pools(scene, &moving));
+        not_read.extend(unlisted(scene));
+        notes.extend(one_namespace(scene));
+    }
     if scene.world.source.kind != LiveKind::Cluster {
         notes.push(format!(
             "{} is no read of a cluster: only the objects in it are asked, and Machines that are not in it are not",
@@ -46,7 +62,50 @@ pub(super) fn of(scene: &Scene<'_>, turns: &[Turn], found: &[Foreseen]) -> (Vec<
         ));
     }
     notes.extend(Some(NEVER.to_owned()).filter(|_| !moving.is_empty()));
-    (doubts, notes)
+    Unseen { unread: not_read, doubts, notes }
+}
+
+/// The kinds of which every object must have been read: owners of Machines, and what tells how they stand.
+fn needed() -> impl Iterator<Item = GroupKind> {
+    let mirrored = PROVIDERS.iter().flat_map(|provider| provider.kinds).filter(|kind| kind.mirror.is_some());
+    let owners = mirrored.map(|kind| GroupKind::new(kind.group, kind.name));
+    owners.chain([CLUSTER, MACHINE, MACHINE_SET, MACHINE_POOL].map(|name| GroupKind::new(CORE, name)))
+}
+
+/// The namespaces that were read, where it is not all of the cluster.
+fn parts(scene: &Scene<'_>) -> BTreeSet<String> {
+    let extents = needed().filter_map(|kind| scene.world.coverage.extent(&kind).cloned());
+    extents
+        .flat_map(|extent| match extent {
+            Extent::Namespaces(names) => names,
+            Extent::Everywhere | Extent::NotServed => BTreeSet::new(),
+        })
+        .collect()
+}
+
+/// That one namespace was asked for, and no other.
+fn one_namespace(scene: &Scene<'_>) -> Option<String> {
+    let names = parts(scene);
+    let told = scene.world.host.namespace.as_ref()?;
+    (names.len() == 1 && names.contains(told))
+        .then(|| format!("only namespace {told} was asked; the controllers of a new version act on all of them"))
+}
+
+/// Kinds that were not read, or in some namespaces alone that nobody told: a snapshot that was taken for one chart.
+fn unlisted(scene: &Scene<'_>) -> Option<Unread> {
+    let told = scene.world.host.namespace.as_ref();
+    let is_read = |extent: &Extent| match extent {
+        Extent::Everywhere | Extent::NotServed => true,
+        Extent::Namespaces(names) => names.len() == 1 && told.is_some_and(|told| names.contains(told)),
+    };
+    let lacks: Vec<String> =
+        needed().filter(|kind| !scene.world.coverage.extent(kind).is_some_and(is_read)).map(|kind| kind.kind).collect();
+    (!lacks.is_empty()).then(|| Unread {
+        what: format!("all objects of {}", lacks.join(", ")),
+        why: "not all of them were read, and a new version is asked about each".to_owned(),
+        remedy: TAKE_IT.to_owned(),
+        keys: Vec::new(),
+    })
 }
 
 fn doubt(what: String, why: String, keys: Vec<Key>) -> Unread {
@@ -197,9 +256,7 @@ fn unread(turn: &Turn, found: &[Foreseen]) -> Option<Unread> {
         what: format!("the Machines of {} ({}{more})", plural(keys.len() as u64, "owner"), shown.join(", ")),
         why: "they were not read, or not what they were made of, and that is what a new version is asked about"
             .to_owned(),
-        remedy:
-            "ask the cluster (--live cluster), or take a snapshot of it with `rollgate snapshot --upgrade NAME=VERSION`"
-                .to_owned(),
+        remedy: TAKE_IT.to_owned(),
         keys,
     })
 }

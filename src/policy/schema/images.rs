@@ -35,7 +35,7 @@ impl Images {
             let rest = url.strip_prefix(server.as_str());
             rest.is_some_and(|rest| server.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
                 // What climbs out of a folder, or hides that it does, is somewhere else.
-                && !url.contains("/..") && !url.contains('\\') && !url.to_ascii_lowercase().contains("%2e")
+                && !["/..", "\\", "%2e", "%2f", "%5c"].iter().any(|way| url.to_ascii_lowercase().contains(way))
         })
     }
 }
