@@ -9,7 +9,7 @@ use flate2::write::DeflateEncoder;
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?);
-    for name in ["report-list", "why", "world"] {
+    for name in ["report-list", "score", "why", "world"] {
         let schema = format!("schemas/{name}.json");
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
         packed.write_all(&fs::read(&schema)?)?;

@@ -30,6 +30,7 @@ pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod schema;
+pub mod score;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod session;

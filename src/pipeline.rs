@@ -261,7 +261,10 @@ impl Case<'_> {
         let is_judged = |one: &Unread| !one.keys.is_empty() && one.keys.iter().all(|key| apart.judged.contains(key));
         let mut carried: Vec<Unread> = prediction.carried.into_iter().filter(|one| !is_judged(one)).collect();
         carried.extend(apart.unread.iter().cloned());
-        for (answer, found) in [(unseen.inside, carried), (unseen.controllers, prediction.controllers)] {
+        let unowned = world.standing.unread.clone();
+        for (answer, found) in
+            [(unseen.inside, carried), (unseen.controllers, prediction.controllers), (unseen.ownership, unowned)]
+        {
             match answer {
                 Doubt::Undecided => doubts.extend(found),
                 // Of an upgrade that nobody knows somebody hears in any case.

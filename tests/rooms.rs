@@ -24,7 +24,7 @@ const ORDER: &[&[&str]] = &[
     &["host"],
     &["flux"],
     &["cluster", "judge", "report"],
-    &["late", "gate"],
+    &["late", "gate", "score"],
     &["pipeline"],
     &["session"],
     &["serve"],

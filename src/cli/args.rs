@@ -60,6 +60,9 @@ pub enum Command {
     /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
     #[command(after_long_help = examples::WHY)]
     Why(super::why::WhyArgs),
+    /// Compare earlier forecasts with what happened to the Machines, as a matrix of this fleet (policy: `forecasts`).
+    #[command(after_long_help = examples::SCORE)]
+    Score(super::score::ScoreArgs),
     /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
     /// code, a state of a late value, or `last` for the last held report.
     #[command(after_long_help = examples::EXPLAIN)]
@@ -117,6 +120,8 @@ pub enum SchemaOf {
     ReportList,
     /// The answer of `why -o json`.
     Why,
+    /// The answer of `score -o json`.
+    Score,
 }
 
 /// Options of `plan`.

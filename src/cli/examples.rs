@@ -49,6 +49,12 @@ Examples:
   rollgate why edge-1-control-plane -n telco -o json
   rollgate why edge-1 --live dump/ --before dump-before/";
 
+pub(super) const SCORE: &str = "\
+Examples:
+  rollgate score --since 168h
+  rollgate score -n telco -o json
+  rollgate score --forecasts forecasts.yaml --live dump/";
+
 pub(super) const FLUX: &str = "\
 Examples:
   rollgate flux render release.yaml --chart charts/demo

@@ -22,6 +22,7 @@ mod post_render;
 mod releases;
 mod revisions;
 mod schema;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(not(feature = "serve"))]
@@ -122,6 +123,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
         Command::Values(args) => values::run(&args, outside),
         Command::RenderValues => values::apart::run(outside),
         Command::Why(args) => why::run(&args, cli.color, outside),
+        Command::Score(args) => score::run(&args, cli.color, outside),
         Command::Pin(args) => pin::run(&args, outside),
         Command::Approve(args) => approve::run(&args, outside),
         Command::Explain(args) => explain::run(&args, cli.color, outside),

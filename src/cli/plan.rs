@@ -11,7 +11,8 @@ use crate::exit::Exit;
 use crate::judge::upgrade::Wanted;
 use crate::pipeline::Apart;
 use crate::report::{self, Report};
-use crate::session::{Chart, Input, Ready, Revisions, Session, Setup, Source, Tree, Trees, Untold};
+use crate::score::Front;
+use crate::session::{Chart, Input, Ready, Revisions, Session, Setup, Source, Tree, Trees, Untold, keep_forecast};
 use crate::verdict;
 use crate::world::{BaseKind, LiveKind};
 
@@ -193,6 +194,9 @@ impl Case {
         for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
             let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);
             judgement.report.warnings.push(text);
+        }
+        if let Err(why) = keep_forecast(&setup, &ready, &judgement.report, Front::Plan) {
+            judgement.report.warnings.push(format!("the forecast is not kept: {why}"));
         }
         report::escape::report(&mut judgement.report);
         approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);

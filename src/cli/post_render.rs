@@ -14,7 +14,8 @@ use crate::object::Stream;
 use crate::pin;
 use crate::pipeline::{self, Judgement};
 use crate::report::{self, Report, human};
-use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Untold};
+use crate::score::Front;
+use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Untold, keep_forecast};
 use crate::verdict;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -66,8 +67,12 @@ pub(super) fn run_for(
         if !commitment.last(&mut judgement, &mut said)? {
             report::escape::report(&mut judgement.report);
             places.say(&judgement.report, outside)?;
+            keep(&commitment, &judgement.report, outside);
             return Ok(Exit::Hold);
         }
+    }
+    keep(&commitment, &judgement.report, outside);
+    if exit == Exit::Allow {
         outside
             .out
             .write_all(&bytes)
@@ -75,6 +80,16 @@ pub(super) fn run_for(
             .map_err(|error| Stop::internal(anyhow!(error).context("cannot write the stream to standard output")))?;
     }
     Ok(exit)
+}
+
+/// Keeps the forecast where the policy says so, and says where that failed.
+fn keep(commitment: &Commitment<'_>, report: &Report, outside: &mut Outside<'_>) {
+    if commitment.writes()
+        && let Err(why) = keep_forecast(commitment.setup, commitment.ready, report, Front::PostRender)
+    {
+        // Who closed standard error still gets the exit code.
+        drop(writeln!(outside.err, "rollgate: the forecast is not kept: {}", report::escape::line(&why)));
+    }
 }
 
 /// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one. Documents that are `null` and

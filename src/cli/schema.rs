@@ -12,6 +12,7 @@ use crate::tree::Map;
 /// The schema of several reports, which holds that of one, as `build.rs` packs it.
 const REPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/report-list"));
 const WHY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/why"));
+const SCORE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/score"));
 const WORLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/world"));
 
 pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -20,6 +21,7 @@ pub(super) fn run(args: &SchemaArgs, outside: &mut Outside<'_>) -> Result<Exit, 
         SchemaOf::Policy => outside.out.write_all(crate::policy::SCHEMA.as_bytes()),
         SchemaOf::ReportList => io::copy(&mut DeflateDecoder::new(REPORTS), outside.out).map(drop),
         SchemaOf::Why => io::copy(&mut DeflateDecoder::new(WHY), outside.out).map(drop),
+        SchemaOf::Score => io::copy(&mut DeflateDecoder::new(SCORE), outside.out).map(drop),
         SchemaOf::World => io::copy(&mut DeflateDecoder::new(WORLD), outside.out).map(drop),
     }
     .map_err(Stop::internal)?;
@@ -51,6 +53,7 @@ mod tests {
             ("report-list", schemars::schema_for!(crate::report::ReportList<'static>).to_value()),
             ("world", schemars::schema_for!(crate::world::snapshot::Snapshot).to_value()),
             ("why", schemars::schema_for!(crate::report::why::WhyReport).to_value()),
+            ("score", schemars::schema_for!(crate::report::score::ScoreReport).to_value()),
             ("policy", crate::policy::fresh_schema().into()),
         ] {
             let file = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));

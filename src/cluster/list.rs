@@ -157,14 +157,35 @@ pub(super) async fn get(caller: &Caller, path: &str, keep: Keep) -> Result<Value
         .await
 }
 
+/// Asks for metadata alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/// The same of a list.
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// The metadata of one object.
+pub(super) async fn metadata_of(caller: &Caller, path: &str) -> Result<Value, Fault> {
+    let decode = |body: &[u8]| {
+        let value: Value = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+        match value.get("metadata") {
+            Some(metadata) if metadata.get("name").is_some() => Ok(crate::json!({ "metadata": metadata.clone() })),
+            _ => Err("the answer is not an object".to_owned()),
+        }
+    };
+    caller.get(path, METADATA, decode).await
+}
+
+/// The metadata of the objects of a list.
+pub(super) async fn metadata(caller: &Caller, path: &str) -> Result<Vec<Object>, Fault> {
+    Ok(list(caller, path, None, METADATA_LIST, Keep::default()).await?.objects)
+}
+
 /// Names and labels of the objects of a list, and nothing else.
 pub(super) async fn labels(
     caller: &Caller,
     path: &str,
     selector: &str,
 ) -> Result<Vec<(String, BTreeMap<String, String>)>, Fault> {
-    const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-    let listed = list(caller, path, Some(selector), METADATA, Keep::default()).await?;
+    let listed = list(caller, path, Some(selector), METADATA_LIST, Keep::default()).await?;
     let label = |object: &Object| {
         let value = object.value().ok()?;
         let labels = value.pointer("/metadata/labels").cloned().unwrap_or_default();

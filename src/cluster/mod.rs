@@ -20,6 +20,7 @@ mod record;
 mod reflect;
 mod remote;
 mod second;
+mod standing;
 mod taken;
 mod unserved;
 mod watch;

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
 use super::{
-    Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, taken, unserved,
+    Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, standing, taken,
+    unserved,
 };
 use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
@@ -55,7 +56,8 @@ pub(super) async fn all(
     data::named(caller, online, &catalogue, outcome).await;
     remote::read(caller, online, &catalogue, own, outcome).await;
     unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
-    unserved::namespaces(caller, online.rendered, outcome).await;
+    standing::namespaces(caller, online, outcome).await;
+    standing::objects(caller, online, &mut catalogue, outcome).await;
     taken::over(caller, online, &mut catalogue, outcome, progress).await;
 }
 

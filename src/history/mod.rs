@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::store::Kept;
-use crate::tree::{Value, json};
-use crate::yaml;
+use crate::store::{Kept, entries};
+use crate::tree::json;
 
 /// A file with the history.
 pub type File = crate::store::FileStore<History>;
@@ -26,7 +25,6 @@ const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 const MOST: usize = 1_000;
 /// Bytes that they take; an object of a cluster holds one MiB.
 const MOST_BYTES: usize = 512 * 1024;
-const API_VERSION: &str = "rollgate.dev/v1alpha1";
 const KIND: &str = "History";
 
 /// What was let out, the oldest first.
@@ -183,6 +181,11 @@ impl Spent {
 }
 
 impl History {
+    fn sorted(mut entries: Vec<Spent>) -> Self {
+        entries.sort_by_key(|one| one.time);
+        Self { entries }
+    }
+
     /// What was let out.
     #[must_use]
     pub fn entries(&self) -> &[Spent] {
@@ -315,13 +318,6 @@ impl std::fmt::Display for Over {
     }
 }
 
-fn entry(value: Value) -> Result<Spent, String> {
-    serde_path_to_error::deserialize(serde_json::Value::from(value)).map_err(|error| {
-        let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
-        if path == "." { why } else { format!("{path}: {why}") }
-    })
-}
-
 impl Kept for History {
     const NOUN: &'static str = "the history";
 
@@ -329,46 +325,21 @@ impl Kept for History {
 
     fn parse(file: &str, bytes: &[u8]) -> Result<Self, HistoryError> {
         let fail = |why: String| HistoryError::Unreadable { place: file.to_owned(), why };
-        let mut value = yaml::read_strict(bytes)
-            .map_err(|error| fail(format!("{}:{}: {}", error.line, error.column, error.message)))?;
-        if value.is_null() {
-            return Ok(Self::default());
-        }
-        let says = |field: &str, wanted: &str| value.get(field).and_then(Value::as_str) == Some(wanted);
-        if !says("apiVersion", API_VERSION) || !says("kind", KIND) {
-            return Err(fail(format!("expected apiVersion {API_VERSION} and kind {KIND}")));
-        }
-        let entries = match value.get_mut("entries").map(Value::take) {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(entries)) => entries.into(),
-            Some(_) => return Err(fail("entries: expected a list".to_owned())),
-        };
-        let entries: Result<Vec<Spent>, String> = entries.into_iter().map(entry).collect();
-        let mut entries = entries.map_err(fail)?;
-        entries.sort_by_key(|one| one.time);
-        Ok(Self { entries })
+        entries::parse(KIND, bytes).map(Self::sorted).map_err(fail)
     }
 
     fn render(&self, _: &str, _: &[u8]) -> Result<String, HistoryError> {
-        let lines: String = self.entries.iter().map(|one| format!("  - {}\n", json!(one))).collect();
-        let head = "# What was let out, as rollgate notes it; budgets of a day are counted from it.\n";
-        Ok(format!("{head}apiVersion: {API_VERSION}\nkind: {KIND}\nentries:\n{lines}"))
+        let head = "What was let out, as rollgate notes it; budgets of a day are counted from it.";
+        Ok(entries::render(head, KIND, &self.entries))
     }
 
     fn of_data(place: &str, data: &BTreeMap<String, String>) -> Result<Self, HistoryError> {
-        let read = data.iter().map(|(key, text)| {
-            let read = yaml::read_strict(text.as_bytes()).map_err(|error| error.message).and_then(entry);
-            let read =
-                read.and_then(|one| if one.id == *key { Ok(one) } else { Err(format!("it is the entry {}", one.id)) });
-            read.map_err(|why| HistoryError::Unreadable { place: format!("{place}, key {key}"), why })
-        });
-        let mut entries = read.collect::<Result<Vec<Spent>, HistoryError>>()?;
-        entries.sort_by_key(|one| one.time);
-        Ok(Self { entries })
+        let fail = |(key, why)| HistoryError::Unreadable { place: format!("{place}, key {key}"), why };
+        entries::of_data(data, |one: &Spent| &one.id).map(Self::sorted).map_err(fail)
     }
 
     fn data(&self) -> BTreeMap<String, String> {
-        self.entries.iter().map(|one| (one.id.clone(), json!(one).to_string())).collect()
+        entries::data(&self.entries, |one| &one.id)
     }
 
     fn unreadable(place: &str, key: &str, error: &dyn std::fmt::Display) -> HistoryError {

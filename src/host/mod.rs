@@ -26,6 +26,7 @@ mod reprint;
 pub mod say;
 mod server;
 mod sides;
+mod standing;
 mod stored;
 mod stream;
 mod write;

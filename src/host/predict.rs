@@ -22,7 +22,7 @@ use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
 use crate::schema;
 use crate::tree::Value;
-use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
+use crate::world::{BaseKind, LiveKind, Marks, Unread, World, WriteMethod};
 
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
 const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
@@ -333,7 +333,7 @@ impl<'a> Run<'a> {
             (None, _) => Last::Unknown,
         };
         if matches!(last, Last::Nothing)
-            && let Some(because) = self.not_ours(live_value)
+            && let Some(because) = self.not_ours(&Marks::of(live_value))
         {
             return Some(Outcome::Refused { rule: RuleId::of("host/ownership"), because });
         }

@@ -32,12 +32,18 @@ impl Run<'_> {
         let objects = self.rendered.objects();
         let found = parallel::map(objects, |object| {
             let place = place_of(object);
-            let refusal = self.refusal(object, place.and_then(|place| self.out.pairs.get(place)))?;
-            Some((place, refusal))
+            let pair = place.and_then(|place| self.out.pairs.get(place));
+            let refused = self.of_ownership(object);
+            let (rule, because) = refused.or_else(|| self.refusal(object, pair).map(|refusal| self.told(&refusal)))?;
+            Some((place, rule, because))
         });
-        for (object, (place, refusal)) in objects.iter().zip(found).filter_map(|(object, found)| Some((object, found?)))
-        {
-            self.refuse_whole(object, place, &refusal);
+        let found = objects.iter().zip(found).filter_map(|(object, found)| Some((object, found?)));
+        let found: Vec<_> = found.collect();
+        if let (Some((rule, because)), Some(first)) = (self.of_record(), objects.first()) {
+            self.refuse_whole(first, place_of(first), rule, because);
+        }
+        for (object, (place, rule, because)) in found {
+            self.refuse_whole(object, place, rule, because);
         }
     }
 
@@ -47,7 +53,7 @@ impl Run<'_> {
             let because = format!("the API server has no {} of {}", object.key.kind, object.api_version);
             return Some(Refusal { path: Path::root().key("kind"), because, reach: self.of_unreadable() });
         }
-        if let Some(refusal) = self.of_namespace(object) {
+        if let Some(refusal) = self.of_namespace(object).or_else(|| self.of_ending(object, pair)) {
             return Some(refusal);
         }
         let last = self.locator.anywhere(&self.world.base.objects, &object.key);
@@ -120,14 +126,14 @@ impl Run<'_> {
             .flatten()
     }
 
-    /// Marks the pair of a refused object; one that is not compared gets a pair of its own.
-    fn refuse_whole(&mut self, object: &Object, place: Option<usize>, refusal: &Refusal) {
+    /// The rule and the sentence of a refusal.
+    fn told(&self, refusal: &Refusal) -> (RuleId, String) {
         let host = match self.world.host.kind {
             Some(HostKind::Kubectl) => "kubectl",
             Some(HostKind::Argocd) => "Argo CD",
             _ => "Helm",
         };
-        let (rule, because) = match refusal.reach {
+        match refusal.reach {
             Reach::Release => (
                 RuleId::of("host/unreadable"),
                 format!(
@@ -149,7 +155,11 @@ impl Run<'_> {
                     refusal.path, refusal.because
                 ),
             ),
-        };
+        }
+    }
+
+    /// Marks the pair of a refused object; one that is not compared gets a pair of its own.
+    fn refuse_whole(&mut self, object: &Object, place: Option<usize>, rule: RuleId, because: String) {
         let known = place.and_then(|place| self.out.pairs.get(place).cloned().map(|pair| (place, pair)));
         if known.as_ref().is_some_and(|(_, pair)| pair.effect == Effect::Rejected) {
             return;

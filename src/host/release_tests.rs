@@ -189,3 +189,67 @@ fn of_a_new_object_only_what_is_rendered_is_compared_with_the_answer() {
     let (_, theirs) = answered(&[new], &[], &[], Said::Refuses("no".into()));
     assert_eq!(theirs.pairs[0].effect, Effect::Rejected);
 }
+
+/// An object that nothing compares.
+fn notes() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes", "namespace": "n"}, "data": {"a": "b"}})
+}
+
+/// The same, as a read of the cluster keeps it.
+fn there(marked: Value) -> crate::world::There {
+    let key = crate::object::Key::new("v1", "ConfigMap", Some("n"), "notes");
+    crate::world::There { key, marks: crate::world::Marks::of(&marked) }
+}
+
+#[test]
+fn helm_takes_over_what_nothing_compares_only_where_it_is_its_own() {
+    let refused = |change: &dyn Fn(&mut crate::world::World)| {
+        let mut world = helm3(&[], &[]);
+        world.host.namespace = Some("n".to_owned());
+        change(&mut world);
+        let pairs = predicted(&[notes()], &world).pairs;
+        pairs.iter().map(|pair| (pair.effect, pair.rule.as_str().to_owned())).collect::<Vec<_>>()
+    };
+    let held = vec![(Effect::Rejected, "host/ownership".to_owned())];
+    assert_eq!(refused(&|_| {}), [], "it is new");
+    assert_eq!(refused(&|world| world.standing.there.push(there(notes()))), held);
+    assert_eq!(refused(&|world| world.standing.there.push(there(ours(notes())))), [], "it is of this release");
+    let other = annotated(ours(notes()), "meta.helm.sh/release-namespace", "m");
+    assert_eq!(refused(&|world| world.standing.there.push(there(other.clone()))), held);
+    // What a dump of the cluster holds says the same.
+    assert_eq!(refused(&|world| world.live.push(crate::object::Object::from_value(notes(), 0).expect("it"))), held);
+    let adopts = |kind: HostKind, takes: bool| {
+        refused(&|world| {
+            world.standing.there.push(there(notes()));
+            (world.host.kind, world.host.take_ownership) = (Some(kind), takes);
+        })
+    };
+    assert_eq!(adopts(HostKind::Helm4, false), held);
+    assert_eq!(adopts(HostKind::Helm3, true), []);
+    assert_eq!(adopts(HostKind::Flux, false), []);
+    assert_eq!(adopts(HostKind::Kubectl, false), []);
+}
+
+#[test]
+fn nothing_new_is_made_in_a_namespace_that_is_being_deleted() {
+    let group = object("MachineDeployment", Some("n"), "md", json!({"replicas": 1}));
+    let refused = |kind: HostKind, home: &str, live: &[Value], last: &[Value], rendered: &[Value]| {
+        let mut world = helm3(live, last);
+        world.host.kind = Some(kind);
+        world.host.namespace = Some(home.to_owned());
+        world.standing.ending.insert("n".to_owned());
+        let pairs = predicted(rendered, &world).pairs;
+        let refused = pairs.iter().filter(|pair| pair.effect == Effect::Rejected);
+        refused.map(|pair| format!("{} {}", pair.key.kind, pair.rule.as_str())).collect::<Vec<_>>()
+    };
+    let is = std::slice::from_ref(&group);
+    let live = [ours(group.clone())];
+    // The record of the release is new whatever the release holds.
+    assert_eq!(refused(HostKind::Helm3, "n", &live, is, is), ["MachineDeployment host/namespace-ends"]);
+    assert_eq!(refused(HostKind::Helm3, "m", &live, is, is), [] as [String; 0]);
+    let more = [group.clone(), notes()];
+    assert_eq!(refused(HostKind::Helm3, "m", &live, is, &more), ["ConfigMap host/server-refuses"]);
+    assert_eq!(refused(HostKind::Kubectl, "n", &live, &[], &more), ["ConfigMap host/server-refuses"]);
+    assert_eq!(refused(HostKind::Kubectl, "n", &live, &[], is), [] as [String; 0]);
+    assert_eq!(refused(HostKind::Kubectl, "n", &[], &[], is), ["MachineDeployment host/server-refuses"]);
+}

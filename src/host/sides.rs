@@ -1,12 +1,12 @@
 //! The sides of one write as they are read: what is live, what the host wrote last, and whether it is the host's at all.
 
+use super::method;
 use super::predict::Run;
 use super::write::sent;
-use super::{HostKind, method, stream};
 use crate::apiserver::apply::Applier;
 use crate::object::{Key, LoadError, Object};
 use crate::tree::Value;
-use crate::world::{BaseKind, Unread, WriteMethod};
+use crate::world::{Unread, WriteMethod};
 
 impl<'a> Run<'a> {
     /// What the host wrote last time under this key.
@@ -53,29 +53,5 @@ impl<'a> Run<'a> {
             migrates: method::migrates(self.world.host.kind),
             force: method::forces(self.world),
         }
-    }
-
-    /// Why Helm does not take over a live object that its last manifest lacks
-    /// (helm `pkg/action/validate.go`, `checkOwnership`); Flux and the others take it over.
-    pub(super) fn not_ours(&self, live: &Value) -> Option<String> {
-        if !matches!(self.world.host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
-            || !matches!(self.world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
-            || self.world.host.take_ownership
-        {
-            return None;
-        }
-        let owner = stream::annotation(live, "meta.helm.sh/release-name");
-        let owned = match (owner, self.world.host.release.as_deref()) {
-            (None, _) => false,
-            (Some(owner), Some(release)) => owner == release,
-            (Some(_), None) => true,
-        };
-        let owner = owner.map_or_else(|| "no Helm release".to_owned(), |owner| format!("release {owner:?}"));
-        (!owned).then(|| {
-            format!(
-                "the object is there already and belongs to {owner}, so Helm stops before it writes anything; \
-                 --take-ownership would adopt it"
-            )
-        })
     }
 }

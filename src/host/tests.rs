@@ -72,7 +72,10 @@ pub(super) fn annotated(mut object: Value, name: &str, value: &str) -> Value {
 }
 
 pub(super) fn ours(object: Value) -> Value {
-    annotated(object, "meta.helm.sh/release-name", "r")
+    let mut object =
+        annotated(annotated(object, "meta.helm.sh/release-name", "r"), "meta.helm.sh/release-namespace", "n");
+    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm".into();
+    object
 }
 
 /// Each pair as `action kind name`.

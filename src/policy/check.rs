@@ -30,6 +30,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(gates(&root.key("gates"), &policy.gates));
     found.extend(clusters::per_cluster(&root.key("perCluster"), policy));
     found.push(clusters::budget(&root.key("gates").key("budget"), policy));
+    found.push(clusters::forecasts(&root.key("forecasts"), policy));
     found.push(clusters::workload(&root, policy));
     found.extend(images::images(&root, policy));
     found.push(approvals::approvals(&root.key("approvals"), policy));

@@ -56,7 +56,8 @@ const EXAMPLES: &[(&str, &str)] = &[
 ",
     ),
     ("setBack", "setBack: rolling\n"),
-    ("unseen", "unseen: {release: allow, inside: warn, controllers: warn}\n"),
+    ("forecasts", "forecasts: {keep: configmap/rollgate/rollgate-forecasts, plan: true, worlds: worlds}\n"),
+    ("unseen", "unseen: {release: allow, inside: warn, controllers: warn, ownership: warn}\n"),
     (
         "releases",
         "releases:

@@ -1,6 +1,7 @@
 //! The shape of the policy file. Every field has a safe default, so an empty policy holds what it should.
 
 mod approvals;
+mod forecasts;
 mod gates;
 mod images;
 mod per_cluster;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
+pub use self::forecasts::Forecasts;
 pub use self::gates::{Answer, Budget, Freeze, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
 pub use self::images::Images;
 pub use self::per_cluster::ClusterGates;
@@ -60,6 +62,9 @@ pub struct Policy {
     /// Which servers may be asked whether the images of new Machines are still there. Where nothing is said, none of them ever is.
     #[serde(default, skip_serializing_if = "Images::is_nothing")]
     pub images: Images,
+    /// Where forecasts are kept, to be compared later with what came.
+    #[serde(default, skip_serializing_if = "Forecasts::is_nothing")]
+    pub forecasts: Forecasts,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -119,6 +124,7 @@ impl Default for Policy {
             per_cluster: Vec::new(),
             workload: Workload::default(),
             images: Images::default(),
+            forecasts: Forecasts::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             set_back: SetBack::default(),
@@ -382,6 +388,9 @@ pub struct Unseen {
     /// other definitions of their kinds: what these call out of date is not judged. With `plan --upgrade` it is what no mirror
     /// computes of the new version; `allow` says that like `warn`.
     pub controllers: Doubt,
+    /// A new object that nothing compares, such as a ConfigMap, where the right is missing to see whether one of that name is there
+    /// already: Helm refuses the release where it belongs to nobody or to another one.
+    pub ownership: Doubt,
 }
 
 /// What a doubt comes to.

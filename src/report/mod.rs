@@ -18,6 +18,7 @@ pub mod markdown;
 mod model;
 mod notice;
 pub mod sarif;
+pub mod score;
 pub mod sentence;
 mod several;
 mod template;

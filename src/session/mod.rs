@@ -4,6 +4,7 @@
 mod answers;
 mod commit;
 mod detect;
+mod forecast;
 mod images;
 pub mod input;
 pub mod late;
@@ -27,6 +28,7 @@ pub use answers::Ready;
 pub use answers::{approvals_of, history_of};
 pub use commit::{Commit, Commitment};
 pub use detect::{connect, detect};
+pub use forecast::{keep as keep_forecast, kept as forecasts};
 pub use input::Input;
 pub use observer::{Guard, Observer, Unobserved};
 pub use owners::{is_called, owners};

@@ -2,6 +2,7 @@
 //! whole, changed, and written so that no other run's change is lost.
 
 pub mod cluster;
+pub mod entries;
 pub mod file;
 
 use std::collections::BTreeMap;

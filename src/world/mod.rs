@@ -13,6 +13,7 @@ pub mod release;
 pub mod remote;
 pub mod rights;
 pub mod snapshot;
+mod standing;
 mod view;
 mod whole;
 pub mod workload;
@@ -25,4 +26,5 @@ pub use model::{
     Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,
 };
+pub use standing::{Marks, Standing, There};
 pub use view::InMemory;

@@ -13,7 +13,7 @@ use super::history::History;
 use super::images::Image;
 use super::remote::RemoteReading;
 use super::workload::Workload;
-use super::{Coverage, Host, ServerAnswer};
+use super::{Coverage, Host, ServerAnswer, Standing};
 use crate::approval::Found;
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
@@ -63,6 +63,9 @@ pub struct World {
     /// Of which objects `live` would show that they are there.
     #[serde(default)]
     pub coverage: Coverage,
+    /// What stands where the stream writes, beyond what is compared.
+    #[serde(default, skip_serializing_if = "Standing::is_empty")]
+    pub standing: Standing,
     /// Where the clusters are that objects of the stream, or those that were written last, name for others to write into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remotes: Vec<RemoteReading>,
@@ -121,6 +124,7 @@ impl World {
             unread: Vec::new(),
             absent: Vec::new(),
             coverage: Coverage::default(),
+            standing: Standing::default(),
             remotes: Vec::new(),
             histories: Vec::new(),
             workloads: Vec::new(),

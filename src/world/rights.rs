@@ -25,7 +25,7 @@ pub fn is_missing(unread: &Unread) -> bool {
 /// The role of `docs/rbac.yaml` that holds what a plan reads.
 pub const READ_ROLE: &str = "rollgate-read";
 /// Its rules: group, resource (`*` for all), verbs.
-const READ_RULES: [(&str, &str, &[&str]); 11] = [
+const READ_RULES: [(&str, &str, &[&str]); 12] = [
     (CORE, "clusters", &["get", "list"]),
     (CORE, "clusterclasses", &["get", "list"]),
     (CORE, "machines", &["get", "list"]),
@@ -37,6 +37,7 @@ const READ_RULES: [(&str, &str, &[&str]); 11] = [
     (BOOTSTRAP, "*", &["get", "list"]),
     (INFRASTRUCTURE, "*", &["get", "list"]),
     ("", "secrets", &["get", "list"]),
+    ("", "namespaces", &["get"]),
 ];
 
 /// Whether binding the role of `docs/rbac.yaml` grants what a remedy asks for.

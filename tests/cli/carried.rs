@@ -130,7 +130,7 @@ fn a_kubeconfig_that_may_lead_back_into_this_cluster_is_doubt_and_one_that_does_
 
 #[test]
 fn a_kubeconfig_that_the_stream_brings_counts_as_the_one_that_is_there() {
-    let cluster = remote_cluster(Some(secret(THEIRS)), Some(OURS));
+    let cluster = remote_cluster(Some(live(secret(THEIRS))), Some(OURS));
     let brought = stream(&[remote("2"), secret(OURS)]);
     let ran = cluster.run(&Program::new(), &args(&["post-render"], &["--host", "helm3"]), &brought);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);

@@ -128,6 +128,7 @@ pub(super) fn live(mut object: Value) -> Value {
     object["metadata"]["uid"] = json!(object["kind"]);
     object["metadata"]["annotations"] =
         json!({"meta.helm.sh/release-name": "demo", "meta.helm.sh/release-namespace": "telco"});
+    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("Helm");
     object
 }
 

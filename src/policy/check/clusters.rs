@@ -33,29 +33,53 @@ fn of_all(at: &Path, entry: &Budget, all: &Budget) -> Result<(), Fault> {
 pub(super) fn budget(at: &Path, policy: &Policy) -> Result<(), Fault> {
     let budget = &policy.gates.budget;
     let at = at.key("history");
-    let is_taken = |name: &str| policy.approvals.from.iter().any(|place| place.to_string() == name);
     match &budget.history {
         None if budget.counts_days() => {
             fault(&at, "say where it is noted what went out: configmap/NAME, configmap/NAMESPACE/NAME, or {file: PATH}")
         }
         None => Ok(()),
-        Some(place @ HistoryPlace::Object(text)) => match place.config_map() {
+        Some(place) => keeps(&at, policy, place, policy.forecasts.keep.as_ref()),
+    }
+}
+
+/// Forecasts have a place of their own, and what depends on it is said only where there is one.
+pub(super) fn forecasts(at: &Path, policy: &Policy) -> Result<(), Fault> {
+    let told = &policy.forecasts;
+    match &told.keep {
+        Some(place) => keeps(&at.key("keep"), policy, place, policy.gates.budget.history.as_ref())?,
+        None if told.plan || told.worlds.is_some() => {
+            return fault(&at.key("keep"), "say where forecasts are kept: configmap/NAME or {file: PATH}");
+        }
+        None => {}
+    }
+    match told.worlds.as_deref() {
+        Some("") => fault(&at.key("worlds"), "the folder has no name"),
+        _ => Ok(()),
+    }
+}
+
+/// A place of our own keeps one thing.
+fn keeps(at: &Path, policy: &Policy, place: &HistoryPlace, other: Option<&HistoryPlace>) -> Result<(), Fault> {
+    let is_taken =
+        |name: &str| policy.approvals.from.iter().any(|place| place.to_string() == name) || other == Some(place);
+    match place {
+        HistoryPlace::Object(text) => match place.config_map() {
             Some((namespace, name)) if is_name(name) && namespace.is_none_or(is_name) => {
                 let is_pins = policy.pins.in_cluster().is_some_and(|(_, pins)| pins == name);
                 match is_pins || is_taken(&format!("configmap/{name}")) {
-                    true => fault(&at, format!("{text} keeps something else already; give it a place of its own")),
+                    true => fault(at, format!("{text} keeps something else already; give it a place of its own")),
                     false => Ok(()),
                 }
             }
             _ => fault(
-                &at,
+                at,
                 format!(
                     "{text:?} is no place for it; write configmap/NAME, configmap/NAMESPACE/NAME, or {{file: PATH}}"
                 ),
             ),
         },
-        Some(HistoryPlace::File(file)) if file.file.is_empty() => fault(&at.key("file"), "the file has no name"),
-        Some(place @ HistoryPlace::File(file)) => {
+        HistoryPlace::File(file) if file.file.is_empty() => fault(&at.key("file"), "the file has no name"),
+        HistoryPlace::File(file) => {
             match policy.pins.file.as_ref() == Some(&file.file) || is_taken(&place.to_string()) {
                 true => fault(&at.key("file"), "it keeps something else already; give it a place of its own"),
                 false => Ok(()),

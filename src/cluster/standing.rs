@@ -1,0 +1,213 @@
+//! What stands where the stream writes, beyond what is compared. Namespaces: nothing is written to one that is not there, and nothing
+//! new to one that is being deleted. Objects of any kind: Helm refuses a release that would take over what is not its own. Of those
+//! only the metadata is asked for, and only Helm's own marks of it are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::call::{Caller, Fault};
+use super::discover::{Catalogue, Resource, Served};
+use super::read::{login, refused, unread};
+use super::{Online, Outcome, list};
+use crate::cluster::plan::{GroupKind, Keep};
+use crate::host::hook::{Role, role};
+use crate::host::{HostKind, kinds};
+use crate::object::{ApiVersion, Key, Object};
+use crate::tree::Value;
+use crate::world::{BaseKind, Marks, There};
+
+/// Up to so many namespaces, and objects of one kind in one, are asked for one by one; above that a list is the smaller read.
+const BY_NAME: usize = 8;
+/// All namespaces.
+const ALL: &str = "/api/v1/namespaces";
+
+/// The key of a namespace.
+fn key(name: &str) -> Key {
+    Key::new("v1", "Namespace", None, name)
+}
+
+/// Notes the namespaces that objects are to be written to and that are not there, or are being deleted. Helm makes that of the
+/// release where it is told so, and the record of an upgrade lies in it; kubectl makes none.
+pub(super) async fn namespaces(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome) {
+    let (host, rendered) = (&outcome.world.host, online.rendered);
+    let (home, is_kubectl) = (host.namespace.as_deref(), host.kind == Some(HostKind::Kubectl));
+    // Of a release whose namespace is not known nobody can say which one Helm makes.
+    if home.is_none() && !is_kubectl {
+        return;
+    }
+    let mut all: BTreeSet<String> =
+        home.filter(|_| !is_kubectl && !rendered.is_empty()).map(str::to_owned).into_iter().collect();
+    for object in rendered.objects().iter().filter(|object| !kinds::is_cluster_wide(&object.key)) {
+        all.extend(object.key.namespace.as_deref().or(home).map(str::to_owned));
+    }
+    let written = outcome.world.live.objects().iter().chain(outcome.world.base.objects.objects());
+    let written: BTreeSet<&str> = written.filter_map(|object| object.key.namespace.as_deref()).collect();
+    // What was written to last time was there, and the stream or Helm may make what was not.
+    let must_be_there = |name: &str| {
+        !written.contains(name) && rendered.get(&key(name)).is_none() && (is_kubectl || Some(name) != home)
+    };
+    let needed: BTreeSet<String> = all.iter().filter(|name| must_be_there(name)).cloned().collect();
+    if all.len() > BY_NAME
+        && let Ok(there) = list::metadata(caller, ALL).await
+    {
+        let names: BTreeSet<&str> = there.iter().map(|one| one.key.name.as_str()).collect();
+        for name in needed.iter().filter(|name| !names.contains(name.as_str())) {
+            outcome.world.coverage.note_absent(key(name));
+        }
+        let ending = there.iter().filter(|one| all.contains(&one.key.name)).filter(|one| is_going(one));
+        outcome.world.standing.ending.extend(ending.map(|one| one.key.name.clone()));
+        return;
+    }
+    let asked = all
+        .iter()
+        .map(|name| async move { (name, list::get(caller, &format!("{ALL}/{name}"), Keep::default()).await) });
+    for (name, answer) in futures_util::future::join_all(asked).await {
+        match answer {
+            Ok(value) if is_ending(&value) => drop(outcome.world.standing.ending.insert(name.clone())),
+            Ok(_) => {}
+            Err(Fault::NotFound(found)) if found == *name => {
+                if needed.contains(name) {
+                    outcome.world.coverage.note_absent(key(name));
+                }
+            }
+            // All that is in a namespace that is being deleted is being deleted.
+            Err(Fault::Forbidden(_)) if stays(outcome, name) => {}
+            Err(fault) => {
+                let remedy = refused(&fault, "", "namespaces", &["get"]);
+                let what = if needed.contains(name) {
+                    format!("whether there is a namespace {name}, to which the release has not written yet")
+                } else {
+                    format!("whether the namespace {name} is being deleted")
+                };
+                outcome.world.unread.push(unread(&what, &fault, &remedy, Vec::new()));
+            }
+        }
+    }
+}
+
+/// Whether something in a namespace shows that the namespace is not being deleted.
+fn stays(outcome: &Outcome, namespace: &str) -> bool {
+    let mut inside =
+        outcome.world.live.objects().iter().filter(|object| object.key.namespace.as_deref() == Some(namespace));
+    inside.any(|object| !is_going(object))
+}
+
+/// Whether an object is being deleted.
+fn is_going(object: &Object) -> bool {
+    object.value().is_ok_and(|value| is_ending(&value))
+}
+
+/// Whether a namespace, or any other object, is being deleted.
+fn is_ending(value: &Value) -> bool {
+    let phase = value.get("status").and_then(|status| status.get("phase")?.as_str());
+    phase == Some("Terminating") || value.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
+}
+
+/// Notes which objects are there already that the release writes for the first time and nothing compares.
+pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+    let wanted = wanted(online, outcome);
+    if wanted.is_empty() {
+        return;
+    }
+    let asked = wanted.keys().map(|(kind, version)| (kind.clone(), Some(version.clone()))).collect();
+    catalogue.more(caller, &asked).await;
+    for ((kind, version), keys) in wanted {
+        match catalogue.find(&kind, Some(&version)) {
+            Ok(Served::As(resource) | Served::Otherwise(resource)) => of_kind(caller, &resource, keys, outcome).await,
+            // What is not served cannot be there.
+            Ok(Served::Absent) => {}
+            Err(fault) => {
+                let what = format!("whether {} is there already", named(&keys));
+                outcome.world.standing.unread.push(unread(&what, &fault, &login(&fault), keys));
+            }
+        }
+    }
+}
+
+/// What is asked for: kind and version, and which objects.
+fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String), Vec<Key>> {
+    let mut wanted: BTreeMap<(GroupKind, String), Vec<Key>> = BTreeMap::new();
+    let (world, rendered) = (&outcome.world, online.rendered);
+    let (host, home) = (&world.host, world.host.namespace.as_deref());
+    let asks_whose = matches!(host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
+        && matches!(world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
+        && !host.take_ownership;
+    if !asks_whose && world.standing.ending.is_empty() {
+        return wanted;
+    }
+    let spellings = |key: &Key| {
+        let with = |namespace: Option<&str>| Key { namespace: namespace.map(str::to_owned), ..key.clone() };
+        let is_home = key.namespace.is_none() || key.namespace.as_deref() == home;
+        [Some(key.clone()), is_home.then(|| with(home)), is_home.then(|| with(None))]
+    };
+    for object in rendered.objects().iter().filter(|object| !kinds::is_compared(&object.key)) {
+        let namespace = object.key.namespace.as_deref().or(home).filter(|_| !kinds::is_cluster_wide(&object.key));
+        let is_ending = namespace.is_some_and(|namespace| world.standing.ending.contains(namespace));
+        if !asks_whose && !is_ending || matches!(role(object, host), Ok(Role::Hook | Role::Skipped)) {
+            continue;
+        }
+        let is_known = spellings(&object.key).iter().flatten().any(|key| {
+            world.live.get(key).is_some() || world.base.objects.get(key).is_some() || world.coverage.is_absent(key)
+        });
+        if !is_known {
+            let (kind, version) = (
+                GroupKind::new(&object.key.group, &object.key.kind),
+                ApiVersion::parse(&object.api_version).version.to_owned(),
+            );
+            let key = Key { namespace: namespace.map(str::to_owned), ..object.key.clone() };
+            wanted.entry((kind, version)).or_default().push(key);
+        }
+    }
+    wanted
+}
+
+/// Asks for objects of one kind, by name or as a list of their namespace.
+async fn of_kind(caller: &Caller, resource: &Resource, keys: Vec<Key>, outcome: &mut Outcome) {
+    let mut places: BTreeMap<Option<String>, Vec<Key>> = BTreeMap::new();
+    for key in keys {
+        let namespace = key.namespace.clone().filter(|_| resource.namespaced);
+        places.entry(namespace).or_default().push(key);
+    }
+    for (namespace, keys) in places {
+        if namespace.is_none() && resource.namespaced {
+            // Of an object whose namespace nobody knows the run is undecided anyhow.
+            continue;
+        }
+        if keys.len() > BY_NAME
+            && let Ok(there) = list::metadata(caller, &resource.path(namespace.as_deref())).await
+        {
+            for key in keys {
+                let found = there.iter().find(|one| one.key.name == key.name).and_then(|one| one.value().ok());
+                outcome.world.standing.there.extend(found.map(|value| There { key, marks: Marks::of(&value) }));
+            }
+            continue;
+        }
+        let namespace = namespace.as_deref();
+        let asked = keys.into_iter().map(|key| async move {
+            let answer = list::metadata_of(caller, &resource.object(namespace, &key.name)).await;
+            (key, answer)
+        });
+        for (key, answer) in futures_util::future::join_all(asked).await {
+            match answer {
+                Ok(value) => outcome.world.standing.there.push(There { key, marks: Marks::of(&value) }),
+                Err(Fault::NotFound(_)) => {}
+                Err(fault) => {
+                    let what = format!("whether {key} is there already, and whose it is");
+                    let mut remedy = refused(&fault, &resource.group, &resource.plural, &["get"]);
+                    if matches!(fault, Fault::Forbidden(_)) {
+                        remedy.push_str(", or say `unseen: {ownership: warn}` in the policy");
+                    }
+                    outcome.world.standing.unread.push(unread(&what, &fault, &remedy, vec![key]));
+                }
+            }
+        }
+    }
+}
+
+/// The first of some objects, and how many more.
+fn named(keys: &[Key]) -> String {
+    match keys {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, rest @ ..] => format!("{first}, or one of {} more,", rest.len()),
+    }
+}
