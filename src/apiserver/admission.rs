@@ -39,12 +39,16 @@ pub(crate) struct Admission {
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
 /// only what is refused about it alone is found.
 #[must_use]
-pub(crate) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> State) -> Option<(Sides, Admission)> {
+pub(crate) fn admit(
+    pair: &Pair,
+    kind: &'static Kind,
+    versions: &Versions,
+    state: &dyn Fn(&str) -> State,
+) -> Option<(Sides, Admission)> {
     let is_new = pair.action == Action::Create;
     let mut new = pair.predicted.clone()?;
     let mut old = if is_new { new.clone() } else { pair.live.clone()? };
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
-    let kind = providers::kind(key);
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
     let mut dropped = Vec::new();
     let mut refusals = Vec::new();
@@ -76,7 +80,7 @@ pub(crate) fn admit(pair: &Pair, versions: &Versions, state: &dyn Fn(&str) -> St
     let mut old = superset::moved(kind, api_version, old, versions);
     let mut new = superset::moved(kind, api_version, new, versions);
     webhook.hold(key, &mut old, &mut new);
-    let needs = providers::gates::needs(key, &new, is_new, versions);
+    let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::refusals(&needs, state);
     let live = pair.live.as_ref();
     let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };

@@ -8,16 +8,15 @@ use super::verdict::Answer;
 use super::waiting::adoption;
 use crate::apiserver::admission::Admission;
 use crate::compare::Pair;
-use crate::kinds::{Role, fields};
+use crate::kinds::{Role, Typed, fields};
 use crate::model::{Classified, Effect, Finding, RuleId, plural};
 use crate::object::{Key, Object};
-use crate::providers::kind;
 use crate::world::LiveKind;
 
 /// An object goes.
-pub(super) fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> Outcome {
-    let old = in_superset(stage, pair, pair.live.as_ref()).unwrap_or_default();
-    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, &pair.key, &old);
+pub(super) fn deleted(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), out: &mut Classified) -> Outcome {
+    let old = in_superset(stage, key.known, pair, pair.live.as_ref()).unwrap_or_default();
+    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, key, &old);
     let answers = pair.changes.iter().map(|_| Answer {
         effect,
         touches: None,
@@ -34,12 +33,12 @@ pub(super) fn deleted(stage: &Stage<'_>, pair: &Pair, out: &mut Classified) -> O
 }
 
 /// An object is new: nothing that exists is touched, and its Machines are named.
-pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admission>, out: &mut Classified) -> Outcome {
+pub(super) fn created(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), admission: Option<&Admission>, out: &mut Classified) -> Outcome {
     if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
         return outcome;
     }
-    let new = in_superset(stage, pair, pair.predicted.as_ref()).unwrap_or_default();
-    if let Some(taken) = adoption::by_new(stage, &pair.key, &new) {
+    let new = in_superset(stage, key.known, pair, pair.predicted.as_ref()).unwrap_or_default();
+    if let Some(taken) = adoption::by_new(stage, key, &new) {
         out.rollouts.extend(taken.rollout);
         let answer = Answer {
             waits: taken.waits,
@@ -47,7 +46,7 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
         };
         return whole(pair, &answer);
     }
-    if let Some(machine) = owned(stage, &pair.key) {
+    if let Some(machine) = owned(stage, key) {
         let because = format!(
             "{machine} names it as its controller, so it is there and was not read; what changes in it is not known"
         );
@@ -57,14 +56,14 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
     let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
     let unseen = "was not looked for in the cluster; where it is new,";
-    let (warning, because) = if replicas::makes_machines(&pair.key, &new) {
+    let (warning, because) = if replicas::makes_machines(key.known, &new) {
         let machines = plural(fields::wanted(&new, None), "Machine");
         let warning = match is_seen {
             true => format!("{} is new and makes {machines}", pair.key),
             false => format!("{} {unseen} it makes {machines}", pair.key),
         };
         (Some(warning), format!("it is new and makes {machines}; none that exists is touched"))
-    } else if kind(&pair.key).role == Role::HealthCheck {
+    } else if key.known.role == Role::HealthCheck {
         let says = "Machines that fail it are replaced as soon as it is seen";
         let warning = match is_seen {
             true => format!("{} is new: {says}", pair.key),
@@ -90,9 +89,8 @@ pub(super) fn created(stage: &Stage<'_>, pair: &Pair, admission: Option<&Admissi
 }
 
 /// A live Machine or MachineSet that a new owner controls already.
-fn owned(stage: &Stage<'_>, key: &Key) -> Option<Key> {
-    let own = stage.scene.view.owned_by(&key.kind, &key.name).filter(|_| kind(key).role.owns_machines());
-    let mut own = own.filter(|object| fields::is_in(object, key.namespace.as_deref()));
+fn owned(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Key> {
+    let mut own = stage.scene.view.owned_by(key).filter(|_| key.known.role.owns_machines());
     let is_controlled = |object: &&Object| {
         let controller = object.value().ok().and_then(|value| fields::controller(&object.key, &value));
         controller.is_some_and(|owner| (&owner.group, &owner.kind, &owner.name) == (&key.group, &key.kind, &key.name))

@@ -15,7 +15,7 @@ use crate::judge::waiting::Lifted;
 use crate::judge::{Scene, dangling, half_applied, open, plain_owner, templates, topology, waiting, weigh};
 use crate::kinds::contract::{CLUSTER_CLASS, INFRASTRUCTURE};
 use crate::kinds::webhook::Refusal;
-use crate::kinds::{Role, diff, gates, superset};
+use crate::kinds::{Kind, Role, Typed, diff, gates, superset};
 use crate::model::Cause;
 use crate::model::Classified;
 use crate::model::Effect;
@@ -23,7 +23,7 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::parallel;
-use crate::providers::kind;
+use crate::providers::{kind, typed};
 use crate::rules::Rules;
 use crate::tree::Value;
 
@@ -149,9 +149,9 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
 }
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
-fn admitted(stage: &Stage<'_>, pair: &Pair) -> Option<(Sides, Admission)> {
-    let (sides, mut admission) = admission::admit(pair, &stage.versions, &|gate| stage.gate(gate))?;
-    if matches!(kind(&pair.key).role, Role::Cluster | Role::Class) {
+fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Sides, Admission)> {
+    let (sides, mut admission) = admission::admit(pair, kind, &stage.versions, &|gate| stage.gate(gate))?;
+    if matches!(kind.role, Role::Cluster | Role::Class) {
         admission.refusals.extend(match pair.action {
             Action::Update => topology::refusals(stage, &pair.key, &sides.old, &sides.new),
             Action::Create => topology::refusals_of_new(stage, &pair.key, &sides.new),
@@ -167,33 +167,34 @@ fn is_refused(pair: &Pair, admission: &Admission) -> bool {
 }
 
 /// One side of a pair in the superset form.
-pub(super) fn in_superset(stage: &Stage<'_>, pair: &Pair, side: Option<&Value>) -> Option<Value> {
-    side.map(|value| superset::value(kind(&pair.key), &pair.api_version, value, &stage.versions))
+pub(super) fn in_superset(stage: &Stage<'_>, kind: &Kind, pair: &Pair, side: Option<&Value>) -> Option<Value> {
+    side.map(|value| superset::value(kind, &pair.api_version, value, &stage.versions))
 }
 
 /// The outcome of a pair that is no renamed template.
 fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
     let mut beside = Classified::default();
     let mut open = Vec::new();
-    let (mut outcome, mut is_owner) = (Outcome::default(), kind(&pair.key).role == Role::Pool);
+    let key = &typed(&pair.key);
+    let (mut outcome, mut is_owner) = (Outcome::default(), key.known.role == Role::Pool);
     let mut lifted = None;
-    match (pair.action, admitted(stage, pair)) {
-        (Action::Delete, _) => outcome = deleted(stage, pair, &mut beside),
+    match (pair.action, admitted(stage, key.known, pair)) {
+        (Action::Delete, _) => outcome = deleted(stage, (key, pair), &mut beside),
         (Action::Create, admitted) => {
             let admission = admitted.map(|(_, admission)| admission);
-            outcome = created(stage, pair, admission.as_ref(), &mut beside);
+            outcome = created(stage, (key, pair), admission.as_ref(), &mut beside);
             open.extend(admission.into_iter().flat_map(|admission| admission.open));
         }
         (Action::Update | Action::Unchanged, Some((sides, admission))) => {
-            let subject = match kind(&pair.key).mirror {
-                Some(mirror) => Whole::Owner(Box::new(Assessment::of(stage, &pair.key, mirror, sides))),
+            let subject = match key.known.mirror {
+                Some(mirror) => Whole::Owner(Box::new(Assessment::of(stage, key, mirror, sides))),
                 None => Whole::Plain(sides),
             };
-            outcome = updated(stage, pair, &subject, &admission, &mut beside);
+            outcome = updated(stage, (key, pair), &subject, &admission, &mut beside);
             if let Whole::Owner(assessment) = &subject {
                 is_owner = true;
                 let is_refused = is_refused(pair, &admission);
-                weigh::owner(stage, pair, assessment, is_refused, &mut beside);
+                weigh::owner(stage, key, assessment, is_refused, &mut beside);
                 lifted = waiting::by_owner(&pair.key, assessment).filter(|_| !is_refused);
             }
         }
@@ -227,11 +228,17 @@ impl Whole {
 }
 
 /// An object is changed.
-fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission, out: &mut Classified) -> Outcome {
+fn updated(
+    stage: &Stage<'_>,
+    (key, pair): (&Typed<'_>, &Pair),
+    whole: &Whole,
+    admission: &Admission,
+    out: &mut Classified,
+) -> Outcome {
     let assessment = whole.assessment();
     let (old, new) = whole.sides();
     let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
-    let used_by = used_by(stage, pair);
+    let used_by = used_by(stage, key);
     let subject = Subject {
         assessment,
         refusals,
@@ -239,7 +246,7 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         dropped: &admission.dropped,
         same: admission.same,
         as_go: admission.as_go,
-        ..Subject::of(stage, pair, (old, new), &used_by)
+        ..Subject::of(stage, (key, pair), (old, new), &used_by)
     };
     let mut answers = subject::changes(&subject, pair);
     if let Some(refusal) = refusals.first() {
@@ -256,21 +263,21 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
         }
     }
     let of_topology =
-        matches!(kind(&pair.key).role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
+        matches!(key.known.role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
     if of_topology && refusals.is_empty() && answers.iter().any(|answer| answer.effect >= Effect::Scale) {
         out.rollouts.extend(topology::rollouts(stage, &pair.key, old, new));
     }
-    if assessment.is_none() && plain_owner::is_one(&pair.key) && !is_refused(pair, admission) {
-        out.rollouts.extend(plain_owner::rollout(stage, &pair.key, (old, new), (&pair.changes, &answers)));
+    if key.known.is_plain_owner() && !is_refused(pair, admission) {
+        out.rollouts.extend(plain_owner::rollout(stage, key, (old, new), (&pair.changes, &answers)));
     }
     if !is_refused(pair, admission) && answers.iter().any(|answer| answer.effect == Effect::Scale) {
-        out.rollouts.extend(plain_owner::bounded(stage, &pair.key, (old, new)));
+        out.rollouts.extend(plain_owner::bounded(stage, key, (old, new)));
     }
 
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
     if let Some(cause) =
-        assessment.filter(|_| !is_refused(pair, admission)).and_then(|assessment| unexplained(stage, pair, assessment))
+        assessment.filter(|_| !is_refused(pair, admission)).and_then(|assessment| unexplained(stage, (key, pair), assessment))
         && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
     {
         let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
@@ -293,24 +300,24 @@ fn updated(stage: &Stage<'_>, pair: &Pair, whole: &Whole, admission: &Admission,
 }
 
 /// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
-fn unexplained<'a>(stage: &Stage<'_>, pair: &Pair, assessment: &'a Assessment) -> Option<&'a Cause> {
+fn unexplained<'a>(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), assessment: &'a Assessment) -> Option<&'a Cause> {
     if assessment.basis != Basis::Machines || assessment.waits() {
         return None;
     }
-    let moved = |change: &Change| superset::path(kind(&pair.key), &pair.api_version, &change.path, &stage.versions);
+    let moved = |change: &Change| superset::path(key.known, &pair.api_version, &change.path, &stage.versions);
     let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
     let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
     assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
 }
 
 /// Kinds and families of what refers to an object; `nobody` where nothing does.
-fn used_by(stage: &Stage<'_>, pair: &Pair) -> Vec<String> {
-    let wanted = matches!(kind(&pair.key).role, Role::Template | Role::Data | Role::Config);
+fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
+    let wanted = matches!(key.known.role, Role::Template | Role::Data | Role::Config);
     if !wanted {
         return Vec::new();
     }
     let mut out: Vec<String> = Vec::new();
-    for reference in stage.referrers(&pair.key) {
+    for reference in stage.referrers(key) {
         let from = &reference.from;
         let family = match kind(from) {
             kind if kind.bootstraps => Some("bootstrap"),
@@ -343,8 +350,9 @@ fn moved_reference(pair: &Pair, answers: &[Answer]) -> Effect {
 
 /// A template that takes the place of another one.
 fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &mut Classified) -> Outcome {
+    let key = &typed(&pair.key);
     if pair.action == Action::Create
-        && let Some((_, admission)) = admitted(stage, pair)
+        && let Some((_, admission)) = admitted(stage, key.known, pair)
     {
         if let Some(outcome) = refused_as_new(stage, pair, &admission, out) {
             return outcome;
@@ -356,9 +364,9 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
         }
     }
     let from = pair.renamed_from.clone().unwrap_or_default();
-    let side = |value: &Option<Value>| in_superset(stage, pair, value.as_ref()).unwrap_or_default();
-    let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, pair));
-    let subject = Subject::of(stage, pair, (&old, &new), &used_by);
+    let side = |value: &Option<Value>| in_superset(stage, key.known, pair, value.as_ref()).unwrap_or_default();
+    let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, key));
+    let subject = Subject::of(stage, (key, pair), (&old, &new), &used_by);
     let answer = |change| subject.heard(change, templates::renamed(stage, pair, &from, moved, change));
     let answers: Vec<Answer> = pair.changes.iter().map(answer).collect();
     let referrers = stage.referrers(&pair.key);

@@ -11,15 +11,14 @@ use crate::impact::simulate::Plays;
 use crate::judge::stage::Stage;
 use crate::judge::waiting;
 use crate::judge::waiting::side::Side;
-use crate::kinds::Versions;
+use crate::kinds::{Typed, Versions};
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
 use crate::kinds::fields::target;
 use crate::kinds::mirror::{Case, Mirror};
 use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
 use crate::object::GroupKind;
 use crate::object::Key;
-use crate::providers::kind;
-use crate::providers::{machines, metal3};
+use crate::providers::{machines, metal3, typed};
 use crate::tree::Value;
 use crate::world::Coverage;
 use crate::world::LiveKind;
@@ -81,6 +80,7 @@ impl Assessment {
     /// The same at another time.
     #[must_use]
     pub(crate) fn at(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: Sides, now: Timestamp) -> Self {
+        let key = &typed(key);
         let (versions, live) = (&stage.versions, stage.scene.view);
         let Sides { mut old, mut new } = sides;
         mirror.fill_in(&mut old, versions);
@@ -202,13 +202,13 @@ impl Assessment {
 }
 
 /// Whether every Machine in the namespace of an owner was read.
-fn has_whole_list(stage: &Stage<'_>, key: &Key) -> bool {
+fn has_whole_list(stage: &Stage<'_>, key: &Typed<'_>) -> bool {
     let coverage = &stage.scene.world.coverage;
     let has = |name: &str| {
         let list = GroupKind::new(CORE, name);
         key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&list, namespace))
     };
-    matches!(coverage, Coverage::Asked(_)) && has(MACHINE) && (!kind(key).role.is_workers() || has(MACHINE_SET))
+    matches!(coverage, Coverage::Asked(_)) && has(MACHINE) && (!key.known.role.is_workers() || has(MACHINE_SET))
 }
 
 /// The template without which the controller stops, where it is known not to be there.

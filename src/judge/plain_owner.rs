@@ -6,7 +6,7 @@ use crate::impact;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::kinds::Role;
+use crate::kinds::{Role, Typed};
 use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::model::Effect;
@@ -15,17 +15,10 @@ use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::Value;
 
-/// Whether a key is that of an owner of Machines, where no mirror knows it.
-#[must_use]
-pub(crate) fn is_one(key: &Key) -> bool {
-    let kind = kind(key);
-    kind.role.owns_machines() && kind.mirror.is_none()
-}
-
 /// The entry of a pool whose infrastructure may have fewer hosts than it has: the cloud ends those above its upper bound.
 #[must_use]
-pub(crate) fn bounded(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Rollout> {
-    let bound = kind(key).most?;
+pub(crate) fn bounded(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> Option<Rollout> {
+    let bound = key.known.most?;
     let at = |side: &Value| number(side, bound);
     let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
     let pools = stage.referrers(key).into_iter().map(|reference| &reference.from);
@@ -37,7 +30,7 @@ pub(crate) fn bounded(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)
         return None;
     }
     let cluster = before.as_deref().and_then(fields::cluster_name).unwrap_or_default();
-    let owner = pool.unwrap_or_else(|| key.clone());
+    let owner = pool.unwrap_or_else(|| Key::clone(key));
     Some(Rollout {
         replicas: Some(most),
         machines: runs.map(|runs| runs - most),
@@ -52,11 +45,11 @@ pub(crate) fn bounded(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)
 #[must_use]
 pub(crate) fn rollout(
     stage: &Stage<'_>,
-    key: &Key,
+    key: &Typed<'_>,
     (old, new): (&Value, &Value),
     (changes, answers): (&[Change], &[Answer]),
 ) -> Option<Rollout> {
-    if !replicas::makes_machines(key, new) {
+    if !replicas::makes_machines(key.known, new) {
         return None;
     }
     let worst = |effect: Effect| -> Vec<String> {
@@ -65,16 +58,15 @@ pub(crate) fn rollout(
     };
     let names: Vec<String> = stage
         .scene
-        .world
-        .live
-        .owned_by(&key.kind, &key.name)
-        .filter(|object| kind(&object.key).role == Role::Machine && fields::is_in(object, key.namespace.as_deref()))
+        .view
+        .owned_by(key)
+        .filter(|object| kind(&object.key).role == Role::Machine)
         .map(|object| object.key.name.clone())
         .collect();
     let (before, now) = (fields::wanted(old, None), fields::wanted(new, Some(old)));
     let runs = number(old, "/status/replicas").unwrap_or(before);
     let base = Rollout {
-        owner: key.clone(),
+        owner: Key::clone(key),
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(now),
@@ -96,7 +88,7 @@ pub(crate) fn rollout(
         return Some(lost);
     }
     if !base.causes.is_empty() {
-        let who = if kind(key).role == Role::Pool { "the infrastructure provider" } else { "its controller" };
+        let who = if key.known.role == Role::Pool { "the infrastructure provider" } else { "its controller" };
         let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
         let steps = vec![format!("{who} replaces {what} in its own order")];
         return Some(Rollout { steps, ..base });

@@ -1,20 +1,18 @@
 //! What a change of `spec.replicas` does: more Machines, fewer, or none at all.
 
 use crate::judge::verdict::Answer;
-use crate::kinds::Role;
+use crate::kinds::{Kind, Role};
 use crate::kinds::fields::{number, wanted};
 use crate::model::Effect;
 use crate::model::RuleId;
-use crate::object::Key;
-use crate::providers::kind;
 use crate::rules::Rules;
 use crate::tree::Value;
 
 /// Whether an owner makes Machines. A control plane that does has a template for them (Cluster API's contract for control
 /// plane providers, `docs/book/src/developer/providers/contracts/control-plane.md`); a hosted or managed one has none.
 #[must_use]
-pub(crate) fn makes_machines(key: &Key, owner: &Value) -> bool {
-    match kind(key).role {
+pub(crate) fn makes_machines(kind: &Kind, owner: &Value) -> bool {
+    match kind.role {
         role if role.is_workers() => true,
         Role::ControlPlane => {
             let spec = owner.get("spec").unwrap_or(&Value::Null);
@@ -57,10 +55,8 @@ mod tests {
 
     #[test]
     fn a_managed_control_plane_makes_no_machines() {
-        let makes = |kind: &str, spec: Value| {
-            let group = "controlplane.cluster.x-k8s.io".to_owned();
-            let key = Key { group, kind: kind.to_owned(), namespace: None, name: "x".to_owned() };
-            makes_machines(&key, &json!({"spec": spec}))
+        let makes = |name: &str, spec: Value| {
+            makes_machines(crate::providers::kind_of("controlplane.cluster.x-k8s.io", name), &json!({"spec": spec}))
         };
         assert!(!makes("AWSManagedControlPlane", json!({"version": "v1.33"})));
         assert!(!makes("KamajiControlPlane", json!({"replicas": 3})));

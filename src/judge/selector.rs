@@ -6,11 +6,11 @@
 
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::kinds::contract::{CLUSTER_NAME, MACHINE_SET};
+use crate::kinds::contract::{self, CLUSTER_NAME};
 use crate::kinds::fields;
 use crate::kinds::fields::{is_paused, text, wanted};
 use crate::kinds::labels;
-use crate::kinds::{Role, SelectorRules};
+use crate::kinds::{Kind, Role, SelectorRules, Typed};
 use crate::model::Effect;
 use crate::model::Rollout;
 use crate::object::Key;
@@ -39,8 +39,8 @@ enum Fate {
 
 /// The answer about `spec.selector` of a MachineDeployment or a MachineSet; `None` for other kinds.
 #[must_use]
-pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
-    let rules = rules(key)?;
+pub(crate) fn answer(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Answer> {
+    let rules = rules(key.known)?;
     let known = |effect, rule| Answer::known(stage.rules, effect, rule);
     Some(match fate(stage, key, old, new)? {
         Fate::Kept => known(Effect::None, rules.kept),
@@ -53,7 +53,7 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> 
 
 /// The weight of a selector under which Machines are lost; `None` where none is, or where it waits.
 #[must_use]
-pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Rollout> {
+pub(crate) fn rollout(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Rollout> {
     if old.pointer("/spec/selector") == new.pointer("/spec/selector") || waits(stage, key, new) {
         return None;
     }
@@ -64,7 +64,7 @@ pub(crate) fn rollout(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) ->
     }
     let (count, made) = (words(lost.count), words(lost.count.min(count_wanted)));
     Some(Rollout {
-        owner: key.clone(),
+        owner: Key::clone(key),
         cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(count_wanted),
@@ -99,19 +99,19 @@ fn words(count: u64) -> String {
 }
 
 /// The ids of a kind whose selector finds Machines.
-fn rules(key: &Key) -> Option<&'static SelectorRules> {
-    kind(key).owner?.selector.as_ref()
+fn rules(kind: &Kind) -> Option<&'static SelectorRules> {
+    kind.owner?.selector.as_ref()
 }
 
 /// Whether the controllers do nothing for it. That a MachineDeployment itself is paused keeps no selector back.
-fn waits(stage: &Stage<'_>, key: &Key, new: &Value) -> bool {
+fn waits(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> bool {
     let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
     is_paused(new, cluster.as_deref())
 }
 
 /// What the selector of an owner does to its Machines.
-fn fate(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Fate> {
-    rules(key)?;
+fn fate(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Fate> {
+    rules(key.known)?;
     let selector = new.pointer("/spec/selector")?;
     if !is_map(selector) {
         return Some(Fate::Unreadable);
@@ -141,8 +141,8 @@ fn is_map(selector: &Value) -> bool {
 }
 
 /// Whether Machines of the old spec are replaced by the template, by a version that leaves old MachineSets their selector.
-fn replaced_anyway(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> bool {
-    if kind(key).role != Role::Deployment || stage.versions.has(&SELECTOR_TO_ALL_SETS) {
+fn replaced_anyway(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> bool {
+    if key.known.role != Role::Deployment || stage.versions.has(&SELECTOR_TO_ALL_SETS) {
         return false;
     }
     let sets = machine_deployment::derived(old, stage.scene.world.now);
@@ -150,21 +150,20 @@ fn replaced_anyway(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> bo
 }
 
 /// The Machines of an owner to which the selector comes, with their names; `None` where none can be read.
-fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Value)>> {
+fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(String, Value)>> {
     let mut is_any = false;
-    let mut owners: Vec<String> = vec![key.name.clone()];
-    if kind(key).role == Role::Deployment {
+    let mut owners: Vec<Key> = vec![Key::clone(key)];
+    if key.known.role == Role::Deployment {
         let sets = machine_deployment::sets(stage.scene.view, key, &stage.versions);
         let old = machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now);
         is_any = sets.iter().any(|set| !set.machines.is_empty());
         let is_handed = |causes: &Vec<_>| stage.versions.has(&SELECTOR_TO_ALL_SETS) || causes.is_empty();
-        owners = sets.into_iter().zip(old).filter(|(_, causes)| is_handed(causes)).map(|(set, _)| set.name).collect();
+        owners = sets.into_iter().zip(old).filter(|(_, causes)| is_handed(causes)).map(|(set, _)| contract::machine_set(key.namespace.as_deref(), &set.name)).collect();
     }
     let real: Vec<(String, Value)> = owners
         .iter()
-        .flat_map(|owner| stage.scene.view.owned_by(MACHINE_SET, owner))
+        .flat_map(|owner| stage.scene.view.owned_by(owner))
         .filter(|object| kind(&object.key).role == Role::Machine)
-        .filter(|object| fields::is_in(object, key.namespace.as_deref()))
         .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
         .filter(|(_, machine)| !crate::object::is_deleting(machine))
         .collect();
@@ -172,10 +171,10 @@ fn machines(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Vec<(String, Va
 }
 
 /// A Machine as the old template of an owner makes it, with its labels.
-fn derived(key: &Key, old: &Value) -> Value {
+fn derived(key: &Typed<'_>, old: &Value) -> Value {
     let mut labels = old.pointer("/spec/template/metadata/labels").cloned().unwrap_or_else(|| json!({}));
     if let Some(map) = labels.as_object_mut() {
-        let own = if kind(key).role == Role::Deployment { "deployment-name" } else { "set-name" };
+        let own = if key.known.role == Role::Deployment { "deployment-name" } else { "set-name" };
         map.insert(format!("cluster.x-k8s.io/{own}"), json!(key.name));
         map.insert(CLUSTER_NAME.to_owned(), json!(text(old, "/spec/clusterName")));
     }

@@ -16,12 +16,11 @@ use crate::kinds::contract::{CLUSTER_CLASS, REPLICAS_MANAGED_BY};
 use crate::kinds::fields::{annotation, text, wanted};
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
-use crate::kinds::{Role, diff, superset};
+use crate::kinds::{Role, Typed, diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::model::{Act, Hold, hold_of};
-use crate::object::{Key, Path, Segment};
-use crate::providers::kind;
+use crate::object::{Path, Segment};
 use crate::rules::Asked;
 use crate::tree::Value;
 
@@ -30,7 +29,7 @@ pub(crate) struct Subject<'a> {
     /// The shared part of the run.
     pub(crate) stage: &'a Stage<'a>,
     /// The object.
-    pub(crate) key: &'a Key,
+    pub(crate) key: &'a Typed<'a>,
     /// Its `apiVersion`.
     pub(crate) api_version: &'a str,
     /// The object before the write, in the superset form.
@@ -57,11 +56,11 @@ impl<'a> Subject<'a> {
     /// A pair that no mirror and no webhook looks at, with both sides in the superset form.
     pub(crate) fn of(
         stage: &'a Stage<'a>,
-        pair: &'a Pair,
+        (key, pair): (&'a Typed<'a>, &'a Pair),
         (old, new): (&'a Value, &'a Value),
         used_by: &'a [String],
     ) -> Self {
-        let (key, api_version) = (&pair.key, pair.api_version.as_str());
+        let api_version = pair.api_version.as_str();
         let (assessment, refusals, open, same, as_go, dropped) = (None, &[][..], &[][..], false, false, &[][..]);
         Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, as_go, dropped }
     }
@@ -106,7 +105,7 @@ impl Subject<'_> {
 
     /// The place in the superset form.
     fn moved(&self, path: &Path) -> Path {
-        superset::path(kind(self.key), self.api_version, path, &self.stage.versions)
+        superset::path(self.key.known, self.api_version, path, &self.stage.versions)
     }
 
     /// The places below a change that really differ, moved to the superset form.
@@ -163,7 +162,7 @@ impl Subject<'_> {
         if self.has_same_value(path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
-        if let Some(fixed) = kind(self.key).fixed.filter(|fixed| self.same && fixed.covers(path)) {
+        if let Some(fixed) = self.key.known.fixed.filter(|fixed| self.same && fixed.covers(path)) {
             return match fixed.is_taken_once(path, self.old) {
                 true => Answer::known(rules, Effect::Latent, RuleId::of("template/set-once")),
                 false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
@@ -182,7 +181,7 @@ impl Subject<'_> {
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
         // nobody can say whether its webhook tells an empty field from an absent one.
-        let may_differ = self.as_go || kind(self.key).role == Role::Template || !rules.knows(self.key);
+        let may_differ = self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
@@ -190,7 +189,7 @@ impl Subject<'_> {
             return answer;
         }
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
-            return match kind(self.key).role {
+            return match self.key.known.role {
                 Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
                 _ => hit.into(),
             };
@@ -218,7 +217,7 @@ impl Subject<'_> {
     /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
     fn by_topology(&self, path: &Path) -> Option<Answer> {
         let in_spec = path.starts_with(&["spec"]);
-        match kind(self.key).role {
+        match self.key.known.role {
             Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
             // A Cluster that does not say a variable gets its default anew each time it is looked at.
@@ -253,7 +252,7 @@ impl Subject<'_> {
 
     /// The answer about the number of Machines.
     fn by_replicas(&self, path: &Path) -> Option<Answer> {
-        let owner = kind(self.key).owner?;
+        let owner = self.key.known.owner?;
         if !path.is(&["spec", "replicas"]) || self.counts_elsewhere() {
             return None;
         }
@@ -279,7 +278,7 @@ impl Subject<'_> {
 
     /// Whether something outside of Cluster API manages the number of Machines of a pool.
     fn counts_elsewhere(&self) -> bool {
-        kind(self.key).role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
+        self.key.known.role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
     }
 
     /// The answer of the mirror, where the leaf has to do with it.

@@ -1,18 +1,24 @@
 //! What an owner's change weighs, and what else is due among its Machines: rollouts that wait, stop or never end.
 
-use crate::compare::Pair;
 use crate::impact;
 use crate::judge::owner::Assessment;
 use crate::judge::selector;
 use crate::judge::stage::Stage;
+use crate::kinds::Typed;
 use crate::model::Finding;
 use crate::model::{Classified, Unit, plural};
+use crate::object::Key;
 
 /// The weight of an owner's change, and what else is due.
 ///
 /// What is refused moves no Machine; what is due beside it is due all the same.
-pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_refused: bool, out: &mut Classified) {
-    let key = &pair.key;
+pub(crate) fn owner(
+    stage: &Stage<'_>,
+    key: &Typed<'_>,
+    assessment: &Assessment,
+    is_refused: bool,
+    out: &mut Classified,
+) {
     if !is_refused {
         // Machines that are lost are not drained, whatever else the write asks for.
         let lost = selector::rollout(stage, key, &assessment.old, &assessment.new);
@@ -20,7 +26,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
     }
     let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {
-        out.findings.push(Finding::new(id, key.clone(), message));
+        out.findings.push(Finding::new(id, Key::clone(key), message));
     };
     let pending = count(&mut assessment.pending());
     if pending > 0 {
@@ -29,7 +35,7 @@ pub(crate) fn owner(stage: &Stage<'_>, pair: &Pair, assessment: &Assessment, is_
             unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
         let tail = if assessment.is_released() {
             "and this write lets them go"
-        } else if out.rollouts.iter().any(|rollout| rollout.owner == *key) {
+        } else if out.rollouts.iter().any(|rollout| rollout.owner == **key) {
             "and this write replaces them with the others"
         } else {
             "and this write does not change that"

@@ -67,6 +67,12 @@ pub fn cluster(namespace: Option<&str>, name: &str) -> Key {
     }
 }
 
+/// The key of a MachineSet.
+#[must_use]
+pub fn machine_set(namespace: Option<&str>, name: &str) -> Key {
+    Key { kind: MACHINE_SET.to_owned(), ..cluster(namespace, name) }
+}
+
 /// The name of what a template makes, by the template's own name; the contract wants `...Template`.
 #[must_use]
 pub fn made_by(template: &str) -> &str {

@@ -9,6 +9,7 @@ use super::mirror::Mirror;
 use super::superset::Superset;
 use super::webhook::Webhook;
 use crate::model::{Effect, RuleId};
+use crate::object::Key;
 use crate::tree::Value;
 
 /// What a kind is to Cluster API.
@@ -170,6 +171,36 @@ pub struct Kind {
     pub most: Option<&'static str>,
 }
 
+/// The key of an object with what is known of its kind, looked up once for all who ask.
+#[derive(Debug)]
+pub struct Typed<'a> {
+    key: &'a Key,
+    /// What is known of its kind.
+    pub known: &'static Kind,
+}
+
+impl<'a> Typed<'a> {
+    /// A key with its kind.
+    #[must_use]
+    pub const fn new(key: &'a Key, known: &'static Kind) -> Self {
+        Self { key, known }
+    }
+}
+
+impl std::ops::Deref for Typed<'_> {
+    type Target = Key;
+
+    fn deref(&self) -> &Key {
+        self.key
+    }
+}
+
+impl std::fmt::Display for Typed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.key.fmt(f)
+    }
+}
+
 impl std::fmt::Debug for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { group, name, role, .. } = self;
@@ -202,6 +233,12 @@ impl Kind {
             waiting: None,
             most: None,
         }
+    }
+
+    /// Whether its objects own Machines and no mirror knows which of them are out of date.
+    #[must_use]
+    pub const fn is_plain_owner(&self) -> bool {
+        self.role.owns_machines() && self.mirror.is_none()
     }
 
     /// Whether Machines feel the removal of its objects only through what refers to them.

@@ -17,7 +17,7 @@ pub mod superset;
 pub mod versions;
 pub mod webhook;
 
-pub use kind::{Kind, OwnerRules, Role, SelectorRules};
+pub use kind::{Kind, OwnerRules, Role, SelectorRules, Typed};
 pub use mirror::Mirror;
 pub use shapes::{POINTERS, Shape};
 pub use versions::Versions;

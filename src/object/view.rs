@@ -41,8 +41,8 @@ pub trait View: fmt::Debug + Sync {
     /// The objects with a name, of whatever kind.
     fn named(&self, name: &str) -> Objects<'_>;
 
-    /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
-    fn owned_by(&self, kind: &str, name: &str) -> Objects<'_>;
+    /// The Machines and MachineSets that name an owner, in its namespace where both are known.
+    fn owned_by(&self, owner: &Key) -> Objects<'_>;
 
     /// The Machines and MachineSets that name no owner.
     fn unowned(&self) -> Objects<'_>;

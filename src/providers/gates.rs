@@ -1,6 +1,7 @@
 //! The feature gates of all providers: which an object needs, and which are on where nobody says otherwise.
 
 use super::{PROVIDERS, kind};
+use crate::kinds::Kind;
 use crate::kinds::gates::{Gate, Need};
 use crate::kinds::versions::Versions;
 use crate::object::{Key, Object, Path};
@@ -21,8 +22,14 @@ pub fn is_usually_on(gate: &str, versions: &Versions) -> bool {
 /// The places of an object, in the superset form, that need a gate; `is_new` where the object is not there yet.
 #[must_use]
 pub fn needs(key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
+    needed(kind(key), key, object, is_new, versions)
+}
+
+/// The same of an object whose kind is at hand.
+#[must_use]
+pub fn needed(kind: &Kind, key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
     let mut out = Vec::new();
-    if let Some(webhook) = kind(key).webhook {
+    if let Some(webhook) = kind.webhook {
         webhook.needs(key, object, is_new, versions, &mut |gate, place| {
             let path = Path::parse(place).expect("webhooks write places as paths");
             out.push(Need { gate, path });

@@ -36,9 +36,9 @@ pub fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &
         })
     };
     let labelled = live.machines_of_cluster(cluster).filter(|_| !cluster.is_empty()).filter(by_label);
-    let ours = live.owned_by(&owner.kind, &owner.name).filter(|object| object.key.kind == MACHINE).chain(labelled);
-    ours.filter(|object| is_in(object, owner.namespace.as_deref()))
-        .filter_map(|object| Some(member(live, object, read(object, versions)?, versions)))
+    let labelled = labelled.filter(|object| is_in(object, owner.namespace.as_deref()));
+    let ours = live.owned_by(owner).filter(|object| object.key.kind == MACHINE).chain(labelled);
+    ours.filter_map(|object| Some(member(live, object, read(object, versions)?, versions)))
         .collect()
 }
 

@@ -29,7 +29,7 @@ use std::sync::LazyLock;
 
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::{Release, Since};
-use crate::kinds::{Kind, Role, contract};
+use crate::kinds::{Kind, Role, Typed, contract};
 use crate::object::Key;
 
 /// What is known of one provider.
@@ -102,6 +102,12 @@ static KINDS: LazyLock<HashMap<&'static str, Vec<&'static Kind>>> = LazyLock::ne
 #[must_use]
 pub fn kind(key: &Key) -> &'static Kind {
     kind_of(&key.group, &key.kind)
+}
+
+/// A key with its kind.
+#[must_use]
+pub fn typed(key: &Key) -> Typed<'_> {
+    Typed::new(key, kind(key))
 }
 
 /// The kind of this group and name.

@@ -48,8 +48,11 @@ impl View for InMemory<'_> {
         Box::new(self.world.live.named(name))
     }
 
-    fn owned_by(&self, kind: &str, name: &str) -> Objects<'_> {
-        Box::new(self.world.live.owned_by(kind, name))
+    fn owned_by(&self, owner: &Key) -> Objects<'_> {
+        let home = owner.namespace.clone();
+        let is_near = move |own: &Option<String>| home.is_none() || own.is_none() || *own == home;
+        let own = self.world.live.owned_by(&owner.kind, &owner.name);
+        Box::new(own.filter(move |object| is_near(&object.key.namespace)))
     }
 
     fn unowned(&self) -> Objects<'_> {

@@ -6,7 +6,7 @@ use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::Role;
+use crate::kinds::{Role, Typed};
 use crate::kinds::fields;
 use crate::model::Finding;
 use crate::model::Hold;
@@ -14,7 +14,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::object::{Key, Object};
-use crate::providers::kind;
+use crate::providers::{kind, typed};
 use crate::providers::machines;
 use crate::tree::Value;
 
@@ -37,7 +37,7 @@ pub(crate) struct Deletion {
 
 /// Judges the deletion of an object.
 #[must_use]
-pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+pub(crate) fn judge(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
     let found = unhindered(stage, key, old);
     if found.effect != Effect::Delete {
         return found;
@@ -46,7 +46,7 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
         let because = "it is being deleted already, so this write changes nothing";
         return plain(Effect::None, RuleId::of("delete/under-way"), because);
     }
-    let cluster = if kind(key).role == Role::Cluster { Some(key.clone()) } else { stage.cluster_of(key, old) };
+    let cluster = if key.known.role == Role::Cluster { Some(Key::clone(key)) } else { stage.cluster_of(key, old) };
     match pause::of_object(Side::after(stage), key, old, cluster.as_ref()).first() {
         Some(hold) => held(&found, hold),
         None => found,
@@ -60,8 +60,8 @@ fn held(found: &Deletion, hold: &Hold) -> Deletion {
 }
 
 /// The deletion of an object, where nothing holds the controllers back.
-pub(crate) fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
-    match kind(key).role {
+pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
+    match key.known.role {
         Role::Cluster => cluster(stage, key),
         Role::Deployment | Role::Set | Role::Pool | Role::Machine => {
             owner(stage, key, old, RuleId::of("delete/workers"))
@@ -95,7 +95,7 @@ pub(crate) fn unhindered(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion 
 }
 
 /// What one Machine was bootstrapped with goes.
-fn config(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
+fn config(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
     let mut machines = fields::owned_by(key, old).filter(|owner| kind(owner).role == Role::Machine);
     match machines.find(|machine| stage.after(machine).is_some()) {
         Some(machine) => in_use(key, &format!("{machine} was made of it and still refers to it")),
@@ -120,22 +120,22 @@ fn plain(effect: Effect, rule: RuleId, because: &str) -> Deletion {
 }
 
 /// An owner goes, with its Machines.
-fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
-    if rule == RuleId::of("delete/control-plane") && !replicas::makes_machines(key, old) {
+fn owner(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, rule: RuleId) -> Deletion {
+    if rule == RuleId::of("delete/control-plane") && !replicas::makes_machines(key.known, old) {
         let because =
             format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
         return plain(Effect::Delete, rule, &because);
     }
     let rollout = destroyed(stage, key, old);
     let count = rollout.machines.unwrap_or(0);
-    let theirs = match (kind(key).role, count) {
+    let theirs = match (key.known.role, count) {
         (Role::Machine, _) => "the host or server behind it is given back with it".to_owned(),
         (_, 0) => "it has no Machines".to_owned(),
         (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
         (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
     };
     let because = format!("{key} is removed, and {theirs}");
-    let is_empty = matches!(kind(key).role, Role::Set | Role::Deployment) && count == 0;
+    let is_empty = matches!(key.known.role, Role::Set | Role::Deployment) && count == 0;
     if is_empty {
         return plain(Effect::None, rule, &because);
     }
@@ -144,14 +144,14 @@ fn owner(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId) -> Deletion {
 }
 
 /// The entry of an owner whose Machines are destroyed.
-fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
+fn destroyed(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Rollout {
     let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
     let names = machine_names(stage, key, &cluster);
     let counted = fields::number(old, "/status/replicas").unwrap_or(0);
-    let told = if kind(key).role == Role::Machine { 1 } else { fields::wanted(old, None).max(counted) };
+    let told = if key.known.role == Role::Machine { 1 } else { fields::wanted(old, None).max(counted) };
     let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
     Rollout {
-        owner: key.clone(),
+        owner: Key::clone(key),
         cluster,
         effect: Effect::Delete,
         replicas: Some(0),
@@ -170,19 +170,16 @@ fn destroyed(stage: &Stage<'_>, key: &Key, old: &Value) -> Rollout {
 }
 
 /// Names of the Machines of an owner, where they were read.
-pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<String> {
+pub(crate) fn machine_names(stage: &Stage<'_>, key: &Typed<'_>, cluster: &str) -> Vec<String> {
     let live = stage.scene.view;
-    let kind_of = kind(key);
-    if let Some(names) = kind_of.mirror.and_then(|mirror| mirror.machine_names(live, key, &stage.versions)) {
+    if let Some(names) = key.known.mirror.and_then(|mirror| mirror.machine_names(live, key, &stage.versions)) {
         return names;
     }
-    match kind_of.role {
+    match key.known.role {
         Role::Machine => vec![key.name.clone()],
         Role::Set => {
-            let is_own = |object: &&Object| {
-                kind(&object.key).role == Role::Machine && fields::is_in(object, key.namespace.as_deref())
-            };
-            live.owned_by(&key.kind, &key.name).filter(is_own).map(|object| object.key.name.clone()).collect()
+            let is_machine = |object: &&Object| kind(&object.key).role == Role::Machine;
+            live.owned_by(key).filter(is_machine).map(|object| object.key.name.clone()).collect()
         }
         _ => machines::of_control_plane(live, key, cluster, &stage.versions)
             .into_iter()
@@ -192,11 +189,11 @@ pub(crate) fn machine_names(stage: &Stage<'_>, key: &Key, cluster: &str) -> Vec<
 }
 
 /// A Cluster goes, with everything in it.
-fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
+fn cluster(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     let mut rollouts = Vec::new();
     for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
         let live = stage.scene.view.get(owner).object().and_then(|object| machines::read(object, &stage.versions));
-        rollouts.extend(live.map(|value| destroyed(stage, owner, &value)));
+        rollouts.extend(live.map(|value| destroyed(stage, &typed(owner), &value)));
     }
     let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
     if rollouts.is_empty() {
@@ -214,7 +211,7 @@ fn cluster(stage: &Stage<'_>, key: &Key) -> Deletion {
 }
 
 /// Something that others may refer to goes.
-fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
+fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     let referrers = stage.referrers(key);
     if let Some(first) = referrers.iter().find(|reference| is_user(stage, &reference.from)) {
         let from = &first.from;
@@ -230,10 +227,10 @@ fn referred_to(stage: &Stage<'_>, key: &Key) -> Deletion {
         };
         return in_use(key, &because);
     }
-    if let Some(from) = stage.mentioned_by(key).filter(|_| kind(key).named_alone) {
+    if let Some(from) = stage.mentioned_by(key).filter(|_| key.known.named_alone) {
         return in_use(key, &format!("{from} has its name in its spec, and may need it"));
     }
-    if kind(key).is_felt_by_reference() {
+    if key.known.is_felt_by_reference() {
         return plain(
             Effect::None,
             RuleId::of("delete/unused"),

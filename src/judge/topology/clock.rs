@@ -7,8 +7,6 @@ use jiff::Timestamp;
 use crate::judge::stage::Stage;
 use crate::judge::topology::weight::owner;
 use crate::judge::verdict::Answer;
-use crate::kinds::contract::MACHINE_DEPLOYMENT;
-use crate::kinds::fields;
 use crate::kinds::fields::text;
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -80,8 +78,7 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
         let members = machines::of_control_plane(stage.scene.view, &owner, &key.name, &stage.versions);
         (members.iter().map(|member| made(&member.machine)).collect(), false)
     } else {
-        let sets = stage.scene.view.owned_by(MACHINE_DEPLOYMENT, &owner.name);
-        let sets = sets.filter(|object| fields::is_in(object, owner.namespace.as_deref()));
+        let sets = stage.scene.view.owned_by(&owner);
         (sets.map(|object| made(object.value().ok()?.as_ref())).collect(), true)
     };
     let known: Vec<Timestamp> = ages.iter().flatten().copied().collect();

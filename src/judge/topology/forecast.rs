@@ -21,7 +21,7 @@ use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
 use crate::providers::core::changes::V1BETA2;
-use crate::providers::kind_of;
+use crate::providers::{kind_of, typed};
 use crate::tree::{Value, json};
 
 /// One side of a cluster with a topology.
@@ -203,8 +203,9 @@ fn in_place(
 /// What another content of an object does that the topology controller changes in place, as its own rules have it.
 #[must_use]
 pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Answer {
+    let key = &typed(key);
     let sides = || Sides { old: old.clone(), new: new.clone() };
-    let assessment = kind_of(&key.group, &key.kind).mirror.map(|mirror| Assessment::of(stage, key, mirror, sides()));
+    let assessment = key.known.mirror.map(|mirror| Assessment::of(stage, key, mirror, sides()));
     let (old, new) = assessment.as_ref().map_or((old, new), |assessment| (&assessment.old, &assessment.new));
     let subject = Subject {
         stage,

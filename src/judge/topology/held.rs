@@ -16,7 +16,7 @@ use crate::judge::waiting::side::Side;
 use crate::kinds::fields::{number, text};
 use crate::model::{Act, Effect, Hold, Why, hold_of};
 use crate::object::{Key, Path, Segment};
-use crate::providers::kind;
+use crate::providers::typed;
 use crate::tree::Value;
 
 /// What keeps the controllers from an act on the Machines of a group once both sides of a Cluster are written.
@@ -39,7 +39,8 @@ pub(super) fn hold(
     let owner = owner(stage, key, old, word, name);
     let after = Side::after(stage);
     let mut live = after.get(&owner)?;
-    let Some(mirror) = kind(&owner).mirror else {
+    let owner = typed(&owner);
+    let Some(mirror) = owner.known.mirror else {
         return hold_of(&pause::of_object(after, &owner, &live, Some(key)), act).cloned();
     };
     mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);

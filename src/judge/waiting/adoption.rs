@@ -10,8 +10,7 @@ use super::machines::{controller, has_labels, is_orphan};
 use super::side::Side;
 use crate::judge::stage::Stage;
 use crate::kinds::Mirror;
-use crate::kinds::Role;
-use crate::kinds::contract::CLUSTER;
+use crate::kinds::{Role, Typed};
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_SET;
@@ -23,7 +22,6 @@ use crate::model::Unit;
 use crate::model::{Act, Hold, hold_of};
 use crate::object::{Key, is_deleting};
 use crate::providers::core::machine_deployment::{self, Set};
-use crate::providers::kind;
 use crate::providers::machines;
 use crate::tree::Value;
 
@@ -41,14 +39,14 @@ pub(in crate::judge) struct Taken {
 
 /// What a new owner takes over; `None` where nobody waits for it.
 #[must_use]
-pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Key, owner: &Value) -> Option<Taken> {
+pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Typed<'_>, owner: &Value) -> Option<Taken> {
     let side = Side::after(stage);
     let cluster = stage.cluster_of(key, owner);
-    if kind(key).role == Role::Set {
+    if key.known.role == Role::Set {
         let orphans = matching(side, key, owner);
         return (!orphans.is_empty()).then(|| taken(stage, key, owner, None, Vec::new(), orphans));
     }
-    let mirror = kind(key).mirror?;
+    let mirror = key.known.mirror?;
     let mut owner = owner.clone();
     mirror.fill_in(&mut owner, &stage.versions);
     let units = units(side, key, mirror, &owner, cluster.as_ref().map_or("", |cluster| cluster.name.as_str()));
@@ -121,10 +119,10 @@ const fn are(count: u64) -> &'static str {
 }
 
 /// The Machines that a new owner takes over, with what is out of date about them.
-fn units(side: Side<'_>, key: &Key, mirror: &'static dyn Mirror, owner: &Value, cluster: &str) -> Vec<Unit> {
+fn units(side: Side<'_>, key: &Typed<'_>, mirror: &'static dyn Mirror, owner: &Value, cluster: &str) -> Vec<Unit> {
     let stage = side.stage;
     let (versions, now) = (&stage.versions, stage.scene.world.now);
-    if kind(key).role == Role::Deployment {
+    if key.known.role == Role::Deployment {
         let sets = orphan_sets(side, key, owner);
         let causes = machine_deployment::outdated(&sets, owner, versions, now);
         return sets
@@ -166,8 +164,9 @@ pub(in crate::judge) fn orphan_sets(side: Side<'_>, key: &Key, owner: &Value) ->
 fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Arc<Value>)> {
     let stage = side.stage;
     let live = stage.scene.view;
-    let cluster = stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default();
-    let known = live.unowned().chain(live.owned_by(CLUSTER, &cluster)).map(|object| &object.key);
+    let cluster = stage.cluster_of(key, owner);
+    let of_cluster = cluster.iter().flat_map(|cluster| live.owned_by(cluster));
+    let known = live.unowned().chain(of_cluster).map(|object| &object.key);
     let written = stage.pairs_of_kind(kind).map(|pair| &pair.key);
     let is_here = |other: &&Key| {
         other.group == CORE && other.kind == kind && (other.namespace == key.namespace || other.namespace.is_none())

@@ -12,7 +12,7 @@ use crate::model::Classified;
 use crate::model::Rollout;
 use crate::model::{Action, Change, Effect, Pair};
 use crate::object::{Key, Path};
-use crate::providers::kind;
+use crate::providers::{kind, typed};
 
 /// Writes what starts into the outcomes of the pairs, which stand in their order.
 pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
@@ -106,8 +106,9 @@ fn at_change(stage: &Stage<'_>, pair: &Pair, place: usize, answer: &Answer, outc
     if known.weight() > answer.weight() || (known.weight() == answer.weight() && known.effect > Effect::None) {
         return;
     }
-    let (old, new) = (stage.before(&pair.key).unwrap_or_default(), stage.after(&pair.key).unwrap_or_default());
-    let subject = Subject::of(stage, pair, (&old, &new), &[]);
+    let key = typed(&pair.key);
+    let (old, new) = (stage.before(&key).unwrap_or_default(), stage.after(&key).unwrap_or_default());
+    let subject = Subject::of(stage, (&key, pair), (&old, &new), &[]);
     let touches = known.touches;
     *known = subject.heard(change, Answer { touches, ..answer.clone() });
 }

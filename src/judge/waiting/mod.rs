@@ -21,17 +21,16 @@ pub(super) use lifted::{Lifted, by_owner};
 use self::side::Side;
 use super::stage::Stage;
 use super::topology;
-use crate::kinds::Mirror;
+use crate::kinds::{Mirror, Typed};
 use crate::model::Hold;
 use crate::object::Key;
-use crate::providers::kind;
 use crate::tree::Value;
 
 /// Everything that keeps the controllers of an owner from acting on its Machines.
 #[must_use]
 pub(super) fn holds(
     side: Side<'_>,
-    key: &Key,
+    key: &Typed<'_>,
     mirror: &'static dyn Mirror,
     owner: &Value,
     cluster: Option<&Key>,
@@ -39,7 +38,7 @@ pub(super) fn holds(
     let mut out = pause::of_object(side, key, owner, cluster);
     out.extend(mirror.holds(key, owner));
     out.extend(references::missing(side, key, owner));
-    if kind(key).role.is_workers() {
+    if key.known.role.is_workers() {
         out.extend(preflight::of_workers(side, key, owner, cluster));
     }
     out
@@ -47,8 +46,8 @@ pub(super) fn holds(
 
 /// Why no Machine can be made for an owner, although some may go before.
 #[must_use]
-pub(super) fn makes_none(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<String> {
-    kind(key).role.is_workers().then(|| preflight::makes_none(side, key, owner, cluster)).flatten()
+pub(super) fn makes_none(side: Side<'_>, key: &Typed<'_>, owner: &Value, cluster: Option<&Key>) -> Option<String> {
+    key.known.role.is_workers().then(|| preflight::makes_none(side, key, owner, cluster)).flatten()
 }
 
 /// What this write lets go beside what the owners in it do themselves.

@@ -8,10 +8,9 @@ use crate::kinds::contract::BOOTSTRAP;
 use crate::kinds::contract::CONFIG_MAP;
 use crate::kinds::contract::SECRET;
 use crate::kinds::fields::target;
-use crate::kinds::references;
+use crate::kinds::{Typed, references};
 use crate::model::{Hold, Why};
 use crate::object::Key;
-use crate::providers::kind;
 use crate::tree::Value;
 
 /// Where the superset form of an owner names its templates.
@@ -23,8 +22,8 @@ const TEMPLATES: [&str; 4] = [
 ];
 
 /// What an owner names and does not find.
-pub(super) fn missing(side: Side<'_>, key: &Key, owner: &Value) -> Vec<Hold> {
-    let (namespace, is_workers) = (key.namespace.as_deref(), kind(key).role.is_workers());
+pub(super) fn missing(side: Side<'_>, key: &Typed<'_>, owner: &Value) -> Vec<Hold> {
+    let (namespace, is_workers) = (key.namespace.as_deref(), key.known.role.is_workers());
     let templates: Vec<Key> = TEMPLATES.iter().filter_map(|place| target(owner.pointer(place)?, namespace)).collect();
     let why = if is_workers { Why::NothingToMakeOf } else { Why::Stopped };
     let mut out: Vec<Hold> =

@@ -17,7 +17,7 @@ use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{self, annotation, number, target, text};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Object, Path, is_deleting};
-use crate::providers::kind;
+use crate::providers::{kind, typed};
 use crate::tree::Value;
 
 /// The annotation of a Cluster whose hooks before its deletion are done.
@@ -86,7 +86,8 @@ fn is_alone(key: &Key, value: &Value) -> bool {
 /// What starts with one object that is no longer paused.
 fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let (old, new) = (stage.before(key)?, stage.after(key)?);
-    let known = kind(key);
+    let key = &typed(key);
+    let known = key.known;
     // What its mirror finds is told where it is assessed, its deletion too.
     if known.mirror.is_some() {
         return None;
@@ -103,7 +104,7 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let rule = if is_deleting(&old) { RuleId::of("waiting/deletion") } else { RuleId::of("waiting/unpaused") };
     let because = format!("{}, and {words}", hold.over);
     let places: Places = was.iter().flat_map(|hold| hold.places.clone()).collect();
-    Some(Lifted { owner: key.clone(), effect, waits: None, rule, because, places, rollouts })
+    Some(Lifted { owner: Key::clone(key), effect, waits: None, rule, because, places, rollouts })
 }
 
 /// The annotations of an object that keep its controller from it.
@@ -186,7 +187,7 @@ fn is_settled(stage: &Stage<'_>, key: &Key, owner: &Value) -> bool {
         // A provider that does not count them: the Machines tell by their version.
         None => {
             let wanted = ["/spec/version", "/spec/template/spec/version"].iter().find_map(|at| text(owner, at));
-            let own = stage.scene.view.owned_by(&key.kind, &key.name);
+            let own = stage.scene.view.owned_by(key);
             let machines = own.filter(|object| kind(&object.key).role == Role::Machine);
             let machines: Vec<&Object> = machines.collect();
             let is_current = |machine: &Value| text(machine, "/spec/version") == wanted;
@@ -204,7 +205,7 @@ fn surplus(stage: &Stage<'_>, key: &Key, set: &Value) -> Option<(Effect, String,
         return None;
     }
     let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default();
-    let (names, wanted) = (machine_names(stage, key, &cluster), fields::wanted(set, None));
+    let (names, wanted) = (machine_names(stage, &typed(key), &cluster), fields::wanted(set, None));
     let count = (names.len() as u64).max(number(set, "/status/replicas").unwrap_or(0));
     let gone = count.checked_sub(wanted).filter(|gone| *gone > 0)?;
     let (effect, names) = if wanted == 0 { (Effect::Delete, names) } else { (Effect::Scale, Vec::new()) };

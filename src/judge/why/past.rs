@@ -8,7 +8,7 @@ use super::{Difference, difference};
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
-use crate::kinds::contract::MACHINE;
+use crate::kinds::contract::{self, MACHINE};
 use crate::kinds::fields::{annotation, is_in, number, text};
 use crate::object::Key;
 use crate::providers::{kind, machines};
@@ -116,9 +116,8 @@ fn created(object: &Value) -> Option<Timestamp> {
 /// The last rollout of workers, as the newest MachineSet that has Machines and the empty one before it tell it.
 fn of_sets(stage: &Stage<'_>, key: &Key, judged: &Assessment) -> Option<Rollout> {
     let (view, versions) = (stage.scene.view, &stage.versions);
-    let own = view.owned_by(&key.kind, &key.name).filter(|object| kind(&object.key).role == Role::Set);
+    let own = view.owned_by(key).filter(|object| kind(&object.key).role == Role::Set);
     let mut sets: Vec<(u64, String, Value)> = own
-        .filter(|object| is_in(object, key.namespace.as_deref()))
         .filter_map(|object| {
             let value = machines::read(object, versions)?;
             let revision = annotation(&value, REVISION).and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -144,7 +143,7 @@ fn of_sets(stage: &Stage<'_>, key: &Key, judged: &Assessment) -> Option<Rollout>
             differences.push(told);
         }
     }
-    let made = machines_of(stage, &name, key);
+    let made = machines_of(stage, &contract::machine_set(key.namespace.as_deref(), &name));
     let since = made.first()?.0;
     (!differences.is_empty()).then_some(Rollout {
         since,
@@ -156,11 +155,9 @@ fn of_sets(stage: &Stage<'_>, key: &Key, judged: &Assessment) -> Option<Rollout>
 }
 
 /// The Machines of a MachineSet, by when they were made.
-fn machines_of(stage: &Stage<'_>, set: &str, key: &Key) -> Vec<(Timestamp, String)> {
-    let set_kind = crate::kinds::contract::MACHINE_SET;
-    let own = stage.scene.view.owned_by(set_kind, set).filter(|object| object.key.kind == MACHINE);
+fn machines_of(stage: &Stage<'_>, set: &Key) -> Vec<(Timestamp, String)> {
+    let own = stage.scene.view.owned_by(set).filter(|object| object.key.kind == MACHINE);
     let mut out: Vec<(Timestamp, String)> = own
-        .filter(|object| is_in(object, key.namespace.as_deref()))
         .filter_map(|object| Some((created(object.value().ok()?.as_ref())?, object.key.name.clone())))
         .collect();
     out.sort();

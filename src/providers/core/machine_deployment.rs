@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::changes::{AFTER_INCLUSIVE, AFTER_KEEPS_EQUAL, IN_PLACE_FIELDS, REFERENCES_WITHOUT_NAMESPACE, V1BETA2};
 use crate::kinds::Versions;
-use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
+use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
 use crate::kinds::fields;
@@ -170,12 +170,10 @@ impl Mirror for Workers {
     }
 
     fn standing(&self, case: &Case<'_>) -> Vec<Standing> {
-        let namespace = case.key.namespace.as_deref();
-        let is_mine = |object: &&Object, kind: &str| object.key.kind == kind && fields::is_in(object, namespace);
-        let sets = case.live.owned_by(MACHINE_DEPLOYMENT, &case.key.name).filter(|object| is_mine(object, MACHINE_SET));
+        let sets = case.live.owned_by(case.key).filter(|object| object.key.kind == MACHINE_SET);
         let of_set = |set: &Object| {
             let born = set.value().map_or(0, |set| standing::born(&set));
-            let own = case.live.owned_by(MACHINE_SET, &set.key.name).filter(|object| is_mine(object, MACHINE));
+            let own = case.live.owned_by(&set.key).filter(|object| object.key.kind == MACHINE);
             let stands = |object: &Object| {
                 let machine = object.value().ok()?;
                 Some(Standing { set: set.key.name.clone(), set_born: born, ..standing::of(&object.key.name, &machine) })
@@ -287,20 +285,15 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 /// The live MachineSets of a MachineDeployment.
 #[must_use]
 pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
-    let namespace = owner.namespace.as_deref();
-    let own = live.owned_by(MACHINE_DEPLOYMENT, &owner.name);
-    own.filter(|object| object.key.kind == MACHINE_SET && fields::is_in(object, namespace))
-        .filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?)))
+    let own = live.owned_by(owner).filter(|object| object.key.kind == MACHINE_SET);
+    own        .filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?)))
         .collect()
 }
 
 /// A live MachineSet with its Machines.
 #[must_use]
 pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
-    let namespace = key.namespace.as_deref();
-    let own = live.owned_by(MACHINE_SET, &key.name);
-    let own = own.filter(|object| object.key.kind == MACHINE && fields::is_in(object, namespace));
-    let own: Vec<&Object> = own.collect();
+    let own: Vec<&Object> = live.owned_by(key).filter(|object| object.key.kind == MACHINE).collect();
     let stays = |object: &&&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
     let names: Vec<String> = own.iter().filter(stays).map(|object| object.key.name.clone()).collect();
     // Where not one of its Machines was read, the status says how many there are; where it says nothing, there are as many as
