@@ -23,6 +23,7 @@ pub(crate) struct Sides {
 }
 
 /// What the API server says to a write.
+#[derive(Default)]
 pub(crate) struct Admission {
     /// Fields of the write that the kind does not have, as rendered.
     pub(crate) dropped: Vec<Path>,
@@ -45,6 +46,10 @@ pub(crate) fn admit(
     versions: &Versions,
     state: &dyn Fn(&str) -> State,
 ) -> Option<(Sides, Admission)> {
+    if pair.action == Action::Delete {
+        let old = superset::value(kind, &pair.api_version, pair.live.as_ref()?, versions);
+        return Some((Sides { old, new: Value::Null }, Admission::default()));
+    }
     let is_new = pair.action == Action::Create;
     let mut new = pair.predicted.clone()?;
     let mut old = if is_new { new.clone() } else { pair.live.clone()? };

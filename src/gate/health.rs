@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, is_in, label, number};
+use crate::kinds::fields::{annotation, controller, label, number};
 use crate::kinds::standing::{ailment, condition};
 use crate::model::{Decision, Effect, Reason, quoted};
 use crate::object::Key;
@@ -85,8 +85,7 @@ impl Fleet {
     /// The Machines of the cluster of a rollout.
     pub(super) fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
         let mut fleet = Self::default();
-        let objects = judged.view.machines_of_cluster(&rollout.cluster);
-        for object in objects.filter(|object| is_in(object, rollout.owner.namespace.as_deref())) {
+        for object in judged.view.machines_of_cluster(&rollout.cluster, rollout.owner.namespace.as_deref()) {
             let Ok(machine) = object.value() else { continue };
             let ailment = ailment(&machine);
             fleet.all.add(&object.key, ailment.as_ref());

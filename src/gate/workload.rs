@@ -8,7 +8,7 @@ use super::Judged;
 use super::health::{describe, live_owner};
 use crate::impact::Rollout;
 use crate::kinds::contract::{self, CONTROL_PLANE};
-use crate::kinds::fields::{is_in, text};
+use crate::kinds::fields::text;
 use crate::model::{Action, Decision, Effect, Reason, quoted};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
@@ -112,8 +112,7 @@ impl Member<'_> {
 
 /// The Machines of the cluster of an owner.
 pub(super) fn members<'j>(judged: &Judged<'j>, rollout: &Rollout) -> Vec<Member<'j>> {
-    let namespace = rollout.owner.namespace.as_deref();
-    let objects = judged.view.machines_of_cluster(&rollout.cluster).filter(|object| is_in(object, namespace));
+    let objects = judged.view.machines_of_cluster(&rollout.cluster, rollout.owner.namespace.as_deref());
     objects.filter_map(|object| Some(Member { key: &object.key, value: object.value().ok()? })).collect()
 }
 

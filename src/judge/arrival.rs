@@ -1,7 +1,6 @@
-//! Objects that come or go as a whole: a deletion, a new object with what it takes over, and one that the API server refuses.
+//! A new object: what it takes over, and whether the API server refuses it.
 
-use super::classify::{Outcome, in_superset};
-use super::deletions::{self, Deletion};
+use super::outcome::Outcome;
 use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
@@ -11,53 +10,44 @@ use crate::compare::Pair;
 use crate::kinds::{Role, Typed, fields};
 use crate::model::{Classified, Effect, Finding, RuleId, plural};
 use crate::object::{Key, Object};
+use crate::tree::Value;
 use crate::world::LiveKind;
 
-/// An object goes.
-pub(super) fn deleted(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), out: &mut Classified) -> Outcome {
-    let old = in_superset(stage, key.known, pair, pair.live.as_ref()).unwrap_or_default();
-    let Deletion { effect, waits, rule, because, rollouts, findings } = deletions::judge(stage, key, &old);
-    let answers = pair.changes.iter().map(|_| Answer {
-        effect,
-        touches: None,
-        rule: rule.into(),
-        because: because.clone(),
-        source: String::new(),
-        finding: None,
-        waits,
-    });
-    let outcome = Outcome { answers: answers.collect(), effect, waits, rule: rule.into(), because, basis: None };
-    out.rollouts.extend(rollouts);
-    out.findings.extend(findings);
-    outcome
-}
-
 /// An object is new: nothing that exists is touched, and its Machines are named.
-pub(super) fn created(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), admission: Option<&Admission>, out: &mut Classified) -> Outcome {
-    if let Some(outcome) = admission.and_then(|admission| refused_as_new(stage, pair, admission, out)) {
+pub(super) fn created(
+    stage: &Stage<'_>,
+    (key, pair): (&Typed<'_>, &Pair),
+    new: &Value,
+    admission: &Admission,
+    out: &mut Classified,
+) -> Outcome {
+    if let Some(outcome) = refused_as_new(stage, pair, admission, out) {
         return outcome;
     }
-    let new = in_superset(stage, key.known, pair, pair.predicted.as_ref()).unwrap_or_default();
-    if let Some(taken) = adoption::by_new(stage, key, &new) {
+    let owned = owned(stage, key);
+    if let Some(taken) = adoption::by_new(stage, key, new) {
         out.rollouts.extend(taken.rollout);
         let answer = Answer {
             waits: taken.waits,
             ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)
         };
-        return whole(pair, &answer);
+        return Outcome::whole(pair, &answer);
     }
-    if let Some(machine) = owned(stage, key) {
+    if let Some(machine) = owned {
         let because = format!(
             "{machine} names it as its controller, so it is there and was not read; what changes in it is not known"
         );
-        return whole(pair, &Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/owned")).saying(because));
+        return Outcome::whole(
+            pair,
+            &Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/owned")).saying(because),
+        );
     }
     // What nobody looked for may be there, and is not called new.
     let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
     let unseen = "was not looked for in the cluster; where it is new,";
-    let (warning, because) = if replicas::makes_machines(key.known, &new) {
-        let machines = plural(fields::wanted(&new, None), "Machine");
+    let (warning, because) = if replicas::makes_machines(key.known, new) {
+        let machines = plural(fields::wanted(new, None), "Machine");
         let warning = match is_seen {
             true => format!("{} is new and makes {machines}", pair.key),
             false => format!("{} {unseen} it makes {machines}", pair.key),
@@ -76,16 +66,7 @@ pub(super) fn created(stage: &Stage<'_>, (key, pair): (&Typed<'_>, &Pair), admis
     let because =
         if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
     out.warnings.extend(warning);
-    let answers = pair.changes.iter().map(|_| Answer {
-        effect: Effect::None,
-        touches: None,
-        rule: rule.into(),
-        because: because.clone(),
-        source: String::new(),
-        finding: None,
-        waits: None,
-    });
-    Outcome { answers: answers.collect(), rule: rule.into(), because, ..Outcome::default() }
+    Outcome::whole(pair, &Answer::whole(Effect::None, rule, because))
 }
 
 /// A live Machine or MachineSet that a new owner controls already.
@@ -124,17 +105,5 @@ pub(super) fn refused_as_new(
             out.findings.push(Finding::new("silent-no-op", pair.key.clone(), message).at(&admission.dropped[0]));
         }
     }
-    refused.map(|answer| whole(pair, &answer))
-}
-
-/// One answer about a pair and everything in it.
-pub(super) fn whole(pair: &Pair, answer: &Answer) -> Outcome {
-    Outcome {
-        answers: pair.changes.iter().map(|_| answer.clone()).collect(),
-        effect: answer.effect,
-        waits: answer.waits,
-        rule: answer.rule.clone(),
-        because: answer.because.clone(),
-        basis: None,
-    }
+    refused.map(|answer| Outcome::whole(pair, &answer))
 }

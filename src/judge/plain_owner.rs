@@ -6,9 +6,9 @@ use crate::impact;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::kinds::{Role, Typed};
 use crate::kinds::fields;
 use crate::kinds::fields::number;
+use crate::kinds::{Role, Typed};
 use crate::model::Effect;
 use crate::model::Rollout;
 use crate::object::Key;
@@ -48,6 +48,7 @@ pub(crate) fn rollout(
     key: &Typed<'_>,
     (old, new): (&Value, &Value),
     (changes, answers): (&[Change], &[Answer]),
+    lost: Option<Rollout>,
 ) -> Option<Rollout> {
     if !replicas::makes_machines(key.known, new) {
         return None;
@@ -84,8 +85,8 @@ pub(crate) fn rollout(
         let names = base.machine_names.clone();
         return Some(impact::gone(base, before, names, ends));
     }
-    if let Some(lost) = crate::judge::selector::rollout(stage, key, old, new) {
-        return Some(lost);
+    if lost.is_some() {
+        return lost;
     }
     if !base.causes.is_empty() {
         let who = if key.known.role == Role::Pool { "the infrastructure provider" } else { "its controller" };

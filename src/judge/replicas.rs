@@ -1,8 +1,8 @@
 //! What a change of `spec.replicas` does: more Machines, fewer, or none at all.
 
 use crate::judge::verdict::Answer;
-use crate::kinds::{Kind, Role};
 use crate::kinds::fields::{number, wanted};
+use crate::kinds::{Kind, Role};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::rules::Rules;

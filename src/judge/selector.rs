@@ -158,7 +158,12 @@ fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(Stri
         let old = machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now);
         is_any = sets.iter().any(|set| !set.machines.is_empty());
         let is_handed = |causes: &Vec<_>| stage.versions.has(&SELECTOR_TO_ALL_SETS) || causes.is_empty();
-        owners = sets.into_iter().zip(old).filter(|(_, causes)| is_handed(causes)).map(|(set, _)| contract::machine_set(key.namespace.as_deref(), &set.name)).collect();
+        owners = sets
+            .into_iter()
+            .zip(old)
+            .filter(|(_, causes)| is_handed(causes))
+            .map(|(set, _)| contract::machine_set(key.namespace.as_deref(), &set.name))
+            .collect();
     }
     let real: Vec<(String, Value)> = owners
         .iter()

@@ -40,6 +40,13 @@ impl Answer {
         }
     }
 
+    /// An answer about an object as a whole, whose source the pack has.
+    #[must_use]
+    pub(crate) fn whole(effect: Effect, rule: RuleId, because: impl Into<String>) -> Self {
+        let (rule, because) = (rule.into(), because.into());
+        Self { effect, touches: None, rule, because, source: String::new(), finding: None, waits: None }
+    }
+
     /// The answer for a spec field that nothing names.
     #[must_use]
     pub(crate) fn unknown(kind: &str) -> Self {

@@ -1,29 +1,65 @@
-//! What an owner's change weighs, and what else is due among its Machines: rollouts that wait, stop or never end.
+//! What a write weighs: the Machines that its changes replace or delete, and what else is due among those of an owner: rollouts
+//! that wait, stop or never end.
 
+use crate::compare::Pair;
 use crate::impact;
 use crate::judge::owner::Assessment;
-use crate::judge::selector;
 use crate::judge::stage::Stage;
-use crate::kinds::Typed;
-use crate::model::Finding;
-use crate::model::{Classified, Unit, plural};
+use crate::judge::update::Whole;
+use crate::judge::verdict::Answer;
+use crate::judge::{plain_owner, selector, topology};
+use crate::kinds::contract::CLUSTER_CLASS;
+use crate::kinds::{Role, Typed};
+use crate::model::{Classified, Effect, Finding, Unit, plural};
 use crate::object::Key;
 
-/// The weight of an owner's change, and what else is due.
-///
-/// What is refused moves no Machine; what is due beside it is due all the same.
-pub(crate) fn owner(
-    stage: &Stage<'_>,
-    key: &Typed<'_>,
-    assessment: &Assessment,
-    is_refused: bool,
-    out: &mut Classified,
-) {
+/// One changed object, judged.
+pub(super) struct Write<'a> {
+    /// What it is.
+    pub(super) key: &'a Typed<'a>,
+    /// Both sides as they are written.
+    pub(super) pair: &'a Pair,
+    /// Both sides as they are judged.
+    pub(super) whole: &'a Whole,
+    /// One answer a change.
+    pub(super) answers: &'a [Answer],
+    /// Kinds that refer to it after the write.
+    pub(super) used_by: &'a [String],
+    /// Whether the write is refused.
+    pub(super) is_refused: bool,
+}
+
+/// The weight of a write. What is refused moves no Machine; what is due beside it is due all the same.
+pub(super) fn weigh(stage: &Stage<'_>, write: &Write<'_>, out: &mut Classified) {
+    let &Write { key, pair, whole, answers, used_by, is_refused } = write;
+    let (old, new) = whole.sides();
+    let any = |at_least: Effect| answers.iter().any(|answer| answer.effect >= at_least);
+    let is_of_topology =
+        matches!(key.known.role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
+    if is_of_topology && !is_refused && any(Effect::Scale) {
+        out.rollouts.extend(topology::rollouts(stage, key, old, new));
+    }
     if !is_refused {
         // Machines that are lost are not drained, whatever else the write asks for.
-        let lost = selector::rollout(stage, key, &assessment.old, &assessment.new);
-        out.rollouts.extend(lost.or_else(|| impact::of(key, &assessment.weighed())));
+        let lost = selector::rollout(stage, key, old, new);
+        match whole.assessment() {
+            Some(assessment) => out.rollouts.extend(lost.or_else(|| impact::of(key, &assessment.weighed()))),
+            None if key.known.is_plain_owner() => {
+                out.rollouts.extend(plain_owner::rollout(stage, key, (old, new), (&pair.changes, answers), lost));
+            }
+            None => {}
+        }
+        if answers.iter().any(|answer| answer.effect == Effect::Scale) {
+            out.rollouts.extend(plain_owner::bounded(stage, key, (old, new)));
+        }
     }
+    if let Some(assessment) = whole.assessment() {
+        due(key, assessment, out);
+    }
+}
+
+/// What is due among the Machines of an owner, whatever this write does.
+fn due(key: &Typed<'_>, assessment: &Assessment, out: &mut Classified) {
     let count = |units: &mut dyn Iterator<Item = &Unit>| units.map(|unit| unit.count).sum::<u64>();
     let mut finding = |id: &str, message: String| {
         out.findings.push(Finding::new(id, Key::clone(key), message));

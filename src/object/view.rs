@@ -47,6 +47,6 @@ pub trait View: fmt::Debug + Sync {
     /// The Machines and MachineSets that name no owner.
     fn unowned(&self) -> Objects<'_>;
 
-    /// The Machines with the label of a cluster, in whatever namespace.
-    fn machines_of_cluster(&self, cluster: &str) -> Objects<'_>;
+    /// The Machines with the label of a cluster, in a namespace where both are known.
+    fn machines_of_cluster(&self, cluster: &str, namespace: Option<&str>) -> Objects<'_>;
 }

@@ -4,8 +4,8 @@
 use super::kind;
 use crate::kinds::contract::{MACHINE, OF_CONTROL_PLANE};
 use crate::kinds::fields::{is_in, label, target};
-use crate::kinds::superset;
 use crate::kinds::versions::Versions;
+use crate::kinds::{Role, Typed, superset};
 use crate::model::Member;
 use crate::object::{Key, Object, View};
 use crate::tree::Value;
@@ -27,6 +27,22 @@ pub fn live<'s>(
     live.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
 }
 
+/// Names of the Machines of an owner, where they were read.
+#[must_use]
+pub fn names(live: &dyn View, owner: &Typed<'_>, cluster: &str, versions: &Versions) -> Vec<String> {
+    if let Some(names) = owner.known.mirror.and_then(|mirror| mirror.machine_names(live, owner, versions)) {
+        return names;
+    }
+    match owner.known.role {
+        Role::Machine => vec![owner.name.clone()],
+        Role::Set => {
+            let own = live.owned_by(owner).filter(|object| kind(&object.key).role == Role::Machine);
+            own.map(|object| object.key.name.clone()).collect()
+        }
+        _ => of_control_plane(live, owner, cluster, versions).into_iter().map(|member| member.name).collect(),
+    }
+}
+
 /// The Machines of a control plane.
 #[must_use]
 pub fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
@@ -35,11 +51,10 @@ pub fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &
             raw.pointer("/metadata/ownerReferences").is_none() && label(&raw, OF_CONTROL_PLANE).is_some()
         })
     };
-    let labelled = live.machines_of_cluster(cluster).filter(|_| !cluster.is_empty()).filter(by_label);
-    let labelled = labelled.filter(|object| is_in(object, owner.namespace.as_deref()));
+    let all = live.machines_of_cluster(cluster, owner.namespace.as_deref());
+    let labelled = all.filter(|_| !cluster.is_empty()).filter(by_label);
     let ours = live.owned_by(owner).filter(|object| object.key.kind == MACHINE).chain(labelled);
-    ours.filter_map(|object| Some(member(live, object, read(object, versions)?, versions)))
-        .collect()
+    ours.filter_map(|object| Some(member(live, object, read(object, versions)?, versions))).collect()
 }
 
 /// A Machine with what it refers to.

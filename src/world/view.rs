@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::{Coverage, World};
-use crate::object::{Key, Objects, Presence, View};
+use crate::object::{Key, Object, Objects, Presence, View};
 
 /// The view that a World gives.
 #[derive(Debug)]
@@ -49,19 +49,23 @@ impl View for InMemory<'_> {
     }
 
     fn owned_by(&self, owner: &Key) -> Objects<'_> {
-        let home = owner.namespace.clone();
-        let is_near = move |own: &Option<String>| home.is_none() || own.is_none() || *own == home;
         let own = self.world.live.owned_by(&owner.kind, &owner.name);
-        Box::new(own.filter(move |object| is_near(&object.key.namespace)))
+        near(own, owner.namespace.as_deref())
     }
 
     fn unowned(&self) -> Objects<'_> {
         Box::new(self.world.live.unowned())
     }
 
-    fn machines_of_cluster(&self, cluster: &str) -> Objects<'_> {
-        Box::new(self.world.live.machines_of_cluster(cluster))
+    fn machines_of_cluster(&self, cluster: &str, namespace: Option<&str>) -> Objects<'_> {
+        near(self.world.live.machines_of_cluster(cluster), namespace)
     }
+}
+
+/// The objects that are in a namespace, where both are known.
+fn near<'v>(all: impl Iterator<Item = &'v Object> + 'v, namespace: Option<&str>) -> Objects<'v> {
+    let Some(home) = namespace.map(str::to_owned) else { return Box::new(all) };
+    Box::new(all.filter(move |object| object.key.namespace.as_ref().is_none_or(|own| *own == home)))
 }
 
 #[cfg(test)]

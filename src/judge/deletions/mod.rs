@@ -1,21 +1,17 @@
 //! What the deletion of an object does: to its own Machines, or to those that still need it.
 
+mod owner;
 mod servers;
 
-use crate::judge::replicas;
-use crate::judge::stage::Stage;
-use crate::judge::waiting::pause;
-use crate::judge::waiting::side::Side;
-use crate::kinds::{Role, Typed};
-use crate::kinds::fields;
-use crate::model::Finding;
-use crate::model::Hold;
-use crate::model::Rollout;
-use crate::model::RuleId;
-use crate::model::{Action, Effect};
-use crate::object::{Key, Object};
-use crate::providers::{kind, typed};
-use crate::providers::machines;
+use super::outcome::Outcome;
+use super::stage::Stage;
+use super::verdict::Answer;
+use super::waiting::pause;
+use super::waiting::side::Side;
+use crate::kinds::{Role, Typed, fields};
+use crate::model::{Action, Classified, Effect, Finding, Hold, Pair, Rollout, RuleId};
+use crate::object::Key;
+use crate::providers::kind;
 use crate::tree::Value;
 
 /// The answer about a deleted object.
@@ -33,6 +29,19 @@ pub(crate) struct Deletion {
     pub(crate) rollouts: Vec<Rollout>,
     /// What deserves a line of its own.
     pub(crate) findings: Vec<Finding>,
+}
+
+/// The outcome of a pair whose object goes.
+pub(super) fn deleted(
+    stage: &Stage<'_>,
+    (key, pair): (&Typed<'_>, &Pair),
+    old: &Value,
+    out: &mut Classified,
+) -> Outcome {
+    let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
+    out.rollouts.extend(rollouts);
+    out.findings.extend(findings);
+    Outcome::whole(pair, &Answer { waits, ..Answer::whole(effect, rule, because) })
 }
 
 /// Judges the deletion of an object.
@@ -62,11 +71,11 @@ fn held(found: &Deletion, hold: &Hold) -> Deletion {
 /// The deletion of an object, where nothing holds the controllers back.
 pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
     match key.known.role {
-        Role::Cluster => cluster(stage, key),
+        Role::Cluster => owner::of_cluster(stage, key),
         Role::Deployment | Role::Set | Role::Pool | Role::Machine => {
-            owner(stage, key, old, RuleId::of("delete/workers"))
+            owner::judge(stage, key, old, RuleId::of("delete/workers"))
         }
-        Role::ControlPlane => owner(stage, key, old, RuleId::of("delete/control-plane")),
+        Role::ControlPlane => owner::judge(stage, key, old, RuleId::of("delete/control-plane")),
         Role::Class => {
             let users = crate::judge::topology::users_of_deleted(stage, key);
             if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
@@ -117,97 +126,6 @@ fn class_in_use(key: &Key, users: &[String]) -> Deletion {
 /// An answer without Machines.
 fn plain(effect: Effect, rule: RuleId, because: &str) -> Deletion {
     Deletion { effect, waits: None, rule, because: because.to_owned(), rollouts: Vec::new(), findings: Vec::new() }
-}
-
-/// An owner goes, with its Machines.
-fn owner(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, rule: RuleId) -> Deletion {
-    if rule == RuleId::of("delete/control-plane") && !replicas::makes_machines(key.known, old) {
-        let because =
-            format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
-        return plain(Effect::Delete, rule, &because);
-    }
-    let rollout = destroyed(stage, key, old);
-    let count = rollout.machines.unwrap_or(0);
-    let theirs = match (key.known.role, count) {
-        (Role::Machine, _) => "the host or server behind it is given back with it".to_owned(),
-        (_, 0) => "it has no Machines".to_owned(),
-        (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
-        (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
-    };
-    let because = format!("{key} is removed, and {theirs}");
-    let is_empty = matches!(key.known.role, Role::Set | Role::Deployment) && count == 0;
-    if is_empty {
-        return plain(Effect::None, rule, &because);
-    }
-    let effect = Effect::Delete;
-    Deletion { effect, waits: None, rule, because, rollouts: vec![rollout], findings: Vec::new() }
-}
-
-/// The entry of an owner whose Machines are destroyed.
-fn destroyed(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Rollout {
-    let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
-    let names = machine_names(stage, key, &cluster);
-    let counted = fields::number(old, "/status/replicas").unwrap_or(0);
-    let told = if key.known.role == Role::Machine { 1 } else { fields::wanted(old, None).max(counted) };
-    let machines = if names.is_empty() { told } else { u64::try_from(names.len()).unwrap_or(told) };
-    Rollout {
-        owner: Key::clone(key),
-        cluster,
-        effect: Effect::Delete,
-        replicas: Some(0),
-        present: None,
-        machines: Some(machines),
-        machine_names: names,
-        max_surge: None,
-        max_unavailable: None,
-        steps: vec![match machines {
-            1 => "drains and deletes the Machine; none takes its place".to_owned(),
-            count => format!("drains and deletes all {count} Machines at once; none takes their place"),
-        }],
-        course: None,
-        causes: vec![format!("{key} is removed")],
-    }
-}
-
-/// Names of the Machines of an owner, where they were read.
-pub(crate) fn machine_names(stage: &Stage<'_>, key: &Typed<'_>, cluster: &str) -> Vec<String> {
-    let live = stage.scene.view;
-    if let Some(names) = key.known.mirror.and_then(|mirror| mirror.machine_names(live, key, &stage.versions)) {
-        return names;
-    }
-    match key.known.role {
-        Role::Machine => vec![key.name.clone()],
-        Role::Set => {
-            let is_machine = |object: &&Object| kind(&object.key).role == Role::Machine;
-            live.owned_by(key).filter(is_machine).map(|object| object.key.name.clone()).collect()
-        }
-        _ => machines::of_control_plane(live, key, cluster, &stage.versions)
-            .into_iter()
-            .map(|member| member.name)
-            .collect(),
-    }
-}
-
-/// A Cluster goes, with everything in it.
-fn cluster(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
-    let mut rollouts = Vec::new();
-    for owner in stage.owners_of(key).into_iter().filter(|owner| owner.namespace == key.namespace) {
-        let live = stage.scene.view.get(owner).object().and_then(|object| machines::read(object, &stage.versions));
-        rollouts.extend(live.map(|value| destroyed(stage, &typed(owner), &value)));
-    }
-    let count: u64 = rollouts.iter().filter_map(|rollout| rollout.machines).sum();
-    if rollouts.is_empty() {
-        rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
-    }
-    let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
-    Deletion {
-        effect: Effect::Delete,
-        waits: None,
-        rule: RuleId::of("delete/cluster"),
-        because,
-        rollouts,
-        findings: Vec::new(),
-    }
 }
 
 /// Something that others may refer to goes.

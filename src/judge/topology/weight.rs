@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::impact;
-use crate::judge::deletions::machine_names;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
@@ -23,7 +22,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
-use crate::providers::{kind, typed};
+use crate::providers::{kind, machines, typed};
 use crate::tree::{Value, json};
 
 /// The entries of a changed Cluster, class or template of a class.
@@ -162,7 +161,7 @@ pub(super) fn replicas_go(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value
 pub(super) fn machines(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<u64> {
     let owner = owner(stage, key, cluster, word, name);
     let live = stage.before(&owner)?;
-    held::count(&live, machine_names(stage, &typed(&owner), &key.name).len())
+    held::count(&live, machines::names(stage.scene.view, &typed(&owner), &key.name, &stage.versions).len())
 }
 
 /// The control plane or a group of workers, as its Cluster has it before and after the write.
@@ -265,7 +264,11 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
     let live = stage.before(&owner);
     let told =
         live.as_ref().and_then(|owner| number(owner, "/status/replicas").or_else(|| number(owner, "/spec/replicas")));
-    let names = if live.is_some() { machine_names(stage, &typed(&owner), &key.name) } else { Vec::new() };
+    let names = if live.is_some() {
+        machines::names(stage.scene.view, &typed(&owner), &key.name, &stage.versions)
+    } else {
+        Vec::new()
+    };
     let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
     let machines = counted.or(told).or_else(|| number(at.before.or(at.after)?, "/replicas"));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };

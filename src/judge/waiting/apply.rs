@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::lifted::Lifted;
-use crate::judge::classify::Outcome;
+use crate::judge::outcome::Outcome;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
 use crate::judge::verdict::Answer;

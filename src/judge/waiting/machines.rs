@@ -13,7 +13,6 @@ use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields;
 pub(super) use crate::kinds::fields::controller;
-use crate::kinds::fields::is_in;
 use crate::object::{Key, is_deleting};
 use crate::providers::machines::read;
 use crate::tree::Value;
@@ -43,8 +42,8 @@ impl Found {
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
     let mut known: HashMap<Key, Option<Handed>> = HashMap::new();
-    let live = stage.scene.view.machines_of_cluster(&cluster.name);
-    live.filter(|object| object.key.kind == MACHINE && is_in(object, cluster.namespace.as_deref()))
+    let live = stage.scene.view.machines_of_cluster(&cluster.name, cluster.namespace.as_deref());
+    live.filter(|object| object.key.kind == MACHINE)
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.
             let mut value = if stage.pair(&object.key).is_some() {

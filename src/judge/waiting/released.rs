@@ -10,14 +10,14 @@ use super::lifted::Lifted;
 use super::machines::controller;
 use super::pause::{self, annotation_path};
 use super::side::Side;
-use crate::judge::deletions::{machine_names, unhindered};
+use crate::judge::deletions::unhindered;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{self, annotation, number, target, text};
 use crate::model::{Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Object, Path, is_deleting};
-use crate::providers::{kind, typed};
+use crate::providers::{kind, machines, typed};
 use crate::tree::Value;
 
 /// The annotation of a Cluster whose hooks before its deletion are done.
@@ -205,7 +205,8 @@ fn surplus(stage: &Stage<'_>, key: &Key, set: &Value) -> Option<(Effect, String,
         return None;
     }
     let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default();
-    let (names, wanted) = (machine_names(stage, &typed(key), &cluster), fields::wanted(set, None));
+    let (names, wanted) =
+        (machines::names(stage.scene.view, &typed(key), &cluster, &stage.versions), fields::wanted(set, None));
     let count = (names.len() as u64).max(number(set, "/status/replicas").unwrap_or(0));
     let gone = count.checked_sub(wanted).filter(|gone| *gone > 0)?;
     let (effect, names) = if wanted == 0 { (Effect::Delete, names) } else { (Effect::Scale, Vec::new()) };

@@ -157,9 +157,8 @@ fn of_sets(stage: &Stage<'_>, key: &Key, judged: &Assessment) -> Option<Rollout>
 /// The Machines of a MachineSet, by when they were made.
 fn machines_of(stage: &Stage<'_>, set: &Key) -> Vec<(Timestamp, String)> {
     let own = stage.scene.view.owned_by(set).filter(|object| object.key.kind == MACHINE);
-    let mut out: Vec<(Timestamp, String)> = own
-        .filter_map(|object| Some((created(object.value().ok()?.as_ref())?, object.key.name.clone())))
-        .collect();
+    let mut out: Vec<(Timestamp, String)> =
+        own.filter_map(|object| Some((created(object.value().ok()?.as_ref())?, object.key.name.clone()))).collect();
     out.sort();
     out
 }

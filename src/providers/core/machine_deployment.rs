@@ -286,8 +286,7 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 #[must_use]
 pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
     let own = live.owned_by(owner).filter(|object| object.key.kind == MACHINE_SET);
-    own        .filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?)))
-        .collect()
+    own.filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?))).collect()
 }
 
 /// A live MachineSet with its Machines.

@@ -1,0 +1,153 @@
+//! An object that is changed: the effect of each change, of the write as a whole, and what that weighs.
+
+use super::outcome::Outcome;
+use super::owner::Assessment;
+use super::stage::Stage;
+use super::subject::{self, Subject};
+use super::verdict::Answer;
+use super::weigh;
+use crate::apiserver::admission::{Admission, Sides};
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::{Role, Typed, diff, superset};
+use crate::model::{Action, Basis, Cause, Change, Classified, Effect, Finding, Pair};
+use crate::object::Path;
+use crate::providers::kind;
+use crate::tree::Value;
+
+/// Both sides of an object, judged as an owner of Machines where it is one.
+pub(super) enum Whole {
+    Owner(Box<Assessment>),
+    Plain(Sides),
+}
+
+impl Whole {
+    /// Both sides as they are judged.
+    pub(super) fn of(stage: &Stage<'_>, key: &Typed<'_>, sides: Sides) -> Self {
+        match key.known.mirror {
+            Some(mirror) => Self::Owner(Box::new(Assessment::of(stage, key, mirror, sides))),
+            None => Self::Plain(sides),
+        }
+    }
+
+    /// The object before and after the write.
+    pub(super) fn sides(&self) -> (&Value, &Value) {
+        match self {
+            Self::Owner(assessment) => (&assessment.old, &assessment.new),
+            Self::Plain(sides) => (&sides.old, &sides.new),
+        }
+    }
+
+    pub(super) fn assessment(&self) -> Option<&Assessment> {
+        match self {
+            Self::Owner(assessment) => Some(assessment),
+            Self::Plain(_) => None,
+        }
+    }
+}
+
+/// Whether the write of an object is refused: by its admission, or as the host foresaw.
+pub(super) fn is_refused(pair: &Pair, admission: &Admission) -> bool {
+    pair.effect == Effect::Rejected || (pair.action != Action::Unchanged && !admission.refusals.is_empty())
+}
+
+/// An object is changed.
+pub(super) fn updated(
+    stage: &Stage<'_>,
+    (key, pair): (&Typed<'_>, &Pair),
+    whole: &Whole,
+    admission: &Admission,
+    out: &mut Classified,
+) -> Outcome {
+    let assessment = whole.assessment();
+    let (old, new) = whole.sides();
+    let refusals: &[Refusal] = if pair.action == Action::Update { &admission.refusals } else { &[] };
+    let used_by = used_by(stage, key);
+    let subject = Subject {
+        assessment,
+        refusals,
+        open: if pair.action == Action::Update { &admission.open } else { &[] },
+        dropped: &admission.dropped,
+        same: admission.same,
+        as_go: admission.as_go,
+        ..Subject::of(stage, (key, pair), (old, new), &used_by)
+    };
+    let mut answers = subject::changes(&subject, pair);
+    if let Some(refusal) = refusals.first() {
+        // What is refused as a whole does nothing, whatever the field would do.
+        for answer in answers.iter_mut().filter(|answer| answer.effect > Effect::Rejected) {
+            *answer = Answer::known(stage.rules, Effect::Rejected, refusal.rule)
+                .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
+        }
+    }
+    for (change, answer) in pair.changes.iter().zip(&answers) {
+        if let Some(id) = &answer.finding {
+            let message = format!("{}: {}", change.path, answer.because);
+            out.findings.push(Finding::new(id.as_str(), pair.key.clone(), message).at(&change.path));
+        }
+    }
+    let is_refused = is_refused(pair, admission);
+    let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
+    // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
+    if let Some(cause) =
+        assessment.filter(|_| !is_refused).and_then(|assessment| unexplained(stage, (key, pair), assessment))
+        && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
+    {
+        let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
+        outcome.effect = Effect::Rollout;
+        outcome.rule.clone_from(&answer.rule);
+        outcome.because = format!(
+            "{} is written in another form than the Machines were made of, such as another order of a list; {}",
+            cause.path, answer.because
+        );
+    }
+    // A refusal that no change carries still refuses the write.
+    if let Some(refusal) = refusals.first()
+        && !outcome.answers.iter().any(|answer| answer.effect == Effect::Rejected)
+    {
+        outcome.effect = Effect::Rejected;
+        outcome.rule = refusal.rule.into();
+        outcome.because = format!("{}: {}", refusal.path, refusal.message);
+    }
+    let write = weigh::Write { key, pair, whole, answers: &outcome.answers, used_by: &used_by, is_refused };
+    weigh::weigh(stage, &write, out);
+    outcome
+}
+
+/// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
+fn unexplained<'a>(
+    stage: &Stage<'_>,
+    (key, pair): (&Typed<'_>, &Pair),
+    assessment: &'a Assessment,
+) -> Option<&'a Cause> {
+    if assessment.basis != Basis::Machines || assessment.waits() {
+        return None;
+    }
+    let moved = |change: &Change| superset::path(key.known, &pair.api_version, &change.path, &stage.versions);
+    let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
+    let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
+    assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
+}
+
+/// Kinds and families of what refers to an object; `nobody` where nothing does.
+pub(super) fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
+    let wanted = matches!(key.known.role, Role::Template | Role::Data | Role::Config);
+    if !wanted {
+        return Vec::new();
+    }
+    let mut out: Vec<String> = Vec::new();
+    for reference in stage.referrers(key) {
+        let from = &reference.from;
+        let family = match kind(from) {
+            kind if kind.bootstraps => Some("bootstrap"),
+            _ if from.group == INFRASTRUCTURE => Some("infrastructure"),
+            _ => None,
+        };
+        out.push(from.kind.clone());
+        out.extend(family.map(str::to_owned));
+    }
+    if out.is_empty() {
+        out.push("nobody".to_owned());
+    }
+    out
+}
