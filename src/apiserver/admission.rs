@@ -1,18 +1,15 @@
 //! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
 //! The order is the API server's own, and what each step does is the kind's; a kind without a shape goes through untouched.
 
+use super::refused;
 use crate::compare::{Action, Pair};
 use crate::kinds::gates::{self, Open, State};
 use crate::kinds::shapes::{Shape, has_shapes};
 use crate::kinds::webhook::{NoWebhook, Refusal, Write, Written};
-use crate::kinds::{Kind, Versions, Webhook, superset};
-use crate::model::RuleId;
+use crate::kinds::{Kind, Versions, superset};
 use crate::object::Path;
 use crate::providers;
-use crate::tree::{Value, json};
-
-/// Id of what the schema refuses.
-const SCHEMA: RuleId = RuleId::of("schema/refused");
+use crate::tree::Value;
 
 /// Both sides of an object as the API server keeps them, in the superset form.
 pub(crate) struct Sides {
@@ -46,20 +43,15 @@ pub(crate) fn admit(
     versions: &Versions,
     state: &dyn Fn(&str) -> State,
 ) -> Option<(Sides, Admission)> {
-    if pair.action == Action::Delete {
-        let old = superset::value(kind, &pair.api_version, pair.live.as_ref()?, versions);
-        return Some((Sides { old, new: Value::Null }, Admission::default()));
-    }
-    let is_new = pair.action == Action::Create;
-    let mut new = pair.predicted.clone()?;
+    let (is_new, is_gone) = (pair.action == Action::Create, pair.action == Action::Delete);
+    let mut new = if is_gone { Value::Null } else { pair.predicted.clone()? };
     let mut old = if is_new { new.clone() } else { pair.live.clone()? };
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
     let mut dropped = Vec::new();
     let mut refusals = Vec::new();
-    let shape = if has_shapes(&key.group) { Shape::of(&key.kind, api_version, versions) } else { None };
+    let shape = if !is_gone && has_shapes(&key.group) { Shape::of(&key.kind, api_version, versions) } else { None };
     if let Some(shape) = shape {
-        let unreadable = superset::unreadable(kind, api_version, &new);
         let written = Written { key, api_version, shape, versions };
         let at = Path::root().key("spec");
         for (side, keep) in [(&mut old, false), (&mut new, true)] {
@@ -79,14 +71,18 @@ pub(crate) fn admit(
         if webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null()) {
             // What was there already is let through; of a new object nothing was.
             let past = if is_new { None } else { Some(&old) };
-            refusals.extend(by_schema(shape, (kind, webhook), api_version, past, &new, unreadable, versions));
+            let sent = pair.predicted.as_ref();
+            refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
         }
     }
     let mut old = superset::moved(kind, api_version, old, versions);
     let mut new = superset::moved(kind, api_version, new, versions);
+    if is_gone {
+        return Some((Sides { old, new }, Admission::default()));
+    }
     webhook.hold(key, &mut old, &mut new);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
-    let (off, open) = gates::refusals(&needs, state);
+    let (off, open) = gates::unmet(&needs, state);
     let live = pair.live.as_ref();
     let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };
     if refusals.is_empty() {
@@ -101,50 +97,6 @@ pub(crate) fn admit(
     }
     let as_go = webhook.is_held(&key.kind);
     Some((Sides { old, new }, Admission { dropped, refusals, open, same, as_go }))
-}
-
-/// What the schema refuses about the new side and not about the old one: what was there already is let through.
-fn by_schema(
-    shape: Shape,
-    (kind, webhook): (&Kind, &dyn Webhook),
-    api_version: &str,
-    old: Option<&Value>,
-    new: &Value,
-    unreadable: Vec<Path>,
-    versions: &Versions,
-) -> Vec<Refusal> {
-    let at = Path::root().key("spec");
-    let empty = json!({});
-    let wanted = new.get("spec").unwrap_or(&empty);
-    let mut found = shape.faults(wanted, &at);
-    if let Some(old) = old {
-        let old = old.get("spec").unwrap_or(&empty);
-        found.extend(shape.moved(old, wanted, &at));
-        if !found.is_empty() {
-            let known = shape.faults(old, &at);
-            found.retain(|fault| !known.contains(fault));
-        }
-    }
-    let mut out: Vec<Refusal> = found
-        .into_iter()
-        .map(|(path, message)| Refusal {
-            rule: SCHEMA,
-            message: format!("the API server refuses it: {path} {message}"),
-            path: superset::path(kind, api_version, &path, versions),
-        })
-        .collect();
-    if !webhook.refuses_negative_replicas()
-        && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count < 0)
-    {
-        let message = "the API server refuses it: replicas cannot be negative".to_owned();
-        out.push(Refusal { rule: SCHEMA, path: at.key("replicas"), message });
-    }
-    out.extend(unreadable.into_iter().map(|path| Refusal {
-        rule: SCHEMA,
-        message: format!("the API server refuses it: {path} must be a duration such as 5m0s"),
-        path: superset::path(kind, api_version, &path, versions),
-    }));
-    out
 }
 
 /// Whether a path lies at or below one of these.

@@ -9,6 +9,7 @@ pub(crate) mod merge;
 mod metadata;
 mod name;
 pub(crate) mod place;
+mod refused;
 pub(crate) mod update;
 
 pub(crate) use data::{of_immutable, refusals as of_data};

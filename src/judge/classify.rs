@@ -13,7 +13,7 @@ use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::Lifted;
 use crate::judge::{Scene, dangling, deletions, half_applied, open, templates, topology, waiting};
-use crate::kinds::{Kind, Role, gates, superset};
+use crate::kinds::{Kind, Role, Typed, gates, superset};
 use crate::model::Classified;
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -74,8 +74,8 @@ struct Found {
     outcome: Outcome,
     /// What was found beside it.
     beside: Classified,
-    /// What a moved template reference of it does, where it owns Machines.
-    moved: Option<Effect>,
+    /// Whether it owns Machines, so that a template reference of it may move.
+    is_owner: bool,
     /// Where a new object needs a feature gate of which nobody said whether it is on.
     open: Vec<gates::Open>,
     /// What starts among its Machines that was held back before.
@@ -86,7 +86,8 @@ struct Found {
 fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
     stage.look_for_gates();
-    let found: Vec<Option<Found>> = parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, pair)));
+    let found: Vec<Option<Found>> =
+        parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, &typed(&pair.key), pair)));
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
     let (mut open, mut lifted) = (Vec::new(), Vec::new());
@@ -95,7 +96,8 @@ fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
             out.extend(found.beside);
             lifted.extend(found.lifted);
             open.push((&pair.key, found.open));
-            moved.extend(found.moved.map(|effect| (pair.key.clone(), effect)));
+            let reference = found.is_owner.then(|| moved_reference(pair, &found.outcome.answers));
+            moved.extend(reference.map(|effect| (pair.key.clone(), effect)));
             found.outcome
         }));
     }
@@ -123,8 +125,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
 }
 
 /// The outcome of a pair that is no renamed template.
-fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
-    let key = &typed(&pair.key);
+fn one(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Found {
     let mut beside = Classified::default();
     let mut open = Vec::new();
     let (mut outcome, mut is_owner) = (Outcome::default(), key.known.role == Role::Pool);
@@ -146,8 +147,7 @@ fn one(stage: &Stage<'_>, pair: &Pair) -> Found {
         }
         (_, None) => {}
     }
-    let moved = is_owner.then(|| moved_reference(pair, &outcome.answers));
-    Found { outcome, beside, moved, open, lifted }
+    Found { outcome, beside, is_owner, open, lifted }
 }
 
 /// Whether a change at a place can move the reference to a template: it lies in one, or holds one.

@@ -4,6 +4,7 @@ mod arrival;
 mod classify;
 mod dangling;
 mod deletions;
+mod due;
 mod half_applied;
 mod once;
 mod open;

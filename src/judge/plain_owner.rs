@@ -19,7 +19,7 @@ use crate::tree::Value;
 #[must_use]
 pub(crate) fn bounded(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> Option<Rollout> {
     let bound = key.known.most?;
-    let at = |side: &Value| number(side, bound);
+    let at = |side: &Value| side.pointer(bound).and_then(Value::as_u64);
     let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
     let pools = stage.referrers(key).into_iter().map(|reference| &reference.from);
     let pool = pools.filter(|from| kind(from).role == Role::Pool).min().cloned();

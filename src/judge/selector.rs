@@ -116,7 +116,7 @@ fn fate(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<
     if !is_map(selector) {
         return Some(Fate::Unreadable);
     }
-    let is_lost = |machine: &Value| labels::selects(selector, |key| fields::label(machine, key)) != Some(true);
+    let is_lost = |machine: &Value| labels::selects(selector, |name| fields::label(machine, name)) != Some(true);
     let lost = match machines(stage, key, new) {
         Some(real) => {
             let names: Vec<String> =

@@ -104,7 +104,7 @@ impl Subject<'_> {
     }
 
     /// The place in the superset form.
-    fn moved(&self, path: &Path) -> Path {
+    pub(super) fn moved(&self, path: &Path) -> Path {
         superset::path(self.key.known, self.api_version, path, &self.stage.versions)
     }
 

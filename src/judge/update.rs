@@ -9,8 +9,8 @@ use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::webhook::Refusal;
-use crate::kinds::{Role, Typed, diff, superset};
-use crate::model::{Action, Basis, Cause, Change, Classified, Effect, Finding, Pair};
+use crate::kinds::{Role, Typed, diff};
+use crate::model::{Action, Basis, Cause, Classified, Effect, Finding, Pair};
 use crate::object::Path;
 use crate::providers::kind;
 use crate::tree::Value;
@@ -90,7 +90,7 @@ pub(super) fn updated(
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
     // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
     if let Some(cause) =
-        assessment.filter(|_| !is_refused).and_then(|assessment| unexplained(stage, (key, pair), assessment))
+        assessment.filter(|_| !is_refused).and_then(|assessment| unexplained(&subject, pair, assessment))
         && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
     {
         let answer = Answer::known(stage.rules, Effect::Rollout, cause.rule);
@@ -109,22 +109,17 @@ pub(super) fn updated(
         outcome.rule = refusal.rule.into();
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
-    let write = weigh::Write { key, pair, whole, answers: &outcome.answers, used_by: &used_by, is_refused };
-    weigh::weigh(stage, &write, out);
+    let write = weigh::Write { pair, whole, answers: &outcome.answers, used_by: &used_by, is_refused };
+    weigh::weigh(stage, key, &write, out);
     outcome
 }
 
 /// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
-fn unexplained<'a>(
-    stage: &Stage<'_>,
-    (key, pair): (&Typed<'_>, &Pair),
-    assessment: &'a Assessment,
-) -> Option<&'a Cause> {
+fn unexplained<'a>(subject: &Subject<'_>, pair: &Pair, assessment: &'a Assessment) -> Option<&'a Cause> {
     if assessment.basis != Basis::Machines || assessment.waits() {
         return None;
     }
-    let moved = |change: &Change| superset::path(key.known, &pair.api_version, &change.path, &stage.versions);
-    let changed: Vec<Path> = pair.changes.iter().map(moved).collect();
+    let changed: Vec<Path> = pair.changes.iter().map(|change| subject.moved(&change.path)).collect();
     let is_told = |cause: &&Cause| changed.iter().any(|path| diff::touch(path, &cause.path));
     assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
 }

@@ -62,24 +62,24 @@ fn keeps(key: &str, value: &Value, style: Style) -> bool {
 #[must_use]
 pub fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
-    collect(before, after, &Route::At(at), &mut out);
+    differing(before, after, &Route::At(at), &mut out);
     out
 }
 
 /// Adds the places below `at`.
-fn collect(before: Option<&Value>, after: Option<&Value>, at: &Route<'_>, out: &mut Vec<Path>) {
+fn differing(before: Option<&Value>, after: Option<&Value>, at: &Route<'_>, out: &mut Vec<Path>) {
     match (before, after) {
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             for (key, value) in left {
-                collect(Some(value), right.get(key), &at.key(key), out);
+                differing(Some(value), right.get(key), &at.key(key), out);
             }
             for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(key)) {
-                collect(None, Some(value), &at.key(key), out);
+                differing(None, Some(value), &at.key(key), out);
             }
         }
         (Some(Value::Array(left)), Some(Value::Array(right))) if left.len() == right.len() => {
             for (place, (left, right)) in left.iter().zip(right).enumerate() {
-                collect(Some(left), Some(right), &at.index(place), out);
+                differing(Some(left), Some(right), &at.index(place), out);
             }
         }
         (Some(left), Some(right)) if same(left, right) => {}

@@ -86,6 +86,12 @@ pub fn controller(key: &Key, object: &Value) -> Option<Key> {
     owner(key, all.find(|reference| reference.get("controller") == Some(&Value::Bool(true)))?)
 }
 
+/// Whether an object has an owner that controls it.
+#[must_use]
+pub fn has_controller(object: &Value) -> bool {
+    list(object, "/metadata/ownerReferences").any(|reference| reference.get("controller") == Some(&Value::Bool(true)))
+}
+
 /// The key that an owner reference means.
 fn owner(key: &Key, reference: &Value) -> Option<Key> {
     Some(Key {

@@ -45,7 +45,7 @@ pub struct Need {
 
 /// What a webhook refuses because a gate is known to be off, and what it may refuse because nobody knows.
 #[must_use]
-pub fn refusals(needs: &[Need], state: &dyn Fn(&str) -> State) -> (Vec<Refusal>, Vec<Open>) {
+pub fn unmet(needs: &[Need], state: &dyn Fn(&str) -> State) -> (Vec<Refusal>, Vec<Open>) {
     let (mut refused, mut open) = (Vec::new(), Vec::new());
     for Need { gate, path } in needs {
         match state(gate) {
@@ -114,10 +114,10 @@ mod tests {
     fn an_open_gate_refuses_nothing() {
         let path = Path::parse("spec.format").expect("a path");
         let need = [Need { gate: "A", path: path.clone() }];
-        let (refused, open) = refusals(&need, &|_| State::Open);
+        let (refused, open) = unmet(&need, &|_| State::Open);
         assert!(refused.is_empty());
         assert_eq!(open, [Open { gate: "A", path }]);
-        assert_eq!(refusals(&need, &|_| State::Off).0.len(), 1);
-        assert_eq!(refusals(&need, &|_| State::On), (Vec::new(), Vec::new()));
+        assert_eq!(unmet(&need, &|_| State::Off).0.len(), 1);
+        assert_eq!(unmet(&need, &|_| State::On), (Vec::new(), Vec::new()));
     }
 }

@@ -4,6 +4,7 @@ mod owner;
 mod servers;
 
 use super::outcome::Outcome;
+use super::replicas;
 use super::stage::Stage;
 use super::verdict::Answer;
 use super::waiting::pause;
@@ -71,11 +72,19 @@ fn held(found: &Deletion, hold: &Hold) -> Deletion {
 /// The deletion of an object, where nothing holds the controllers back.
 pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
     match key.known.role {
+        Role::ControlPlane if !replicas::makes_machines(key.known, old) => {
+            let because =
+                format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
+            plain(Effect::Delete, RuleId::of("delete/control-plane"), &because)
+        }
         Role::Cluster => owner::of_cluster(stage, key),
         Role::Deployment | Role::Set | Role::Pool | Role::Machine => {
             owner::judge(stage, key, old, RuleId::of("delete/workers"))
         }
         Role::ControlPlane => owner::judge(stage, key, old, RuleId::of("delete/control-plane")),
+        Role::InfraMachine => servers::of_machine(stage, key, old),
+        Role::InfraPool => servers::of_pool(key),
+        Role::Host => servers::of_host(stage, key, old),
         Role::Class => {
             let users = crate::judge::topology::users_of_deleted(stage, key);
             if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
@@ -90,15 +99,12 @@ pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Del
             RuleId::of("delete/infrastructure"),
             "the networks and load balancers of the cluster are torn down while its Machines need them",
         ),
-        Role::InfraMachine => servers::of_machine(stage, key, old),
-        Role::InfraPool => servers::of_pool(key),
-        Role::Host => servers::of_host(stage, key, old),
+        Role::Config => config(stage, key, old),
         Role::Address => plain(
             Effect::Unknown,
             RuleId::of("delete/address"),
             "the address may be given to another Machine while one still has it",
         ),
-        Role::Config => config(stage, key, old),
         Role::Template | Role::Data | Role::Other => referred_to(stage, key),
     }
 }

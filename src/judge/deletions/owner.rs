@@ -1,7 +1,6 @@
 //! What the deletion of an owner of Machines does: they go with it, and those of a Cluster all at once.
 
 use super::{Deletion, plain};
-use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::kinds::{Role, Typed, fields};
 use crate::model::{Effect, Rollout, RuleId};
@@ -11,11 +10,6 @@ use crate::tree::Value;
 
 /// An owner goes, with its Machines.
 pub(super) fn judge(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, rule: RuleId) -> Deletion {
-    if rule == RuleId::of("delete/control-plane") && !replicas::makes_machines(key.known, old) {
-        let because =
-            format!("{key} is removed, and the control plane that it stands for is destroyed; it has no Machines");
-        return plain(Effect::Delete, rule, &because);
-    }
     let rollout = destroyed(stage, key, old);
     let count = rollout.machines.unwrap_or(0);
     let theirs = match (key.known.role, count) {

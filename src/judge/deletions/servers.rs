@@ -8,13 +8,12 @@ use crate::kinds::contract::{CORE, MACHINE};
 use crate::kinds::fields::{owned_by, target, text};
 use crate::model::{Effect, Rollout, RuleId};
 use crate::object::Key;
-use crate::providers::kind;
 use crate::tree::Value;
 
 /// The infrastructure of one Machine goes.
 pub(super) fn of_machine(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     let rule = RuleId::of("delete/server");
-    match machine_of(stage, key, old) {
+    match user_of(stage, key, old) {
         Some(machine) => lost(stage, key, old, rule, machine),
         None => {
             let because =
@@ -29,10 +28,8 @@ pub(super) fn of_machine(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion 
 pub(super) fn of_host(stage: &Stage<'_>, key: &Key, old: &Value) -> Deletion {
     let rule = RuleId::of("delete/host");
     let state = text(old, "/status/provisioning/state");
-    let consumer = old.pointer("/spec/consumerRef").and_then(|consumer| target(consumer, key.namespace.as_deref()));
-    if let Some(consumer) = consumer {
-        let machine = stage.before(&consumer).and_then(|value| machine_of(stage, &consumer, &value));
-        return lost(stage, key, old, rule, machine.unwrap_or(consumer));
+    if let Some(user) = user_of(stage, key, old) {
+        return lost(stage, key, old, rule, user);
     }
     match state {
         None => {
@@ -75,22 +72,28 @@ fn weight(owner: &Key, cluster: String, names: Vec<String>, gone: &Key) -> Rollo
     }
 }
 
-/// The Machine that an object was made for, by its owner references.
-fn machine_of(stage: &Stage<'_>, key: &Key, value: &Value) -> Option<Key> {
+/// The Machine that runs on a server: by the owner references of the server, or by who says so of itself. Of a host it is the Machine of
+/// the one that has it, and where that is not told, that one.
+fn user_of(stage: &Stage<'_>, key: &Key, value: &Value) -> Option<Key> {
+    let namespace = key.namespace.as_deref();
+    let consumer = value.pointer("/spec/consumerRef").and_then(|consumer| target(consumer, namespace));
+    let of_consumer = consumer.as_ref().map(|consumer| stage.before(consumer).unwrap_or_default());
+    let (key, value) = (consumer.as_ref().unwrap_or(key), of_consumer.as_deref().unwrap_or(value));
     let owner = owned_by(key, value).find(|owner| owner.group == CORE && owner.kind == MACHINE);
     // A chart that renders both names one from the other.
     owner.or_else(|| {
-        let names = |reference: Option<&Value>| {
-            reference
-                .and_then(|reference| target(reference, key.namespace.as_deref()))
+        let names = |reference: &Value| {
+            target(reference, namespace)
                 .is_some_and(|named| (&named.group, &named.kind, &named.name) == (&key.group, &key.kind, &key.name))
         };
-        let mut machines = stage.scene.view.of_kind(MACHINE).filter(|machine| kind(&machine.key).group == CORE);
+        let mut machines = stage.scene.view.of_kind(MACHINE).filter(|machine| machine.key.group == CORE);
         let found = machines.find(|machine| {
             machine.key.namespace == key.namespace
                 && machine.may_say(&key.name)
-                && stage.before(&machine.key).is_some_and(|value| names(value.pointer("/spec/infrastructureRef")))
+                && stage
+                    .before(&machine.key)
+                    .is_some_and(|value| value.pointer("/spec/infrastructureRef").is_some_and(names))
         });
-        found.map(|machine| machine.key.clone())
+        found.map(|machine| machine.key.clone()).or_else(|| consumer.clone())
     })
 }

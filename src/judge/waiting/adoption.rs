@@ -8,114 +8,48 @@ use std::sync::Arc;
 use super::holds;
 use super::machines::{controller, has_labels, is_orphan};
 use super::side::Side;
+use super::taken::{Taken, taken};
 use crate::judge::stage::Stage;
 use crate::kinds::Mirror;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_SET;
-use crate::kinds::fields;
+use crate::kinds::fields::{self, has_controller};
 use crate::kinds::{Role, Typed};
-use crate::model::Effect;
 use crate::model::Member;
-use crate::model::Rollout;
 use crate::model::Unit;
-use crate::model::{Act, Hold, hold_of};
+use crate::model::{Act, hold_of};
 use crate::object::{Key, is_deleting};
 use crate::providers::core::machine_deployment::{self, Set};
 use crate::providers::machines;
 use crate::tree::Value;
 
-/// What an owner takes over and does with it.
-pub(in crate::judge) struct Taken {
-    /// What happens to Machines.
-    pub(in crate::judge) effect: Effect,
-    /// What happens to them as soon as what holds it back ends.
-    pub(in crate::judge) waits: Option<Effect>,
-    /// One sentence.
-    pub(in crate::judge) because: String,
-    /// The weight, where Machines are replaced or deleted.
-    pub(in crate::judge) rollout: Option<Rollout>,
-}
-
 /// What a new owner takes over; `None` where nobody waits for it.
 #[must_use]
 pub(in crate::judge) fn by_new(stage: &Stage<'_>, key: &Typed<'_>, owner: &Value) -> Option<Taken> {
     let side = Side::after(stage);
-    let cluster = stage.cluster_of(key, owner);
-    if key.known.role == Role::Set {
-        let orphans = matching(side, key, owner);
-        return (!orphans.is_empty()).then(|| taken(stage, key, owner, None, Vec::new(), orphans));
-    }
-    let mirror = key.known.mirror?;
     let mut owner = owner.clone();
-    mirror.fill_in(&mut owner, &stage.versions);
-    let units = units(side, key, mirror, &owner, cluster.as_ref().map_or("", |cluster| cluster.name.as_str()));
+    let mut held = Vec::new();
+    let units = if key.known.role == Role::Set {
+        // It counts its Machines, and none of them is out of date for it.
+        let names = matching(side, key, &owner);
+        vec![Unit { count: names.len() as u64, names, before: Vec::new(), after: Vec::new() }]
+    } else {
+        let mirror = key.known.mirror?;
+        let cluster = stage.cluster_of(key, &owner);
+        mirror.fill_in(&mut owner, &stage.versions);
+        held = holds(side, key, mirror, &owner, cluster.as_ref());
+        units(side, key, mirror, &owner, cluster.as_ref().map_or("", |cluster| cluster.name.as_str()))
+    };
     if units.iter().all(|unit| unit.count == 0) {
         return None;
     }
-    let held = holds(side, key, mirror, &owner, cluster.as_ref());
     let names = |units: &mut dyn Iterator<Item = &Unit>| units.flat_map(|unit| unit.names.clone()).collect::<Vec<_>>();
     let outdated = names(&mut units.iter().filter(|unit| !unit.after.is_empty()));
     let all = names(&mut units.iter());
     let keeps_some = fields::wanted(&owner, None) > 0;
     let act = if keeps_some && !outdated.is_empty() { Act::Replace } else { Act::Fewer };
     Some(taken(stage, key, &owner, hold_of(&held, act), outdated, all))
-}
-
-/// The answer about an owner that takes over Machines, some of which are out of date.
-fn taken(
-    stage: &Stage<'_>,
-    key: &Key,
-    owner: &Value,
-    held: Option<&Hold>,
-    outdated: Vec<String>,
-    all: Vec<String>,
-) -> Taken {
-    let wanted = fields::wanted(owner, None);
-    let (count, old) = (all.len() as u64, outdated.len() as u64);
-    let surplus = count.saturating_sub(wanted);
-    let who = format!("it takes over {} that nobody owns ({})", counted(count), all.join(", "));
-    let (effect, what) = match (old, surplus) {
-        (0, 0) => (Effect::None, "none of them is out of date or too many".to_owned()),
-        // Nothing takes the place of what goes.
-        (_, surplus) if wanted == 0 => (Effect::Delete, format!("deletes all {surplus}")),
-        (0, surplus) => (Effect::Scale, format!("deletes {} that {} too many", counted(surplus), are(surplus))),
-        (old, _) => (Effect::Rollout, format!("replaces {} that {} out of date", counted(old), are(old))),
-    };
-    if let Some(held) = held.filter(|_| effect != Effect::None) {
-        let because = format!("{who} and {what}; {}, so this is held back and lands when {}", held.says, held.over);
-        return Taken { effect: Effect::Latent, waits: Some(effect), because, rollout: None };
-    }
-    let (machines, names) = match effect {
-        Effect::Delete => (surplus, all),
-        Effect::Rollout => (old.max(surplus), outdated),
-        _ => (surplus, Vec::new()),
-    };
-    let rollout = (effect != Effect::None).then(|| Rollout {
-        owner: key.clone(),
-        cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default(),
-        effect,
-        replicas: Some(wanted),
-        present: None,
-        machines: Some(machines),
-        machine_names: names,
-        max_surge: None,
-        max_unavailable: None,
-        course: None,
-        steps: vec![format!("takes over {} that nobody owns", counted(count)), what.clone()],
-        causes: vec![format!("{key} is new")],
-    });
-    Taken { effect, waits: None, because: format!("{who} and {what}"), rollout }
-}
-
-/// A number of Machines.
-fn counted(count: u64) -> String {
-    crate::model::plural(count, "Machine")
-}
-
-/// The verb for so many.
-const fn are(count: u64) -> &'static str {
-    if count == 1 { "is" } else { "are" }
 }
 
 /// The Machines that a new owner takes over, with what is out of date about them.
@@ -132,7 +66,7 @@ fn units(side: Side<'_>, key: &Typed<'_>, mirror: &'static dyn Mirror, owner: &V
             .collect();
     }
     let members: Vec<Member> = machines::of_control_plane(stage.scene.view, key, cluster, versions);
-    let free = members.into_iter().filter(|member| controller(key, &member.machine).is_none() && !member.is_deleting());
+    let free = members.into_iter().filter(|member| !has_controller(&member.machine) && !member.is_deleting());
     free.map(|member| Unit {
         names: vec![member.name.clone()],
         count: 1,
@@ -173,7 +107,7 @@ fn loose(side: Side<'_>, key: &Key, owner: &Value, kind: &str) -> Vec<(Key, Arc<
     };
     let keys: BTreeSet<&Key> = known.chain(written).filter(is_here).collect();
     let found = keys.into_iter().filter_map(|key| Some((key.clone(), side.get(key)?)));
-    found.filter(|(key, object)| is_orphan(key, object)).collect()
+    found.filter(|(_, object)| is_orphan(object)).collect()
 }
 
 /// Names of the Machines without a controller that the selector of a MachineSet matches.

@@ -57,7 +57,7 @@ enum Told {
 fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Outcome]) -> Told {
     let Some(place) = stage.place(key) else { return Told::Nowhere };
     let (Some(pair), Some(outcome)) = (stage.pairs.get(place), outcomes.get_mut(place)) else { return Told::Nowhere };
-    let is_refused = is_refused(pair, outcome);
+    let is_refused = refuses(pair, outcome);
     let told = if is_refused { Told::Refused } else { Told::Here };
     match (pair.action, path) {
         (Action::Create, _) => {
@@ -93,7 +93,7 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
 }
 
 /// Whether the write of an object is refused.
-fn is_refused(pair: &Pair, outcome: &Outcome) -> bool {
+fn refuses(pair: &Pair, outcome: &Outcome) -> bool {
     let is_rejected = |effect: Effect| effect == Effect::Rejected;
     is_rejected(pair.effect)
         || is_rejected(outcome.effect)

@@ -100,8 +100,8 @@ pub(super) fn names(found: &[&Found]) -> Vec<String> {
 
 /// Whether an object has no owner that controls it.
 #[must_use]
-pub(super) fn is_orphan(key: &Key, object: &Value) -> bool {
-    controller(key, object).is_none() && !is_deleting(object)
+pub(super) fn is_orphan(object: &Value) -> bool {
+    !fields::has_controller(object) && !is_deleting(object)
 }
 
 /// Labels of an object, as a selector asks for them.

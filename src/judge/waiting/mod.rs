@@ -13,6 +13,7 @@ mod preflight;
 mod references;
 mod released;
 pub(super) mod side;
+mod taken;
 mod touched;
 
 pub(super) use apply::apply;

@@ -1,0 +1,55 @@
+//! What the API server refuses by the schema of a kind.
+
+use crate::kinds::shapes::Shape;
+use crate::kinds::webhook::Refusal;
+use crate::kinds::{Kind, Versions, Webhook, superset};
+use crate::model::RuleId;
+use crate::object::Path;
+use crate::tree::{Value, json};
+
+/// Id of what the schema refuses.
+const SCHEMA: RuleId = RuleId::of("schema/refused");
+
+/// What the schema refuses about the new side and not about the old one: what was there already is let through. Durations are read as
+/// they were sent.
+pub(super) fn by_schema(
+    shape: Shape,
+    (kind, webhook): (&Kind, &dyn Webhook),
+    api_version: &str,
+    (old, new, sent): (Option<&Value>, &Value, Option<&Value>),
+    versions: &Versions,
+) -> Vec<Refusal> {
+    let at = Path::root().key("spec");
+    let empty = json!({});
+    let wanted = new.get("spec").unwrap_or(&empty);
+    let mut found = shape.faults(wanted, &at);
+    if let Some(old) = old {
+        let old = old.get("spec").unwrap_or(&empty);
+        found.extend(shape.moved(old, wanted, &at));
+        if !found.is_empty() {
+            let known = shape.faults(old, &at);
+            found.retain(|fault| !known.contains(fault));
+        }
+    }
+    let mut out: Vec<Refusal> = found
+        .into_iter()
+        .map(|(path, message)| Refusal {
+            rule: SCHEMA,
+            message: format!("the API server refuses it: {path} {message}"),
+            path: superset::path(kind, api_version, &path, versions),
+        })
+        .collect();
+    if !webhook.refuses_negative_replicas()
+        && new.pointer("/spec/replicas").and_then(Value::as_i64).is_some_and(|count| count < 0)
+    {
+        let message = "the API server refuses it: replicas cannot be negative".to_owned();
+        out.push(Refusal { rule: SCHEMA, path: at.key("replicas"), message });
+    }
+    let unreadable = sent.map(|sent| superset::unreadable(kind, api_version, sent));
+    out.extend(unreadable.into_iter().flatten().map(|path| Refusal {
+        rule: SCHEMA,
+        message: format!("the API server refuses it: {path} must be a duration such as 5m0s"),
+        path: superset::path(kind, api_version, &path, versions),
+    }));
+    out
+}
