@@ -184,7 +184,7 @@ fn remake() {
             let kind = if is_second { format!("vmware.{kind}") } else { kind.to_owned() };
             for version in tree["spec"]["versions"].as_array().expect("versions") {
                 let word = version["name"].as_str().expect("a name");
-                if !matches!(word, "v1beta1" | "v1beta2") {
+                if !matches!(word, "v1alpha3" | "v1beta1" | "v1beta2" | "v1beta3") {
                     continue;
                 }
                 let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];

@@ -6,6 +6,7 @@ pub mod diff;
 pub mod fields;
 pub mod fixed;
 pub mod gates;
+pub mod immutable;
 mod kind;
 pub mod labels;
 pub mod mirror;

@@ -30,6 +30,8 @@ pub enum Why {
     RolloutPaused,
     /// The strategy OnDelete.
     OnDelete,
+    /// A control plane that replaces a Machine only once somebody deletes it.
+    ByHand,
     /// A control plane whose rollout strategy has no type: its controller does not know how to replace Machines.
     NoStrategy,
     /// An object that a control plane names is not there: its controller stops with an error.
@@ -56,7 +58,7 @@ impl Why {
     pub const fn stops(self, act: Act) -> bool {
         match self {
             Self::Paused => true,
-            Self::RolloutPaused | Self::OnDelete | Self::NoStrategy => matches!(act, Act::Replace),
+            Self::RolloutPaused | Self::OnDelete | Self::ByHand | Self::NoStrategy => matches!(act, Act::Replace),
             Self::Stopped => !matches!(act, Act::Delete),
             Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
             Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {
@@ -72,6 +74,7 @@ impl Why {
             Self::Paused => RuleId::of("waiting/unpaused"),
             Self::RolloutPaused => RuleId::of("md/unpaused"),
             Self::OnDelete => RuleId::of("md/leaving-on-delete"),
+            Self::ByHand => RuleId::of("waiting/by-hand"),
             Self::NoStrategy => RuleId::of("waiting/strategy"),
             Self::Stopped | Self::NothingToMakeOf => RuleId::of("waiting/arrived"),
             Self::Preflight => RuleId::of("waiting/preflight"),

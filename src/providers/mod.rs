@@ -1,22 +1,34 @@
 //! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and a line here.
 
 pub mod aws;
+pub mod azure;
 pub mod carriers;
 pub mod ck8s;
+pub mod cloudstack;
 pub mod core;
 pub mod docker;
 #[cfg(test)]
 mod forms;
 pub mod gates;
+pub mod gcp;
 mod groups;
 pub mod hetzner;
+pub mod ionoscloud;
 pub mod k0smotron;
+pub mod kamaji;
 pub mod kubeadm;
 pub mod machines;
 pub mod metal3;
+pub mod microk8s;
+pub mod nutanix;
+pub mod openshift;
 pub mod openstack;
+pub mod outscale;
 mod pages;
+pub mod proxmox;
 pub mod rke2;
+pub mod talos;
+pub mod tinkerbell;
 pub mod versions;
 pub mod vsphere;
 
@@ -74,13 +86,25 @@ impl Provider {
 pub static PROVIDERS: &[&Provider] = &[
     &kubeadm::PROVIDER,
     &rke2::PROVIDER,
+    &talos::PROVIDER,
     &k0smotron::PROVIDER,
+    &kamaji::PROVIDER,
+    &microk8s::PROVIDER,
     &ck8s::PROVIDER,
+    &openshift::PROVIDER,
     &openstack::PROVIDER,
     &metal3::PROVIDER,
     &vsphere::PROVIDER,
     &aws::PROVIDER,
+    &azure::PROVIDER,
+    &gcp::PROVIDER,
     &hetzner::PROVIDER,
+    &cloudstack::PROVIDER,
+    &nutanix::PROVIDER,
+    &proxmox::PROVIDER,
+    &tinkerbell::PROVIDER,
+    &ionoscloud::PROVIDER,
+    &outscale::PROVIDER,
     &docker::PROVIDER,
     &core::PROVIDER,
 ];

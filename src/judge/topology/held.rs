@@ -45,7 +45,7 @@ pub(super) fn hold(
     };
     mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);
     let mut holds = waiting::holds(after, &owner, mirror, &live, Some(key));
-    holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete));
+    holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete | Why::ByHand));
     hold_of(&holds, act).cloned()
 }
 

@@ -17,6 +17,9 @@ pub static PROVIDER: Provider = Provider {
     title: "k0smotron, by its packs and the webhook of its control plane.",
     groups: &["k0smotron.io"],
     kinds: KINDS,
-    packs: &[("k0smotron", include_str!("packs/k0smotron.yaml"))],
+    packs: &[
+        ("k0smotron", include_str!("packs/k0smotron.yaml")),
+        ("k0smotron-hosted", include_str!("packs/k0smotron-hosted.yaml")),
+    ],
     ..Provider::EMPTY
 };

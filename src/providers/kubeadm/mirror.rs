@@ -96,7 +96,7 @@ fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp)
     causes.extend(rollout_after(member, owner, now));
     causes.extend(version(member, owner));
     causes.extend(kcp_config::outdated(member, owner, versions));
-    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "kcp"));
+    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], &CLONED));
     causes
 }
 
@@ -130,8 +130,19 @@ fn version(member: &Member, owner: &Value) -> Option<Cause> {
     (have != want).then(|| Cause::at(RuleId::of("kcp/version"), &["spec", "version"], format!("{have} to {want}")))
 }
 
+/// The ids of a template that is another one.
+pub(crate) struct Cloned {
+    /// It has another name.
+    pub(crate) name: RuleId,
+    /// It is of another kind or group.
+    pub(crate) kind: RuleId,
+}
+
+static CLONED: Cloned =
+    Cloned { name: RuleId::of("kcp/infrastructure-template"), kind: RuleId::of("kcp/infrastructure-kind") };
+
 /// Whether the infrastructure Machine was cloned from another template than the one that the owner names.
-pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], family: &str) -> Vec<Cause> {
+pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], rules: &Cloned) -> Vec<Cause> {
     let Some(infra) = &member.infra else { return Vec::new() };
     let (Some(name), Some(group_kind)) = (
         annotation(infra, "cluster.x-k8s.io/cloned-from-name"),
@@ -142,19 +153,16 @@ pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], family: &
     let reference = at.iter().try_fold(owner, |value, key| value.get(*key)).unwrap_or(&Value::Null);
     let want_name = text(reference, "/name").unwrap_or_default();
     let want_group_kind = group_kind_of(reference);
-    let (by_name, by_kind) = match family {
-        "rke2" => (RuleId::of("rke2cp/infrastructure-template"), RuleId::of("rke2cp/infrastructure-kind")),
-        _ => (RuleId::of("kcp/infrastructure-template"), RuleId::of("kcp/infrastructure-kind")),
-    };
     let mut causes = Vec::new();
     if name != want_name {
         let path = [at, &["name"]].concat();
-        causes.push(Cause::at(by_name, &path, format!("{name} to {want_name}")));
+        causes.push(Cause::at(rules.name, &path, format!("{name} to {want_name}")));
     }
     if group_kind != want_group_kind {
         let detail = format!("{group_kind} to {want_group_kind}");
-        for key in ["kind", "apiGroup"] {
-            causes.push(Cause::at(by_kind, &[at, &[key]].concat(), detail.clone()));
+        let group = if reference.get("apiGroup").is_some() { "apiGroup" } else { "apiVersion" };
+        for key in ["kind", group] {
+            causes.push(Cause::at(rules.kind, &[at, &[key]].concat(), detail.clone()));
         }
     }
     causes
@@ -163,7 +171,8 @@ pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], family: &
 /// A group and kind as Go prints them: `Kind.group`.
 pub(crate) fn group_kind_of(reference: &Value) -> String {
     let kind = text(reference, "/kind").unwrap_or_default();
-    match text(reference, "/apiGroup") {
+    let of_version = || text(reference, "/apiVersion").and_then(|version| version.split_once('/'));
+    match text(reference, "/apiGroup").or_else(|| of_version().map(|(group, _)| group)) {
         Some(group) => format!("{kind}.{group}"),
         None => kind.to_owned(),
     }

@@ -12,12 +12,15 @@ use crate::kinds::diff::Style;
 use crate::kinds::fields::{annotation, text};
 use crate::model::{Cause, Member, RuleId};
 use crate::object::{Path, Segment};
-use crate::providers::kubeadm::mirror::cloned_from;
+use crate::providers::kubeadm::mirror::{Cloned, cloned_from};
 use crate::tree::{Text, Value, json};
 use crate::yaml;
 
 /// Annotation of a Machine that keeps the server configuration it was made with.
 pub(super) const SERVER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/rke2-server-configuration";
+
+static CLONED: Cloned =
+    Cloned { name: RuleId::of("rke2cp/infrastructure-template"), kind: RuleId::of("rke2cp/infrastructure-kind") };
 
 /// The parts of the owner's spec that are the spec of an RKE2Config.
 pub(super) const CONFIG: &[&str] =
@@ -79,7 +82,7 @@ pub(super) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     causes.extend(version(member, owner, versions));
     causes.extend(server_config(member, owner, versions));
     causes.extend(config(member, owner, versions));
-    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], "rke2"));
+    causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], &CLONED));
     causes
 }
 

@@ -16,7 +16,11 @@ for module in \
 	github.com/metal3-io/baremetal-operator@v0.13.2 \
 	sigs.k8s.io/cluster-api-provider-openstack@v0.11.3 \
 	sigs.k8s.io/cluster-api-provider-vsphere@v1.14.0 \
-	sigs.k8s.io/cluster-api-provider-aws/v2@v2.13.0; do
+	sigs.k8s.io/cluster-api-provider-aws/v2@v2.13.0 \
+	sigs.k8s.io/cluster-api-provider-azure@v1.26.0 \
+	sigs.k8s.io/cluster-api-provider-gcp@v1.13.1 \
+	sigs.k8s.io/cluster-api-provider-cloudstack@v0.6.1 \
+	github.com/siderolabs/cluster-api-bootstrap-provider-talos@v0.6.7; do
 	folder="${CRDS:-/nowhere}/${module##*/}"
 	if ! [ -d "$folder" ]; then
 		folder=$(GOFLAGS=-mod=mod go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')

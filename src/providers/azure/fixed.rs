@@ -1,0 +1,106 @@
+//! What the webhooks of the Azure provider let nobody change.
+//! Read beside `internal/webhooks/azure*_webhook.go` of cluster-api-provider-azure 1.26.
+
+use super::webhook::MADE_KEY;
+use crate::kinds::diff::Style;
+use crate::kinds::fixed::Fixed;
+use crate::kinds::immutable::Immutable;
+
+/// The content of a machine template; a key that its webhook made is taken once.
+pub(super) static MACHINE_TEMPLATE: Fixed = Fixed {
+    once: &[MADE_KEY],
+    ..Fixed::template(Style {
+        keep_empty: &[
+            "additionalCapabilities",
+            "additionalTags",
+            "dataDisks",
+            "diagnostics",
+            "diffDiskSettings",
+            "diskEncryptionSet",
+            "dnsServers",
+            "image",
+            "managedDisk",
+            "networkInterfaces",
+            "protectedSettings",
+            "securityProfile",
+            "settings",
+            "spotVMOptions",
+            "systemAssignedIdentityRole",
+            "userAssignedIdentities",
+            "vmExtensions",
+        ],
+        drop_zero: &["allocatePublicIP", "enableIPForwarding", "encryptionAtHost"],
+        keep_blank: &["capacityReservationGroupID", "failureDomain", "providerID"],
+    })
+};
+
+/// A cluster.
+pub(super) static CLUSTER: Immutable = Immutable {
+    always: &[
+        "subscriptionID",
+        "location",
+        "cloudProviderConfigOverrides",
+        "networkSpec.privateDNSZone",
+        "networkSpec.privateDNSZoneName",
+        "networkSpec.privateDNSZoneResourceGroup",
+        "networkSpec.controlPlaneOutboundLB",
+    ],
+    given: &[
+        "resourceGroup",
+        "azureEnvironment",
+        "networkSpec.apiServerLB.name",
+        "networkSpec.apiServerLB.sku",
+        "networkSpec.apiServerLB.type",
+        "networkSpec.apiServerLB.idleTimeoutInMinutes",
+    ],
+    once: &["bastionSpec.azureBastion", "controlPlaneEndpoint.host", "controlPlaneEndpoint.port"],
+};
+
+/// An identity.
+pub(super) static IDENTITY: Immutable = Immutable { always: &["type"], ..Immutable::NONE };
+
+/// A control plane that AKS manages.
+pub(super) static MANAGED_CONTROL_PLANE: Immutable = Immutable {
+    always: &[
+        "subscriptionID",
+        "location",
+        "sshPublicKey",
+        "dnsServiceIP",
+        "networkPlugin",
+        "networkPolicy",
+        "networkDataplane",
+        "loadBalancerSKU",
+        "httpProxyConfig",
+        "outboundType",
+        "azureEnvironment",
+    ],
+    given: &[
+        "resourceGroupName",
+        "nodeResourceGroupName",
+        "dnsPrefix",
+        "virtualNetwork.name",
+        "virtualNetwork.cidrBlock",
+        "virtualNetwork.resourceGroup",
+        "virtualNetwork.subnet.name",
+        "virtualNetwork.subnet.cidrBlock",
+    ],
+    once: &[],
+};
+
+/// A pool of such a cluster.
+pub(super) static MANAGED_POOL: Immutable = Immutable {
+    always: &[
+        "sku",
+        "osDiskSizeGB",
+        "maxPods",
+        "scaleSetPriority",
+        "enableUltraSSD",
+        "enableNodePublicIP",
+        "nodePublicIPPrefixID",
+        "kubeletConfig",
+        "kubeletDiskType",
+        "linuxOSConfig",
+    ],
+    given: &["osType", "osDiskType"],
+    once: &["subnetName", "enableFIPS", "enableEncryptionAtHost"],
+};

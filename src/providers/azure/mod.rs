@@ -1,0 +1,41 @@
+//! Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.
+
+mod defaults;
+mod fixed;
+pub mod webhook;
+
+use self::fixed::MACHINE_TEMPLATE;
+use self::webhook::Azure;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::{Kind, Role};
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Azure), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("AzureCluster", Role::InfraCluster),
+    Kind { by_reference: true, ..known("AzureClusterIdentity", Role::Other) },
+    Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
+    known("AzureMachinePool", Role::InfraPool),
+    known("AzureManagedControlPlane", Role::Other),
+    known("AzureManagedMachinePool", Role::InfraPool),
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "azure",
+    title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",
+    kinds: KINDS,
+    packs: &[
+        ("azure", include_str!("packs/azure.yaml")),
+        ("azure-pools", include_str!("packs/azure-pools.yaml")),
+        ("azure-managed", include_str!("packs/azure-managed.yaml")),
+        ("azure-managed-pools", include_str!("packs/azure-managed-pools.yaml")),
+        ("azure-aso", include_str!("packs/azure-aso.yaml")),
+    ],
+    ..Provider::EMPTY
+};

@@ -1,0 +1,196 @@
+//! Mirror of what the webhooks of the Azure provider fill in and refuse. What cannot change stands in `fixed`.
+//! Read beside `internal/webhooks/azure*_webhook.go`, `azuremanagedcontrolplane_validation.go` and
+//! `internal/exp/webhooks/azuremachinepool_webhook.go` of cluster-api-provider-azure 1.26.
+
+use super::defaults;
+use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
+use crate::kinds::fields::{list, text};
+use crate::kinds::versions::parse;
+use crate::kinds::webhook::{Refusal, Write, Written, refuse};
+use crate::kinds::{Webhook, diff};
+use crate::model::RuleId;
+use crate::object::Path;
+use crate::providers::kubeadm::mirror::with_v;
+use crate::tree::{Value, json};
+
+/// Id of everything that is refused here.
+const RULE: RuleId = RuleId::of("capz/rejected");
+
+/// Maps whose keys anyone chooses.
+const MAPS: &[&str] = &["additionalTags", "protectedSettings", "settings"];
+/// The key that the webhook makes where none is written; a template from before takes it once.
+pub(super) const MADE_KEY: &str = "sshPublicKey";
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct Azure;
+
+impl Webhook for Azure {
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        match written.key.kind.as_str() {
+            "AzureMachineTemplate" => template(object),
+            "AzureManagedControlPlane" => with_v(object.pointer_mut("/spec/version")),
+            "AzureManagedMachinePool" => {
+                let name = written.key.name.clone();
+                if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
+                    && spec.get("name").and_then(Value::as_str).is_none_or(str::is_empty)
+                {
+                    spec.insert("name".to_owned(), json!(name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        let spec = Path::root().key("spec");
+        let Some(old) = write.past() else { return out };
+        let sides = (old, write.new);
+        match write.kind_name() {
+            "AzureCluster" => CLUSTER.refusals(RULE, sides, &spec, &mut out),
+            "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
+            "AzureMachinePool" => machine_pool(sides, &spec, &mut out),
+            "AzureManagedControlPlane" => {
+                MANAGED_CONTROL_PLANE.refusals(RULE, sides, &spec, &mut out);
+                version(sides, &spec, &mut out);
+                access(sides, &spec, &mut out);
+            }
+            "AzureManagedMachinePool" => {
+                MANAGED_POOL.refusals(RULE, sides, &spec, &mut out);
+                managed_pool(sides, &spec, &mut out);
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// Both sides are compared with what the webhook fills in, also where nobody knows the schema.
+    fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {
+        let fixed = write.kind.fixed?;
+        let held = |side: &Value| {
+            let mut side = side.clone();
+            template(&mut side);
+            let mut spec = side.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
+            diff::prune_beside(&mut spec, fixed.style, MAPS);
+            spec
+        };
+        let (mut before, after) = (held(write.old), held(write.new));
+        if let (Some(before), Some(key)) = (before.as_object_mut(), after.get(MADE_KEY)) {
+            before.entry(MADE_KEY).or_insert_with(|| key.clone());
+        }
+        let at = Path::root().key("spec").key("template").key("spec");
+        Some(diff::places(Some(&before), Some(&after), &at))
+    }
+}
+
+/// Fills in a machine template.
+fn template(object: &mut Value) {
+    if let Some(spec) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) {
+        defaults::machine(spec);
+    }
+}
+
+/// A version does not go down, neither below the old one nor below the one that AKS upgraded to by itself.
+fn version((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    let told = |side: &Value, pointer: &str| text(side, pointer).and_then(parse);
+    let Some(wanted) = told(new, "/spec/version") else { return };
+    let is_below = |pointer: &str| told(old, pointer).is_some_and(|before| wanted < before);
+    if is_below("/spec/version") || is_below("/status/autoUpgradeVersion") {
+        refuse(out, RULE, spec, "version", "the version cannot go down");
+    }
+}
+
+/// Who reaches the API server is chosen once, but for the addresses that may.
+fn access((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    const FREE: &str = "authorizedIPRanges";
+    let told = |side: &Value| {
+        let mut profile =
+            side.pointer("/spec/apiServerAccessProfile").and_then(Value::as_object).cloned().unwrap_or_default();
+        profile.retain(|key, value| key.as_str() != FREE && !value.is_null());
+        profile
+    };
+    if told(old) != told(new) {
+        refuse(out, RULE, spec, "apiServerAccessProfile", "only authorizedIPRanges of it can change");
+    }
+}
+
+/// Zones stay in any order, and the name of the pool stays.
+fn managed_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    let zones = |side: &Value| {
+        let mut zones: Vec<String> =
+            list(side, "/spec/availabilityZones").filter_map(Value::as_str).map(str::to_owned).collect();
+        zones.sort();
+        zones
+    };
+    if zones(old) != zones(new) {
+        refuse(out, RULE, spec, "availabilityZones", "availabilityZones cannot change");
+    }
+    if text(old, "/spec/name") != text(new, "/spec/name") {
+        refuse(out, RULE, spec, "name", "name cannot change");
+    }
+}
+
+/// What a pool of virtual machines cannot be.
+fn machine_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    let place = "/spec/template/disableVMBootstrapExtension";
+    let told = |side: &Value| side.pointer(place).and_then(Value::as_bool);
+    if told(old).is_some() && told(old) != told(new) {
+        refuse(out, RULE, spec, "template.disableVMBootstrapExtension", "it cannot change once it is set");
+    }
+    let minutes = new.pointer("/spec/template/terminateNotificationTimeout").and_then(Value::as_i64);
+    if minutes.is_some_and(|minutes| !(5..=15).contains(&minutes)) {
+        refuse(out, RULE, spec, "template.terminateNotificationTimeout", "it lies between 5 and 15 minutes");
+    }
+    let room = |key: &str| new.pointer(&format!("/spec/strategy/rollingUpdate/{key}")).and_then(Value::as_i64);
+    if text(new, "/spec/strategy/type") == Some("RollingUpdate")
+        && room("maxSurge") == Some(0)
+        && room("maxUnavailable") == Some(0)
+    {
+        for key in ["maxSurge", "maxUnavailable"] {
+            let below = format!("strategy.rollingUpdate.{key}");
+            refuse(out, RULE, spec, &below, "maxSurge and maxUnavailable cannot both be 0");
+        }
+    }
+    if list(new, "/spec/template/networkInterfaces").next().is_some()
+        && text(new, "/spec/template/subnetName").is_some()
+    {
+        for key in ["template.networkInterfaces", "template.subnetName"] {
+            refuse(out, RULE, spec, key, "networkInterfaces and subnetName exclude each other");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(check: fn((&Value, &Value), &Path, &mut Vec<Refusal>), old: Value, new: Value) -> Vec<String> {
+        let mut out = Vec::new();
+        check((&json!({"spec": old}), &json!({"spec": new})), &Path::root().key("spec"), &mut out);
+        out.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_version_does_not_go_down() {
+        let at = |version: &str| json!({"version": version});
+        assert_eq!(refused(version, at("v1.31.0"), at("v1.32.0")), [""; 0]);
+        assert_eq!(refused(version, at("v1.31.0"), at("v1.30.9")), ["spec.version"]);
+    }
+
+    #[test]
+    fn zones_may_stand_in_another_order() {
+        let zones = |list: &[&str]| json!({"name": "a", "availabilityZones": list});
+        assert_eq!(refused(managed_pool, zones(&["1", "2"]), zones(&["2", "1"])), [""; 0]);
+        assert_eq!(refused(managed_pool, zones(&["1", "2"]), zones(&["1"])), ["spec.availabilityZones"]);
+    }
+
+    #[test]
+    fn the_extension_of_a_pool_is_chosen_once() {
+        let chosen = |value: Value| json!({"template": {"disableVMBootstrapExtension": value}});
+        assert_eq!(refused(machine_pool, json!({}), chosen(json!(true))), [""; 0]);
+        let place = ["spec.template.disableVMBootstrapExtension"];
+        assert_eq!(refused(machine_pool, chosen(json!(true)), chosen(json!(false))), place);
+        assert_eq!(refused(machine_pool, chosen(json!(false)), json!({})), place);
+    }
+}

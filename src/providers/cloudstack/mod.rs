@@ -1,0 +1,39 @@
+//! Cluster API Provider `CloudStack`: its webhooks were run.
+
+mod fixed;
+pub mod webhook;
+
+use self::fixed::{MACHINE, TEMPLATE};
+use self::webhook::CloudStack;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::{Kind, Role};
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&CloudStack), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("CloudStackCluster", Role::InfraCluster),
+    Kind { fixed: Some(&MACHINE), ..known("CloudStackMachine", Role::InfraMachine) },
+    Kind {
+        fixed: Some(&TEMPLATE),
+        images: &["spec.template.spec.template.name"],
+        ..known("CloudStackMachineTemplate", Role::Template)
+    },
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "cloudstack",
+    title: "Cluster API Provider CloudStack: its webhooks were run.",
+    kinds: KINDS,
+    packs: &[
+        ("cloudstack", include_str!("packs/cloudstack.yaml")),
+        ("cloudstack-machines", include_str!("packs/cloudstack-machines.yaml")),
+        ("cloudstack-templates", include_str!("packs/cloudstack-templates.yaml")),
+    ],
+    ..Provider::EMPTY
+};

@@ -1,0 +1,142 @@
+//! Mirror of what the webhooks of the `CloudStack` provider refuse beside what they compare as a whole.
+//! Read beside `api/v1beta3/cloudstack{cluster,machine}_webhook.go` of cluster-api-provider-cloudstack 0.6.
+
+use crate::kinds::Webhook;
+use crate::kinds::fields::{list, text};
+use crate::kinds::webhook::{Refusal, Write, refuse};
+use crate::model::RuleId;
+use crate::object::Path;
+use crate::tree::Value;
+
+/// Id of everything that is refused here.
+pub(super) const RULE: RuleId = RuleId::of("capc/rejected");
+
+/// What must stay of a failure domain as long as it is there (`FailureDomainsEqual`).
+const KEPT: &[&str] = &[
+    "/acsEndpoint/name",
+    "/acsEndpoint/namespace",
+    "/account",
+    "/domain",
+    "/zone/name",
+    "/zone/id",
+    "/zone/network/name",
+    "/zone/network/id",
+    "/zone/network/type",
+];
+
+/// The webhooks of the provider.
+#[derive(Debug)]
+pub struct CloudStack;
+
+impl Webhook for CloudStack {
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        let spec = Path::root().key("spec");
+        match (write.kind_name(), write.past()) {
+            ("CloudStackCluster", Some(old)) => cluster(old, write.new, &spec, &mut out),
+            ("CloudStackMachine", past) => {
+                details(past, write.new, "/spec/details", &spec, &mut out);
+                let size = write.new.pointer("/spec/diskOffering/customSizeInGB").and_then(Value::as_i64);
+                if size.is_some_and(|size| size < 0) {
+                    refuse(&mut out, RULE, &spec, "diskOffering.customSizeInGB", "a size cannot be negative");
+                }
+            }
+            ("CloudStackMachineTemplate", None) => template(write.new, &spec.key("template").key("spec"), &mut out),
+            ("CloudStackMachineTemplate", past) => {
+                let at = spec.key("template").key("spec");
+                details(past, write.new, "/spec/template/spec/details", &at, &mut out);
+            }
+            _ => {}
+        }
+        out
+    }
+}
+
+/// Every entry of the details counts, also one that says nothing.
+fn details(old: Option<&Value>, new: &Value, pointer: &str, at: &Path, out: &mut Vec<Refusal>) {
+    let told =
+        |side: &Value| side.pointer(pointer).and_then(Value::as_object).filter(|details| !details.is_empty()).cloned();
+    if old.is_some_and(|old| told(old) != told(new)) {
+        refuse(out, RULE, at, "details", "the details cannot change");
+    }
+}
+
+/// What a cluster cannot change: failure domains that stay, all of them at once, and an endpoint that is known.
+fn cluster(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let told = |domain: &Value, pointer: &str| text(domain, pointer).unwrap_or_default().to_owned();
+    let mut one_stays = false;
+    for before in list(old, "/spec/failureDomains") {
+        let name = told(before, "/name");
+        // A name that stands there twice means the last one.
+        let places = list(new, "/spec/failureDomains").enumerate();
+        let Some((place, after)) = places.filter(|(_, after)| told(after, "/name") == name).last() else { continue };
+        one_stays = true;
+        for pointer in KEPT.iter().filter(|pointer| told(before, pointer) != told(after, pointer)) {
+            let below = format!("failureDomains[{place}]{}", pointer.replace('/', "."));
+            refuse(out, RULE, spec, &below, "a failure domain cannot change while it is there");
+        }
+    }
+    if !one_stays {
+        refuse(out, RULE, spec, "failureDomains", "one failure domain must stay as it is");
+    }
+    let host = |side: &Value| told(side, "/spec/controlPlaneEndpoint/host");
+    if host(old).is_empty() {
+        return;
+    }
+    let port = |side: &Value| side.pointer("/spec/controlPlaneEndpoint/port").and_then(Value::as_i64).unwrap_or(0);
+    if host(old) != host(new) {
+        refuse(out, RULE, spec, "controlPlaneEndpoint.host", "the endpoint cannot change once it is known");
+    }
+    if port(old) != port(new) {
+        refuse(out, RULE, spec, "controlPlaneEndpoint.port", "the endpoint cannot change once it is known");
+    }
+}
+
+/// What a new template must have.
+fn template(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let told = |pointer: &str| text(new, &format!("/spec/template/spec{pointer}")).unwrap_or_default();
+    let affinity = told("/affinity").to_lowercase();
+    if !matches!(affinity.as_str(), "" | "no" | "pro" | "anti") {
+        refuse(out, RULE, at, "affinity", "it is no, pro or anti");
+    }
+    if !matches!(affinity.as_str(), "" | "no") && list(new, "/spec/template/spec/affinityGroupIDs").next().is_some() {
+        refuse(out, RULE, at, "affinityGroupIDs", "groups of one's own exclude an affinity");
+    }
+    for block in ["offering", "template"] {
+        if told(&format!("/{block}/id")).is_empty() && told(&format!("/{block}/name")).is_empty() {
+            refuse(out, RULE, at, block, "it needs an id or a name");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::json;
+
+    fn refused(old: Value, new: Value) -> Vec<String> {
+        let mut out = Vec::new();
+        cluster(&json!({"spec": old}), &json!({"spec": new}), &Path::root().key("spec"), &mut out);
+        out.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn one_failure_domain_stays_and_those_that_stay_do_not_change() {
+        let domain = |name: &str, zone: &str| json!({"name": name, "zone": {"name": zone}});
+        let told = |domains: Value| json!({"failureDomains": domains});
+        let two = told(json!([domain("a", "x"), domain("b", "y")]));
+        assert_eq!(refused(two.clone(), told(json!([domain("a", "x")]))), [""; 0]);
+        assert_eq!(refused(two.clone(), told(json!([domain("c", "x")]))), ["spec.failureDomains"]);
+        assert_eq!(refused(two, told(json!([domain("a", "z")]))), ["spec.failureDomains[0].zone.name"]);
+    }
+
+    #[test]
+    fn an_endpoint_comes_once() {
+        let told = |host: &str, port: i64| json!({"failureDomains": [{"name": "a"}], "controlPlaneEndpoint": {"host": host, "port": port}});
+        assert_eq!(refused(told("", 6443), told("10.0.0.5", 6444)), [""; 0]);
+        assert_eq!(
+            refused(told("10.0.0.5", 6443), told("10.0.0.6", 6444)),
+            ["spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"]
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.
+
+pub mod changes;
+mod fixed;
+pub mod webhook;
+
+use semver::Version;
+
+use self::webhook::Gcp;
+use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::fixed::OWN_WAY;
+use crate::kinds::versions::Release;
+use crate::kinds::{Kind, Role};
+
+static RELEASE: Release = Release { name: "gcp", newest: Version::new(1, 13, 0), aliases: &["capg"] };
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Gcp), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("GCPCluster", Role::InfraCluster),
+    Kind { fixed: Some(&OWN_WAY), ..known("GCPClusterTemplate", Role::Template) },
+    Kind { fixed: Some(&fixed::MACHINE), ..known("GCPMachine", Role::InfraMachine) },
+    Kind {
+        fixed: Some(&OWN_WAY),
+        images: &["spec.template.spec.image"],
+        ..known("GCPMachineTemplate", Role::Template)
+    },
+    known("GCPManagedCluster", Role::InfraCluster),
+    known("GCPManagedControlPlane", Role::Other),
+    known("GCPManagedMachinePool", Role::InfraPool),
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "gcp",
+    title: "Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.",
+    release: Some(&RELEASE),
+    kinds: KINDS,
+    changes: changes::ALL,
+    packs: &[
+        ("gcp", include_str!("packs/gcp.yaml")),
+        ("gcp-templates", include_str!("packs/gcp-templates.yaml")),
+        ("gcp-cluster-templates", include_str!("packs/gcp-cluster-templates.yaml")),
+        ("gcp-managed", include_str!("packs/gcp-managed.yaml")),
+    ],
+    ..Provider::EMPTY
+};

@@ -1,0 +1,16 @@
+//! What changed in Cluster API Provider Proxmox, by the version that brought it.
+
+use crate::kinds::versions::{Later, Since};
+use crate::model::Effect;
+
+/// Templates cannot be edited.
+pub static FIXED_TEMPLATES: Since =
+    Since::new("fixed-templates", "proxmox", (0, 8), "a machine template cannot be edited").judging(&[Later {
+        kind: "ProxmoxMachineTemplate",
+        path: "spec.template.spec",
+        effect: Effect::Rejected,
+        says: "is refused, where before only Machines that were made later got it",
+    }]);
+
+/// All of them, from the oldest to the newest.
+pub static ALL: &[&Since] = &[&FIXED_TEMPLATES];

@@ -1,0 +1,44 @@
+//! Talos: its control plane and its bootstrap configs, which are two projects of Sidero Labs.
+
+mod config;
+pub mod mirror;
+pub mod webhook;
+
+use self::mirror::Talos;
+use self::webhook::TalosWebhooks;
+use super::Provider;
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+use crate::kinds::fixed::OWN_WAY;
+use crate::kinds::{Kind, OwnerRules, Role};
+use crate::model::RuleId;
+
+/// The control plane.
+pub(crate) const CONTROL_PLANE_KIND: &str = "TalosControlPlane";
+
+static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("talos/replicas"), selector: None };
+
+/// A kind with the webhooks of this provider.
+const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&TalosWebhooks), ..Kind::new(group, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    Kind {
+        owner: Some(&OWNER),
+        mirror: Some(&Talos),
+        bootstraps: true,
+        ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
+    },
+    Kind { fixed: Some(&webhook::CONFIG), ..known(BOOTSTRAP, "TalosConfig", Role::Config) },
+    Kind { fixed: Some(&OWN_WAY), ..known(BOOTSTRAP, "TalosConfigTemplate", Role::Template) },
+];
+
+/// The provider.
+pub static PROVIDER: Provider = Provider {
+    name: "talos",
+    title: "Talos: its control plane, which was read, and its bootstrap configs, whose webhooks were run.",
+    kinds: KINDS,
+    packs: &[("talos", include_str!("packs/talos.yaml")), ("talos-configs", include_str!("packs/talos-configs.yaml"))],
+    ..Provider::EMPTY
+};
