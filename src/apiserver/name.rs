@@ -1,5 +1,6 @@
 //! Names that no API server takes. They can stand in a stream all the same, and would be in every report about it.
 
+use crate::kinds::labels::is_subdomain;
 use crate::object::Key;
 use crate::providers::is_compared;
 
@@ -35,10 +36,6 @@ pub(crate) fn is_plain_name(key: &Key) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     let mut names = std::iter::once(&key.name).chain(&key.namespace);
     names.all(|name| name.len() <= LONGEST && name.chars().all(is_plain))
-}
-
-fn is_subdomain(name: &str) -> bool {
-    name.len() <= LONGEST && name.split('.').all(is_part)
 }
 
 fn is_label(name: &str) -> bool {

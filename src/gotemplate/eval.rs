@@ -7,7 +7,17 @@ use crate::gotemplate::value::Val;
 
 /// The text that a template comes out as for some data.
 pub(crate) fn run(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
-    let mut run = Run { out: String::new(), variables: vec![(String::new(), data.clone())], left: STEPS, weight: 0 };
+    run_as(nodes, data, false)
+}
+
+/// The same where an entry that is not there is a fault (`missingkey=error`).
+pub(crate) fn run_strict(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
+    run_as(nodes, data, true)
+}
+
+fn run_as(nodes: &[Node], data: &Val, is_strict: bool) -> Result<String, Trouble> {
+    let variables = vec![(String::new(), data.clone())];
+    let mut run = Run { out: String::new(), variables, left: STEPS, weight: 0, is_strict };
     run.block(nodes, data)?;
     Ok(run.out)
 }
@@ -28,6 +38,8 @@ struct Run {
     left: usize,
     /// What the values so far held.
     weight: usize,
+    /// Whether an entry that is not there is a fault.
+    is_strict: bool,
 }
 
 impl Run {
@@ -166,6 +178,9 @@ impl Run {
         };
         for field in &operand.fields {
             value = value.field(field)?;
+            if self.is_strict && value == Val::Missing {
+                return Err(Trouble::fails(format!("there is no entry {field}")));
+            }
         }
         self.weigh(value)
     }

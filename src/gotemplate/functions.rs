@@ -12,6 +12,15 @@ use semver::Version;
 use crate::gotemplate::Trouble;
 use crate::gotemplate::value::{Val, whole};
 
+/// Whether Go itself has a function of this name (`text/template/funcs.go` builtins).
+pub(crate) fn is_of_go(name: &str) -> bool {
+    const BUILTINS: [&str; 19] = [
+        "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print",
+        "printf", "println", "slice", "urlquery",
+    ];
+    BUILTINS.contains(&name)
+}
+
 /// Calls a function with its arguments, the one from the pipeline last.
 pub(crate) fn call(name: &str, given: Vec<Val>) -> Result<Val, Trouble> {
     let unknown = || Trouble::not_computed(format!("the function {name}"));

@@ -62,6 +62,27 @@ fn text(template: &str, values: &Values) -> Result<String, Trouble> {
     eval::run(&nodes, &data)
 }
 
+/// The text that a template for names comes out as: without the functions of sprig, and an entry that is not there is a fault
+/// (`internal/topology/names/names.go` of Cluster API 1.14).
+///
+/// # Errors
+/// When Go would refuse it, or its outcome is not computed here.
+pub fn name(template: &str, values: &Values) -> Result<String, Trouble> {
+    let nodes = parser::parse(template)?;
+    if let Some(foreign) = parser::functions(&nodes).into_iter().find(|name| !functions::is_of_go(name)) {
+        return Err(Trouble::fails(format!("the function {foreign} is not defined")));
+    }
+    eval::run_strict(&nodes, &value::Val::of_values(values))
+}
+
+/// Reads a template without running it.
+///
+/// # Errors
+/// When Go cannot read it, or nobody here can say whether it could.
+pub fn check(template: &str) -> Result<(), Trouble> {
+    parser::parse(template).map(drop)
+}
+
 /// Whether a null stands in a value.
 fn has_null(value: &Value) -> bool {
     match value {

@@ -75,6 +75,40 @@ pub(crate) fn parse(template: &str) -> Result<Vec<Node>, Trouble> {
     }
 }
 
+/// The functions that a template names, in whatever branch.
+pub(crate) fn functions(nodes: &[Node]) -> Vec<&str> {
+    let mut out = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Text(_) => {}
+            Node::Value(pipe) => of_pipe(pipe, &mut out),
+            Node::If(branches) => {
+                for (condition, body) in branches {
+                    condition.iter().for_each(|pipe| of_pipe(pipe, &mut out));
+                    out.extend(functions(body));
+                }
+            }
+            Node::Range(pipe, body, other) | Node::With(pipe, body, other) => {
+                of_pipe(pipe, &mut out);
+                out.extend(functions(body));
+                out.extend(functions(other));
+            }
+        }
+    }
+    out
+}
+
+/// The functions of one pipeline.
+fn of_pipe<'n>(pipe: &'n Pipe, out: &mut Vec<&'n str>) {
+    for operand in pipe.commands.iter().flatten() {
+        match &operand.base {
+            Base::Function(name) => out.push(name),
+            Base::Pipe(inner) => of_pipe(inner, out),
+            _ => {}
+        }
+    }
+}
+
 /// How deep parentheses and blocks may stand in each other; each level is a call of the reader.
 const DEEPEST: usize = 100;
 

@@ -88,6 +88,17 @@ pub(crate) fn is_value(value: &str) -> bool {
         && ends(value.bytes().last())
 }
 
+/// Whether a text is a name of an object (`IsDNS1123Subdomain`).
+pub(crate) fn is_subdomain(name: &str) -> bool {
+    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let is_part = |part: &str| {
+        ends(part.bytes().next())
+            && ends(part.bytes().last())
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    name.len() <= 253 && name.split('.').all(is_part)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ pub mod immutable;
 mod kind;
 pub mod labels;
 pub mod mirror;
+pub(crate) mod openapi;
 pub mod reads;
 pub mod references;
 pub mod shapes;

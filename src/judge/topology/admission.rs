@@ -14,11 +14,13 @@ use crate::judge::topology::values::list;
 use crate::judge::topology::variables;
 use crate::kinds::Role;
 use crate::kinds::contract::CORE;
-use crate::kinds::fields::{annotation, label, number, target, text};
+use crate::kinds::fields::{AUTOSCALER, annotation, label, number, target, text};
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
 use crate::object::{Key, Path};
 use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
+use crate::providers::core::checks::is_described;
+use crate::providers::core::in_hub;
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -44,9 +46,12 @@ pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         missing_class(stage, key, new, &mut out);
         if let Some(class) = class_when_written(stage, key, new) {
             variables::refusals(new, &class, &mut out);
-            health_checks(new, &class, &mut out);
+            beside_its_class(stage, new, &class, &mut out);
         }
         version(stage, key, old, new, &mut out);
+    }
+    if !is_cluster {
+        beside_its_clusters(stage, key, old, new, &mut out);
     }
     if !is_cluster && list(old, VERSIONS).ne(list(new, VERSIONS)) {
         versions_of_class(stage, key, new, &mut out);
@@ -71,7 +76,7 @@ pub(crate) fn refusals_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<
                 workers_without(&class, new, lists, &mut out);
             }
             variables::refusals(new, &class, &mut out);
-            health_checks(new, &class, &mut out);
+            beside_its_class(stage, new, &class, &mut out);
             unlisted(stage, &class, version, &mut out);
         }
     }
@@ -185,24 +190,80 @@ fn workers_in_use(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, lists:
     }
 }
 
+/// Where numbers of Machines and health checks of workers stand in a topology and in a class.
+const OF_WORKERS: &str = "/spec/topology/workers/machineDeployments";
+const IN_CLASS: &str = "/spec/workers/machineDeployments";
+
+/// What a Cluster says of health checks and numbers beside what its class says.
+fn beside_its_class(stage: &Stage<'_>, new: &Value, class: &Value, out: &mut Vec<Refusal>) {
+    let new = in_hub(Role::Cluster, new, &stage.versions);
+    let class = in_hub(Role::Class, class, &stage.versions);
+    health_checks(&new, &class, out);
+    if counted_by_both(&new, &class) {
+        let message = "the class lets an autoscaler count the Machines of a group whose replicas are set".to_owned();
+        refuse(out, RuleId::of("class/rejected"), OF_WORKERS, message);
+    }
+}
+
+/// What a class takes away that one of its clusters needs, and what it says beside the numbers of its clusters
+/// (`validateUpdatesToMachineHealthCheckClasses`, `validateAutoscalerAnnotationsForClusterClass`).
+fn beside_its_clusters(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec<Refusal>) {
+    const RULE: RuleId = RuleId::of("class/rejected");
+    let (old, new) = (in_hub(Role::Class, old, &stage.versions), in_hub(Role::Class, new, &stage.versions));
+    let has = |side: &Value, at: &str| is_described(side.pointer(at).and_then(|holder| holder.get("healthCheck")));
+    let of_class = |side: &Value, name: Option<&str>| {
+        list(side, IN_CLASS).find(|own| text(own, "/class") == name).map(|own| is_described(own.get("healthCheck")))
+    };
+    let lost_by_plane = has(&old, "/spec/controlPlane") && !has(&new, "/spec/controlPlane");
+    for user in stage.clusters_of_class(key) {
+        let Some(cluster) = stage.after(&user) else { continue };
+        let cluster = in_hub(Role::Cluster, &cluster, &stage.versions);
+        let needs = |group: &Value| {
+            group.pointer("/healthCheck/enabled") == Some(&Value::Bool(true)) && !is_described(group.get("healthCheck"))
+        };
+        let name = &user.name;
+        if lost_by_plane && cluster.pointer("/spec/topology/controlPlane").is_some_and(needs) {
+            let message = format!("the health check goes while the cluster {name} has it turned on");
+            refuse(out, RULE, "/spec/controlPlane/healthCheck", message);
+        }
+        let lost = list(&cluster, OF_WORKERS).filter(|group| needs(group)).find(|group| {
+            let class = text(group, "/class");
+            of_class(&old, class) == Some(true) && of_class(&new, class) == Some(false)
+        });
+        if let Some(group) = lost {
+            let class = text(group, "/class").unwrap_or_default();
+            let message =
+                format!("the health check of the workers {class} goes while the cluster {name} has it turned on");
+            refuse(out, RULE, IN_CLASS, message);
+        }
+        if counted_by_both(&cluster, &new) {
+            let message = format!("an autoscaler is to count Machines whose number the cluster {name} sets");
+            refuse(out, RULE, IN_CLASS, message);
+        }
+    }
+}
+
+/// Whether a group has a number of its own and a class that lets an autoscaler count (`validateAutoscalerAnnotationsForCluster`).
+fn counted_by_both(cluster: &Value, class: &Value) -> bool {
+    list(cluster, OF_WORKERS).filter(|group| group.get("replicas").is_some_and(|count| !count.is_null())).any(|group| {
+        let own = list(class, IN_CLASS).find(|own| text(own, "/class") == text(group, "/class"));
+        own.is_some_and(|own| AUTOSCALER.iter().any(|name| annotation(own, name).is_some()))
+    })
+}
+
 /// A health check that is turned on must be described by the topology or its class, and one of a control plane needs Machines that the
 /// class makes (`validateMachineHealthChecks`).
 fn health_checks(new: &Value, class: &Value, out: &mut Vec<Refusal>) {
     const RULE: RuleId = RuleId::of("class/rejected");
     const OF_PLANE: &str = "/spec/topology/controlPlane/healthCheck";
-    const OF_WORKERS: &str = "/spec/topology/workers/machineDeployments";
     let of = |holder: &Value| holder.pointer("/healthCheck").cloned().unwrap_or_default();
-    let is_described = |check: &Value| {
-        let mut parts = ["checks", "remediation"].into_iter().filter_map(|part| check.get(part)?.as_object());
-        parts.any(|part| !part.is_empty())
-    };
     let lacks = |own: &Value, of_class: &Value| {
-        own.get("enabled") == Some(&Value::Bool(true)) && !is_described(own) && !is_described(of_class)
+        own.get("enabled") == Some(&Value::Bool(true)) && !is_described(Some(own)) && !is_described(Some(of_class))
     };
     let plane = |side: &Value, at: &str| side.pointer(at).map(of).unwrap_or_default();
     let own = plane(new, "/spec/topology/controlPlane");
     let makes_machines = class.pointer("/spec/controlPlane/machineInfrastructure").is_some_and(Value::is_object);
-    if is_described(&own) && !makes_machines {
+    if is_described(Some(&own)) && !makes_machines {
         refuse(out, RULE, OF_PLANE, "the class has no machineInfrastructure for its control plane".to_owned());
     }
     let nobody = || "the health check is enabled, and neither the topology nor the class describes it".to_owned();
@@ -211,8 +272,7 @@ fn health_checks(new: &Value, class: &Value, out: &mut Vec<Refusal>) {
     }
 
     for group in list(new, OF_WORKERS) {
-        let class =
-            list(class, "/spec/workers/machineDeployments").find(|item| text(item, "/class") == text(group, "/class"));
+        let class = list(class, IN_CLASS).find(|item| text(item, "/class") == text(group, "/class"));
         if class.is_some_and(|class| lacks(&of(group), &of(class))) {
             refuse(out, RULE, OF_WORKERS, nobody());
         }

@@ -1,6 +1,6 @@
 //! What changed in Cluster API and its kubeadm providers, by the version that brought it. They are released together.
 
-use crate::kinds::contract::{CLUSTER, MACHINE_DEPLOYMENT};
+use crate::kinds::contract::{CLUSTER, CLUSTER_CLASS, MACHINE_DEPLOYMENT};
 use crate::kinds::versions::{Later, Since};
 use crate::model::Effect;
 
@@ -126,6 +126,24 @@ pub static UPGRADE_PLANS: Since =
 /// Taints of control planes.
 pub static CONTROL_PLANE_TAINTS: Since =
     capi("control-plane-taints", 13, "the Machines of a kubeadm control plane can have taints");
+/// Taints of a class are looked at.
+pub static CLASS_TAINTS: Since =
+    capi("class-taints", 13, "the webhooks look at the taints of a class and of a topology");
+/// A class cannot begin or cease to make the Machines of its control plane.
+pub static MACHINES_OF_PLANE_STAY: Since = capi(
+    "machines-of-plane-stay",
+    13,
+    "a class cannot get or lose `controlPlane.machineInfrastructure`, nor change its kind",
+)
+.judging(&[Later {
+    kind: CLUSTER_CLASS,
+    path: "spec.controlPlane.machineInfrastructure",
+    effect: Effect::Rejected,
+    says: "cannot come or go while the class exists",
+}]);
+/// Patches may change the whole spec.
+pub static PATCHES_OF_SPEC: Since =
+    capi("patches-of-spec", 13, "a patch of a class may name `/spec` itself, up to 1.12 only what lies below it");
 /// Webhooks leave alone what they do not change.
 pub static WRITES_ONLY_CHANGES: Since = capi(
     "writes-only-changes",
@@ -159,6 +177,9 @@ pub static ALL: &[&Since] = &[
     &SELECTOR_TO_ALL_SETS,
     &UPGRADE_PLANS,
     &CONTROL_PLANE_TAINTS,
+    &CLASS_TAINTS,
+    &MACHINES_OF_PLANE_STAY,
+    &PATCHES_OF_SPEC,
     &WRITES_ONLY_CHANGES,
     &TOPOLOGY_CLOCK,
 ];

@@ -4,6 +4,7 @@
 use crate::kinds::fields::text;
 use crate::kinds::labels;
 use crate::kinds::webhook::{Refusal, refuse};
+use crate::model::RuleId;
 use crate::object::Path;
 use crate::providers::core::webhook::{RULE, is_count, items};
 
@@ -24,15 +25,38 @@ pub(crate) fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     if cluster.is_some_and(|name| Some(name) != text(new, "/spec/clusterName")) {
         refuse(out, RULE, spec, "selector", "it selects another cluster than that of the health check");
     }
-    if let Some(seconds) = new.pointer("/spec/checks/nodeStartupTimeoutSeconds").and_then(Value::as_i64)
+    numbers(new.pointer("/spec").unwrap_or(&nothing), RULE, spec, out);
+}
+
+/// Whether a health check of a class or a topology says anything but whether it is on (`MachineHealthCheckClass.IsDefined`).
+pub(crate) fn is_described(check: Option<&Value>) -> bool {
+    let parts = ["checks", "remediation"].into_iter().filter_map(|part| check?.get(part)?.as_object());
+    parts.into_iter().any(|part| !part.is_empty())
+}
+
+/// Numbers of the health check that a part of a class or of a topology holds; `counts` says whether the number of Machines that are
+/// replaced at once is looked at too.
+pub(crate) fn inner(holder: &Value, rule: RuleId, counts: bool, at: &Path, out: &mut Vec<Refusal>) {
+    let Some(check) = holder.get("healthCheck").filter(|check| is_described(Some(check))) else { return };
+    let at = at.key("healthCheck");
+    numbers(check, rule, &at, out);
+    let limit = check.pointer("/remediation/maxInFlight").filter(|limit| !limit.is_null());
+    if counts && limit.is_some_and(|limit| !is_count(limit)) {
+        refuse(out, rule, &at, "remediation.maxInFlight", "must be a number or a percentage");
+    }
+}
+
+/// Time and limit of a health check; `at` is where `checks` and `remediation` stand.
+pub(crate) fn numbers(check: &Value, rule: RuleId, at: &Path, out: &mut Vec<Refusal>) {
+    if let Some(seconds) = check.pointer("/checks/nodeStartupTimeoutSeconds").and_then(Value::as_i64)
         && seconds != 0
         && seconds < 30
     {
-        refuse(out, RULE, spec, "checks.nodeStartupTimeoutSeconds", "must be 0 or at least 30 seconds");
+        refuse(out, rule, at, "checks.nodeStartupTimeoutSeconds", "must be 0 or at least 30 seconds");
     }
-    let limit = new.pointer("/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo");
+    let limit = check.pointer("/remediation/triggerIf/unhealthyLessThanOrEqualTo");
     if limit.is_some_and(|value| !value.is_null() && !is_count(value)) {
-        refuse(out, RULE, spec, "remediation.triggerIf.unhealthyLessThanOrEqualTo", "must be a number or a percentage");
+        refuse(out, rule, at, "remediation.triggerIf.unhealthyLessThanOrEqualTo", "must be a number or a percentage");
     }
 }
 

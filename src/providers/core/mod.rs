@@ -2,9 +2,12 @@
 
 pub mod changes;
 pub mod checks;
+mod class;
 pub mod defaults;
 pub mod in_place;
 pub mod machine_deployment;
+pub(crate) mod naming;
+mod topology;
 pub mod webhook;
 
 use std::sync::LazyLock;
@@ -19,10 +22,11 @@ use crate::kinds::contract::{
     MACHINE_POOL, MACHINE_SET, RUNTIME,
 };
 use crate::kinds::gates::Gate;
-use crate::kinds::superset::Superset;
+use crate::kinds::superset::{self, Superset};
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, OwnerRules, Role, SelectorRules};
+use crate::kinds::{Kind, OwnerRules, Role, SelectorRules, Versions};
 use crate::model::RuleId;
+use crate::tree::Value;
 
 /// The name under which its version is told; the kubeadm providers are released with it.
 pub static RELEASE: Release = Release {
@@ -83,6 +87,22 @@ static POOL: OwnerRules = OwnerRules { replicas: RuleId::of("mp/replicas"), sele
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Core), ..Kind::new(group, name, role) }
+}
+
+static CLUSTER_IN_HUB: LazyLock<Superset> = LazyLock::new(|| Superset::of(CLUSTER));
+static CLASS_IN_HUB: LazyLock<Superset> = LazyLock::new(|| Superset::of(CLUSTER_CLASS));
+/// Clusters and classes are judged in the names of their version, while their webhooks read those of v1beta2.
+static HUB: [Kind; 2] = [
+    Kind { superset: Some(&CLUSTER_IN_HUB), ..Kind::new(CORE, CLUSTER, Role::Cluster) },
+    Kind { superset: Some(&CLASS_IN_HUB), ..Kind::new(CORE, CLUSTER_CLASS, Role::Class) },
+];
+
+/// A Cluster or a class as its webhook reads it: in the names of v1beta2.
+#[must_use]
+pub(crate) fn in_hub(role: Role, object: &Value, versions: &Versions) -> Value {
+    let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let kind = HUB.iter().find(|kind| kind.role == role);
+    kind.map_or_else(|| object.clone(), |kind| superset::value(kind, api_version, object, versions))
 }
 
 /// The kinds.

@@ -3,10 +3,12 @@
 //! of Cluster API 1.14; up to 1.13 they are in `internal/webhooks` and `exp/internal/webhooks`.
 
 use super::changes::{MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING};
-use super::{POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, defaults};
+use super::{
+    POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, class, defaults, naming, topology,
+};
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
-use crate::kinds::contract::UPGRADE_CONCURRENCY;
+use crate::kinds::contract::{OF_CONTROL_PLANE, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::AUTOSCALER;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
@@ -58,10 +60,11 @@ impl Webhook for Core {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        if write.kind_name() == "ClusterResourceSet" {
-            return checks::resource_set(write.api_version, write.old, write.new);
+        match write.kind_name() {
+            "ClusterResourceSet" => checks::resource_set(write.api_version, write.old, write.new),
+            "ClusterClass" => class::refusals(write),
+            _ => refusals(write),
         }
-        refusals(write)
     }
 }
 
@@ -90,7 +93,7 @@ fn refusals(write: &Write<'_>) -> Vec<Refusal> {
             template(new, "/spec/template/spec", "template.spec", versions, &spec, &mut out, true);
             selected(new, &spec, &mut out);
             preflight(new, versions, gates, &mut out);
-            naming(new, versions, &spec, &mut out);
+            machine_names(new, versions, &spec, &mut out);
             if kind == "MachineDeployment" {
                 strategy(new, versions, &spec, &mut out);
             }
@@ -108,7 +111,10 @@ fn refusals(write: &Write<'_>) -> Vec<Refusal> {
         "Machine" => template(new, "/spec", "", versions, &spec, &mut out, false),
         "MachineHealthCheck" => checks::health_check(new, &spec, &mut out),
         "MachineDrainRule" => checks::drain_rule(new, &spec, &mut out),
-        "Cluster" => cluster(old, new, versions, &spec, &mut out),
+        "Cluster" => {
+            cluster(old, new, versions, &spec, &mut out);
+            topology::refusals(write, &spec, &mut out);
+        }
         _ => {}
     }
     out
@@ -205,20 +211,35 @@ fn template(
     }
     let taints = machine.get("taints");
     if items(taints) > 0 && versions.has(&MACHINE_TAINTS) {
-        taint_refusals(taints, &place("taints"), spec, out);
+        let is_of_plane = below.is_empty() && label(new, OF_CONTROL_PLANE).is_some();
+        taint_refusals(taints, &place("taints"), spec, !is_of_plane, out);
     }
 }
 
-/// Some keys of taints belong to others.
-pub(crate) fn taint_refusals(taints: Option<&Value>, below: &str, spec: &Path, out: &mut Vec<Refusal>) {
+/// Some keys of taints belong to others (`internal/util/taints/validation.go` ValidateMachineTaints), and that of control planes is
+/// not for workers (`validateMachineTaintsForWorkers`).
+pub(crate) fn taint_refusals(
+    taints: Option<&Value>,
+    below: &str,
+    spec: &Path,
+    are_workers: bool,
+    out: &mut Vec<Refusal>,
+) {
     for (place, taint) in taints.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let key = text(taint, "/key").unwrap_or_default();
-        let reserved = key == "node-role.kubernetes.io/control-plane"
-            || key == "node.cluster.x-k8s.io/uninitialized"
-            || key == "node.cluster.x-k8s.io/outdated-revision"
+        let reserved = (are_workers && key == "node-role.kubernetes.io/control-plane")
+            || matches!(
+                key,
+                "node.cluster.x-k8s.io/uninitialized"
+                    | "node.cluster.x-k8s.io/outdated-revision"
+                    | "node-role.kubernetes.io/master"
+            )
+            || key.starts_with("node.cloudprovider.kubernetes.io/")
             || (key.starts_with("node.kubernetes.io/") && key != "node.kubernetes.io/out-of-service");
         if reserved {
             refuse(out, RULE, spec, &format!("{below}[{place}].key"), format!("the taint {key} cannot be set here"));
+        } else if !labels::is_key(key) {
+            refuse(out, RULE, spec, &format!("{below}[{place}].key"), format!("{key:?} is no name of a taint"));
         }
     }
 }
@@ -264,12 +285,16 @@ fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, ou
     }
 }
 
-/// Names of Machines must stay apart.
-fn naming(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
-    if let Some(template) = text(new, "/spec/machineNaming/template").filter(|_| versions.has(&WORKER_NAMING))
-        && !template.contains("{{ .random }}")
-    {
-        refuse(out, RULE, spec, "machineNaming.template", "{{ .random }} is missing in the template");
+/// Names of Machines must stay apart, and be names (`validateMDMachineNaming`).
+fn machine_names(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    const AT: &str = "machineNaming.template";
+    let template = text(new, "/spec/machineNaming/template").filter(|template| !template.is_empty());
+    let Some(template) = template.filter(|_| versions.has(&WORKER_NAMING)) else { return };
+    if !template.contains("{{ .random }}") {
+        refuse(out, RULE, spec, AT, "{{ .random }} is missing in the template");
+    }
+    if let Some(fault) = naming::fault(template, Some(("machineSet", "name"))) {
+        refuse(out, RULE, spec, AT, fault);
     }
 }
 
@@ -296,6 +321,20 @@ fn strategy(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal
     }
     if new.pointer("/spec/remediation/maxInFlight").is_some_and(|value| !value.is_null() && !is_count(value)) {
         refuse(out, RULE, spec, "remediation.maxInFlight", "must be a number or a percentage");
+    }
+}
+
+/// Numbers or percentages of a class or a topology, and not both the number zero (`validateRolloutStrategy`).
+pub(crate) fn strategy_counts(rolling: Option<&Value>, rule: RuleId, at: &Path, out: &mut Vec<Refusal>) {
+    let told = |key: &str| rolling.and_then(|rolling| rolling.get(key)).filter(|value| !value.is_null());
+    for key in ["maxSurge", "maxUnavailable"] {
+        if told(key).is_some_and(|value| !is_count(value)) {
+            let below = format!("rollout.strategy.rollingUpdate.{key}");
+            refuse(out, rule, at, &below, "must be a number or a percentage");
+        }
+    }
+    if told("maxSurge") == Some(&Value::from(0)) && told("maxUnavailable") == Some(&Value::from(0)) {
+        refuse(out, rule, at, "rollout.strategy", "maxSurge and maxUnavailable cannot both be 0");
     }
 }
 
@@ -350,12 +389,12 @@ fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut
         }
     }
     if defined(new.pointer("/spec/topology")) {
-        topology(old, new, spec, out);
+        topology_labels(old, new, spec, out);
     }
 }
 
 /// A cluster that has no topology gets none; its version is looked at beside its class.
-fn topology(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+fn topology_labels(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     if !defined(old.pointer("/spec/topology"))
         && annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none()
     {

@@ -252,7 +252,7 @@ fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
     if versions.has(&CONTROL_PLANE_TAINTS) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
-        core::webhook::taint_refusals(taints, "spec.taints", &at, out);
+        core::webhook::taint_refusals(taints, "spec.taints", &at, false, out);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::kinds::Versions;
 use crate::kinds::fields::{number, text};
 use crate::kinds::versions::parse as parse_version;
 use crate::kinds::webhook::Refusal;
+use crate::providers::core;
 use crate::providers::core::changes::{MACHINE_NAMING, V1BETA2};
 use crate::tree::Value;
 
@@ -135,5 +136,7 @@ pub(super) fn naming(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     };
     if !template.contains("{{ .random }}") {
         refuse(out, "spec.machineNaming.template", "the webhook refuses it: {{ .random }} is missing in the template");
+    } else if let Some(fault) = core::naming::fault(template, Some(("kubeadmControlPlane", "name"))) {
+        refuse(out, "spec.machineNaming.template", format!("the webhook refuses it: {fault}"));
     }
 }
