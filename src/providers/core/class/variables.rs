@@ -44,7 +44,7 @@ fn one_schema(schema: &Value, at: &Path, out: &mut Vec<Refusal>) {
             refuse(out, RULE, at, "type", "the schema says no type");
         }
         Some("array") if !has("items") => {
-            refuse(out, RULE, at, "items", "the schema of a list says nothing of its items")
+            refuse(out, RULE, at, "items", "the schema of a list says nothing of its items");
         }
         Some("object" | "array" | "string" | "number" | "integer" | "boolean") | None => {}
         Some(other) => refuse(out, RULE, at, "type", format!("there is no type {other}")),
