@@ -1,6 +1,7 @@
 //! The command line: one file a command. Writers and the environment come in; an exit code goes out.
 
 mod approve;
+mod argocd;
 mod args;
 mod bound;
 mod called;

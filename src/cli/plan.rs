@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::{Asked, Colour, CommonArgs, PlanArgs};
 use super::called::Called;
-use super::{Outside, Stop, approve, flux, releases, setup, upgrade};
+use super::{Outside, Stop, approve, argocd, flux, releases, setup, upgrade};
 use crate::exit::Exit;
 use crate::judge::upgrade::Wanted;
 use crate::pipeline::Apart;
@@ -23,6 +23,9 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     }
     if !args.flux.is_empty() {
         return flux::plan::run(&args, colour, outside);
+    }
+    if let Some(exit) = argocd::run(&args, colour, outside)? {
+        return Ok(exit);
     }
     let outputs = setup::outputs(&args.common)?;
     let case = if wanted.is_empty() { rendered(&mut args, outside)? } else { Case::of_upgrade(args.common, wanted) };

@@ -22,6 +22,7 @@ use super::log::Log;
 use super::metrics::Metrics;
 use super::review::{self, Request as Review};
 use super::said::Said;
+use super::tls::Certificate;
 use crate::policy;
 use crate::tree::{Value, json};
 
@@ -45,6 +46,8 @@ const HELD: u32 = 64 * 1024;
 pub(super) struct Desk {
     /// Judges reviews.
     pub(super) judge: Arc<Judge>,
+    /// What connections are made with.
+    certificate: Arc<Certificate>,
     /// What is counted.
     pub(super) metrics: Arc<Metrics>,
     /// What is written down.
@@ -55,8 +58,13 @@ pub(super) struct Desk {
 impl Desk {
     /// A desk for a judge.
     #[must_use]
-    pub(super) fn new(judge: Arc<Judge>, metrics: Arc<Metrics>, log: Log) -> Self {
-        Self { judge, metrics, log, held: Arc::new(Semaphore::new(HELD as usize)) }
+    pub(super) fn new(judge: Arc<Judge>, certificate: Arc<Certificate>, metrics: Arc<Metrics>, log: Log) -> Self {
+        Self { judge, certificate, metrics, log, held: Arc::new(Semaphore::new(HELD as usize)) }
+    }
+
+    /// Why it should not be asked yet; nothing where it can be.
+    fn lacks(&self) -> Option<String> {
+        self.judge.lacks().or_else(|| self.certificate.lacks())
     }
 }
 
@@ -130,11 +138,11 @@ async fn answer(request: Request<Incoming>, desk: &Arc<Desk>) -> Out {
     match path {
         "/validate" => validate(request, desk).await,
         "/healthz" => text(StatusCode::OK, "ok".to_owned()),
-        "/readyz" => match desk.judge.lacks() {
+        "/readyz" => match desk.lacks() {
             None => text(StatusCode::OK, "ok".to_owned()),
             Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, why),
         },
-        "/metrics" => text(StatusCode::OK, desk.metrics.print(desk.judge.known(), desk.judge.lacks().is_none())),
+        "/metrics" => text(StatusCode::OK, desk.metrics.print(desk.judge.known(), desk.lacks().is_none())),
         _ => text(StatusCode::NOT_FOUND, "there are /validate, /healthz, /readyz and /metrics".to_owned()),
     }
 }

@@ -33,7 +33,11 @@ fn judge() -> Arc<Judge> {
 }
 
 fn object(kind: &str) -> Value {
-    let bytes = std::fs::read(live()).expect("a file");
+    object_of(&live(), kind)
+}
+
+fn object_of(file: &Path, kind: &str) -> Value {
+    let bytes = std::fs::read(file).expect("a file");
     let stream = Stream::load(&bytes.into()).expect("manifests");
     let found = stream.objects.objects().iter().find(|object| object.key.kind == kind).expect("an object of the kind");
     found.value().expect("a tree").into_owned()
@@ -213,4 +217,80 @@ fn the_digest_is_that_of_a_plan_of_the_same_write() {
     let planned = ready.judge(&setup, &Unobserved::default()).expect("a judgement").report;
     let (_, said) = asks(&judge(), review_of(Some(&object("MachineDeployment")), Some(&after)));
     assert_eq!(said.digest, planned.digest);
+}
+
+/// A set that Helm writes one by one: what one of them hears changes nothing for the others.
+#[test]
+fn each_object_of_a_set_that_rolls_is_refused_by_itself() {
+    let judge = judge();
+    for (kind, change) in [
+        (
+            "MachineDeployment",
+            (|md: &mut Value| md["spec"]["template"]["spec"]["version"] = json!("v1.99.0")) as fn(&mut Value),
+        ),
+        ("RKE2ControlPlane", |cp| cp["spec"]["version"] = json!("v1.99.0+rke2r1")),
+    ] {
+        let (answer, said) = changed(&judge, kind, change);
+        assert!(answer.refusal.is_some(), "{kind}: {said:?}");
+        assert_eq!(said.effect, Effect::Rollout, "{kind}");
+    }
+}
+
+/// A template that cannot be changed is taken away and made anew under its name: Machines are compared with its name alone, but new ones
+/// are made of it, so neither half goes through unseen.
+#[test]
+fn a_template_that_is_deleted_and_made_anew_is_no_change_that_nobody_sees() {
+    let judge = judge();
+    let template = object("OpenStackMachineTemplate");
+    let (answer, said) = asks(&judge, review_of(Some(&template), None));
+    assert!(answer.refusal.is_some(), "its owner refers to it: {said:?}");
+    let mut anew = template;
+    anew["spec"]["template"]["spec"]["flavor"] = json!("m1.tiny");
+    let (_, said) = asks(&judge, review_of(None, Some(&anew)));
+    assert_ne!(
+        (said.why, said.effect),
+        (Why::Allowed, Effect::None),
+        "what is made of it is another Machine: {said:?}"
+    );
+}
+
+/// Who takes back what was let through, as a rollback does, is judged as any other: by what it does to the Machines that are there.
+#[test]
+fn a_rollback_is_judged_by_the_machines_and_not_by_its_name() {
+    let judge = judge();
+    let before = object("MachineDeployment");
+    let mut ahead = before.clone();
+    ahead["spec"]["template"]["spec"]["version"] = json!("v1.99.0");
+    let (answer, said) = asks(&judge, review_of(Some(&ahead), Some(&before)));
+    assert!(
+        answer.refusal.is_some() && said.line.contains("v1.99.0"),
+        "Machines of the newer one may be there: {said:?}"
+    );
+}
+
+/// The audit log keeps what was decided and by which rule, of what is let through as well.
+#[test]
+fn the_audit_log_hears_of_every_judgement() {
+    let judge = judge();
+    let words = |answer: &Answer| answer.audit.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let (held, _) =
+        changed(&judge, "MachineDeployment", |md| md["spec"]["template"]["spec"]["version"] = json!("v1.99.0"));
+    assert_eq!(words(&held), ["decision", "digest", "rule"]);
+    let (allowed, _) = changed(&judge, "MachineDeployment", |md| md["spec"]["replicas"] = json!(3));
+    assert!(words(&allowed).contains(&"decision"), "{allowed:?}");
+}
+
+/// Of a topology, the Cluster is what is judged: what its controller then writes of the groups is skipped by name (`matchConditions`).
+#[test]
+fn a_topology_is_judged_at_its_cluster() {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/gate-unavailable-topology-together/live.yaml");
+    let world = files::open(&file, &Host::default(), Timestamp::now()).expect("a World").world;
+    let judge = judge_of("", Cache::of_world(world));
+    let before = object_of(&file, "Cluster");
+    let mut after = before.clone();
+    after["spec"]["topology"]["version"] = json!("v1.34.0");
+    let (answer, said) = asks(&judge, review_of(Some(&before), Some(&after)));
+    assert!(answer.refusal.is_some_and(|line| line.contains("v1.34.0")), "{said:?}");
+    assert_eq!(said.effect, Effect::Rollout);
 }

@@ -1,5 +1,5 @@
 //! The admission webhook: an API server shows it a write with both of its sides, and hears whether it may go on. It judges as `plan`
-//! does, under the same policy, from a cache that watches keep current; it writes nothing.
+//! does, under the same policy, from a cache that watches keep current; it writes nothing but its own certificate.
 
 pub mod cache;
 mod http;
@@ -7,12 +7,12 @@ pub mod judge;
 mod keep;
 mod log;
 mod metrics;
+mod own;
 pub mod review;
 mod said;
 mod tls;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,17 +33,26 @@ use crate::session::{Setup, Stop, runtime};
 use crate::tree::json;
 use crate::world::World;
 
+pub use own::Told as Own;
 pub use said::{Said, Why};
+pub use tls::Files;
+
+/// Where the certificate comes from.
+#[derive(Debug, Clone)]
+pub enum Tls {
+    /// Files, which somebody else renews.
+    Files(Files),
+    /// A Secret, in which it is made and renewed here.
+    Own(Own),
+}
 
 /// What a server is told.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// The certificate, in PEM.
-    pub certificate: PathBuf,
-    /// Its key, in PEM.
-    pub key: PathBuf,
+    /// Where the certificate comes from.
+    pub tls: Tls,
     /// How it answers.
     pub manner: Manner,
     /// Most connections at one time.
@@ -66,7 +75,11 @@ pub enum Source {
 /// # Errors
 /// When the certificate cannot be used, the address cannot be listened at, or a rule of the policy is wrong.
 pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Stop> {
-    let certificate = Certificate::read(&options.certificate, &options.key).map_err(Stop::usage)?;
+    let certificate = match &options.tls {
+        Tls::Files(files) => files.read().and_then(|pem| Certificate::of(pem, true)),
+        Tls::Own(told) => own::begin(told),
+    };
+    let certificate = certificate.map_err(Stop::usage)?;
     let tls = TlsAcceptor::from(certificate.config().map_err(Stop::internal)?);
     let metrics = Arc::new(Metrics::default());
     let log = Log::stderr(Arc::clone(&metrics));
@@ -75,7 +88,7 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
         Source::World(world) => (Arc::new(Cache::of_world(*world)), None),
     };
     let judge = Arc::new(Judge::new(setup, options.manner, Arc::clone(&cache), cluster.clone())?);
-    let desk = Arc::new(Desk::new(judge, Arc::clone(&metrics), log.clone()));
+    let desk = Arc::new(Desk::new(judge, Arc::clone(&certificate), Arc::clone(&metrics), log.clone()));
     let ended = runtime()?.block_on(async {
         let listener = TcpListener::bind(options.listen).await;
         let listener = listener.with_context(|| format!("cannot listen at {}", options.listen)).map_err(Stop::usage)?;
@@ -87,7 +100,15 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
                 metrics.certificates.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 log.line("info", "another certificate is in use", json!({}));
             }
-            Err(error) => log.line("error", "the certificate files cannot be used; the old one stays", json!({"why": format!("{error:#}")})),
+            Err(error) => log.line("error", "the certificate cannot be renewed; the old one stays", json!({"why": format!("{error:#}")})),
+        };
+        let client = cluster.as_ref().map(|cluster| cluster.client().clone());
+        let renewing = async {
+            match (&options.tls, client) {
+                (Tls::Files(files), _) => files.watch(&certificate, renewed).await,
+                (Tls::Own(told), Some(client)) => own::keep(client, told, &certificate, renewed).await,
+                (Tls::Own(_), None) => std::future::pending().await,
+            }
         };
         let serving = http::serve(listener, tls, desk, options.connections, stop, options.drain);
         let keeping = async {
@@ -98,7 +119,7 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
         };
         Ok(tokio::select! {
             whole = serving => whole,
-            () = certificate.watch(renewed) => false,
+            () = renewing => false,
             () = keeping => false,
         })
     });

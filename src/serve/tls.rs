@@ -1,7 +1,9 @@
-//! The certificate of the server: read from files, and read again when they change, without a connection being dropped.
+//! The certificate of the server: what new connections are made with. Another one takes its place without a connection being dropped; it
+//! comes from files, which are read again when they change, or is made by ourselves (`own`).
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -16,68 +18,58 @@ use rustls::sign::CertifiedKey;
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A certificate with its key, from two files in PEM.
+/// A certificate with those between it and its authority, and its key, both in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Pem {
+    pub(super) certificate: Vec<u8>,
+    pub(super) key: Vec<u8>,
+}
+
+/// The certificate in use.
 pub(super) struct Certificate {
-    certificate: PathBuf,
-    key: PathBuf,
     now: RwLock<Loaded>,
+    /// Whether those who ask can know its authority.
+    is_known: AtomicBool,
 }
 
 struct Loaded {
-    bytes: (Vec<u8>, Vec<u8>),
+    pem: Pem,
     key: Arc<CertifiedKey>,
 }
 
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certificate").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("Certificate").field("is_known", &self.is_known).finish_non_exhaustive()
     }
 }
 
 impl Certificate {
-    /// Reads both files.
+    /// Begins with this one. `is_known`: those who ask know its authority already; else that is said by `take`.
     ///
     /// # Errors
-    /// When one cannot be read, or the key is not that of the certificate.
-    pub(super) fn read(certificate: &Path, key: &Path) -> anyhow::Result<Arc<Self>> {
-        let now = RwLock::new(load(files(certificate, key)?)?);
-        Ok(Arc::new(Self { certificate: certificate.to_owned(), key: key.to_owned(), now }))
+    /// When it cannot be used, or the key is not its own.
+    pub(super) fn of(pem: Pem, is_known: bool) -> anyhow::Result<Arc<Self>> {
+        Ok(Arc::new(Self { now: RwLock::new(load(pem)?), is_known: AtomicBool::new(is_known) }))
     }
 
-    /// Looks at the files once; `true` where what they hold is new and in use from now on.
+    /// Takes this one into use; `true` where it is another one than before.
     ///
     /// # Errors
-    /// When what they hold cannot be used. Then the old one stays: files that are half written are whole a moment later.
-    pub(super) fn renew(&self) -> anyhow::Result<bool> {
-        let bytes = files(&self.certificate, &self.key)?;
-        if self.now.read().unwrap_or_else(PoisonError::into_inner).bytes == bytes {
-            return Ok(false);
+    /// When it cannot be used. Then the old one stays.
+    pub(super) fn take(&self, pem: Pem) -> anyhow::Result<bool> {
+        let is_new = self.now.read().unwrap_or_else(PoisonError::into_inner).pem != pem;
+        if is_new {
+            let fresh = load(pem)?;
+            *self.now.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
-        let fresh = load(bytes)?;
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = fresh;
-        Ok(true)
+        self.is_known.store(true, Ordering::Relaxed);
+        Ok(is_new)
     }
 
-    /// Looks at the files again and again, and tells what came of it where it is anything.
-    pub(super) async fn watch(&self, tell: impl Fn(anyhow::Result<()>)) {
-        let mut told = String::new();
-        loop {
-            tokio::time::sleep(LOOK).await;
-            match self.renew() {
-                Ok(false) => told.clear(),
-                Ok(true) => {
-                    told.clear();
-                    tell(Ok(()));
-                }
-                Err(error) => {
-                    let text = format!("{error:#}");
-                    if text != told {
-                        told = text;
-                        tell(Err(error));
-                    }
-                }
-            }
-        }
+    /// Why nobody can trust it yet; nothing where they can.
+    pub(super) fn lacks(&self) -> Option<String> {
+        let lacks = || "the certificate that the replicas share is not there yet".to_owned();
+        (!self.is_known.load(Ordering::Relaxed)).then(lacks)
     }
 
     /// How connections are made with it: TLS 1.3 only.
@@ -100,20 +92,69 @@ impl ResolvesServerCert for Certificate {
     }
 }
 
-/// What both files hold.
-fn files(certificate: &Path, key: &Path) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
-    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    Ok((read(certificate)?, read(key)?))
+/// The files that a certificate comes from.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The certificate, in PEM.
+    pub certificate: PathBuf,
+    /// Its key, in PEM.
+    pub key: PathBuf,
 }
 
-/// What they hold, as a certificate that can be used. Nothing of the key reaches an error.
-fn load(bytes: (Vec<u8>, Vec<u8>)) -> anyhow::Result<Loaded> {
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes.0).collect();
+impl Files {
+    /// What both hold.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub(super) fn read(&self) -> anyhow::Result<Pem> {
+        let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        Ok(Pem { certificate: read(&self.certificate)?, key: read(&self.key)? })
+    }
+
+    /// Looks at the files again and again, and tells what came of it where it is anything. Files that are half written are whole a
+    /// moment later.
+    pub(super) async fn watch(&self, certificate: &Certificate, tell: impl Fn(anyhow::Result<()>)) {
+        let mut once = Once::default();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            once.tell(self.read().and_then(|pem| certificate.take(pem)), &tell);
+        }
+    }
+}
+
+/// Tells of each change and of each fault once, however often it is looked.
+#[derive(Debug, Default)]
+pub(super) struct Once(String);
+
+impl Once {
+    /// `came`: whether something is new.
+    pub(super) fn tell(&mut self, came: anyhow::Result<bool>, tell: &impl Fn(anyhow::Result<()>)) {
+        match came {
+            Ok(is_new) => {
+                self.0.clear();
+                if is_new {
+                    tell(Ok(()));
+                }
+            }
+            Err(error) => {
+                let text = format!("{error:#}");
+                if text != self.0 {
+                    self.0 = text;
+                    tell(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// What both hold, as a certificate that can be used. Nothing of the key reaches an error.
+fn load(pem: Pem) -> anyhow::Result<Loaded> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.certificate).collect();
     let chain = chain.ok().context("the certificate is not PEM")?;
     ensure!(!chain.is_empty(), "the certificate is not PEM");
-    let key = PrivateKeyDer::from_pem_slice(&bytes.1).ok().context("the key is not PEM")?;
+    let key = PrivateKeyDer::from_pem_slice(&pem.key).ok().context("the key is not PEM")?;
     let key = CertifiedKey::from_der(chain, key, &ring::default_provider())
         .ok()
         .context("the key cannot be used, or is not that of the certificate")?;
-    Ok(Loaded { bytes, key: Arc::new(key) })
+    Ok(Loaded { pem, key: Arc::new(key) })
 }

@@ -1,6 +1,7 @@
 //! The command line as a user meets it: one binary, a scrubbed environment, real files.
 
 mod approvals;
+mod argocd;
 mod budget;
 mod canary;
 mod carried;
@@ -14,6 +15,7 @@ mod flux;
 mod formats;
 mod glass;
 mod helm_setup;
+mod image;
 mod images;
 mod inputs;
 mod late_cluster;

@@ -49,7 +49,10 @@ pub(super) fn commands(block: &Block) -> Vec<(String, i32)> {
 
 /// The pages for people, without the one whose commands follow each other.
 fn pages() -> Vec<PathBuf> {
-    let pages = std::fs::read_dir(root().join("docs")).expect("the pages").map(|entry| entry.expect("an entry").path());
+    let of = |folder: &str| {
+        std::fs::read_dir(root().join(folder)).expect("the pages").map(|entry| entry.expect("an entry").path())
+    };
+    let pages = of("docs").chain(of("docs/hosts"));
     let is_page = |page: &PathBuf| page.extension().is_some_and(|end| end == "md") && !page.ends_with("approvals.md");
     let mut pages: Vec<PathBuf> = pages.filter(is_page).collect();
     pages.sort();
@@ -172,7 +175,7 @@ fn every_link_of_the_pages_leads_somewhere() {
 fn the_index_names_every_page() {
     let index = std::fs::read_to_string(root().join("docs/README.md")).expect("the index");
     for page in pages() {
-        let name = page.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let name = page.strip_prefix(root().join("docs")).expect("a page").display().to_string();
         assert!(name == "README.md" || index.contains(&format!("({name})")), "docs/README.md does not name {name}");
     }
 }
@@ -181,9 +184,9 @@ fn the_index_names_every_page() {
 fn no_command_stands_outside_of_a_tested_block() {
     let mut all = pages();
     all.extend([root().join("README.md"), root().join("docs/approvals.md")]);
-    // `sh` runs here, `sh helm` and `sh archive` with real Helms in the end-to-end tests, `sh script` above, `sh git` in a
-    // repository of its own (trailers).
-    let known = ["sh", "sh git", "sh helm", "sh archive", "sh script", "yaml", "output", "text"];
+    // `sh` runs here, `sh helm`, `sh story` and `sh archive` with real Helms in the end-to-end tests, `sh script` above, `sh git`
+    // in a repository of its own (trailers).
+    let known = ["sh", "sh git", "sh helm", "sh story", "sh archive", "sh script", "yaml", "output", "text"];
     let programs = ["rollgate ", "helm ", "helm3 ", "helm4 ", "kubectl ", "cargo ", "git ", "sh ", "bash "];
     for page in all {
         let text = std::fs::read_to_string(&page).expect("a page");

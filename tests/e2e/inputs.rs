@@ -213,7 +213,7 @@ fn an_archive_of_a_release_is_a_plugin_of_both_helms() {
         Run::of(command.args(["-c", words]).output().expect("a shell runs"))
     };
     // As the page says it; each major in a home of its own.
-    let lines = blocks("docs/hosts.md", "sh archive");
+    let lines = blocks("docs/hosts/helm.md", "sh archive");
     let mut installed = 0;
     for line in lines.iter().flat_map(|block| block.lines()) {
         let helm = if line.contains("helm4") { "helm4" } else { "helm3" };

@@ -4,10 +4,13 @@
 
 mod api;
 mod approvals;
+mod argocd;
 mod bench;
 mod budget;
 mod carried;
 mod cases;
+#[cfg(feature = "serve")]
+mod chart;
 mod doubts;
 mod dry_run;
 mod emptied;

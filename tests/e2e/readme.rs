@@ -6,8 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Space, bench};
+use crate::bench::{Space, bench, say};
 use crate::helm::rollgate;
+use crate::starter;
 
 /// A template that no controller acts on by itself.
 const MANIFEST: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -28,14 +29,16 @@ fn every_helm_command_of_the_readme_and_the_pages_runs() {
     let Some(bench) = bench() else { return };
     let space = Space::new(bench, "demo");
     let mut pages = vec![PathBuf::from("README.md")];
-    let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("the pages");
-    pages.extend(docs.map(|entry| Path::new("docs").join(entry.expect("an entry").file_name())));
+    for folder in ["docs", "docs/hosts"] {
+        let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("the pages");
+        pages.extend(docs.map(|entry| Path::new(folder).join(entry.expect("an entry").file_name())));
+    }
     pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
     pages.sort();
     let mut count = 0;
     for page in &pages {
         for (number, block) in blocks(&page.to_string_lossy(), "sh helm").iter().enumerate() {
-            let name = format!("{}-{number}", page.file_stem().unwrap_or_default().to_string_lossy());
+            let name = format!("{}-{number}", page.with_extension("").to_string_lossy().replace('/', "-"));
             run_block(&space, &space.dir.join(&name), block, false);
             // A machine that has both majors: Helm 3 goes by its plain name.
             if block.contains("helm4") {
@@ -55,10 +58,47 @@ fn every_helm_command_of_the_readme_and_the_pages_runs() {
 
 /// Runs a block as a user who has the programs that it names, and no others.
 fn run_block(space: &Space, folder: &Path, block: &str, beside_helm_3: bool) {
-    let (bench, root) = (space.bench, Path::new(env!("CARGO_MANIFEST_DIR")));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    has_programs(&space.bench.bin, folder, block, beside_helm_3);
+    let late = block.contains(".j2") || block.contains("post-renderers");
+    fill(folder, &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), late);
+    types(folder, block, &space.bench.kubeconfig);
+}
+
+/// From nothing to a held and then an allowed change: the blocks of a page follow each other, under the policy that the page shows. They
+/// need no cluster.
+#[test]
+fn every_page_of_a_host_leads_to_a_held_and_an_allowed_change() {
+    let programs = match starter::find(&["helm3", "helm4", "kubectl"]) {
+        Ok(programs) => programs,
+        Err(missing) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}; in CI that is a failure");
+            return say(&format!("skipped: {missing}"));
+        }
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for host in ["helm", "flux", "argocd", "kubectl"] {
+        let page = format!("docs/hosts/{host}.md");
+        let folder = tempfile::tempdir().expect("a folder");
+        let story = blocks(&page, "sh story").concat();
+        let codes: Vec<&str> =
+            story.lines().map(|line| line.split_once(" # exit ").map_or("0", |(_, code)| code)).collect();
+        let held = codes.iter().position(|code| *code != "0").unwrap_or_else(|| panic!("{page}: nothing is held"));
+        assert!(codes[held..].contains(&"0"), "{page}: nothing is allowed");
+        has_programs(&programs, folder.path(), &story, false);
+        let policy = blocks(&page, "yaml").into_iter().find(|block| block.starts_with("apiVersion: rollgate.dev/"));
+        fill(folder.path(), &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), false);
+        fs::write(folder.path().join("rollgate.yaml"), policy.expect("a policy")).expect("written");
+        git(folder.path(), &["commit", "--quiet", "-am", "the policy of the page"]);
+        types(folder.path(), &story, Path::new("/nowhere"));
+    }
+}
+
+/// Puts the programs that a block names into the folder `bin`.
+fn has_programs(from: &Path, folder: &Path, block: &str, beside_helm_3: bool) {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).expect("the folder can be made");
-    let link = |program: &str, name: &str| symlink(bench.bin.join(program), bin.join(name)).expect("it can be linked");
+    let link = |program: &str, name: &str| symlink(from.join(program), bin.join(name)).expect("it can be linked");
     for program in ["helm3", "helm4", "kubectl"].into_iter().filter(|program| block.contains(program)) {
         link(program, program);
     }
@@ -68,8 +108,11 @@ fn run_block(space: &Space, folder: &Path, block: &str, beside_helm_3: bool) {
         link("helm4", "helm");
     }
     symlink(rollgate(), bin.join("rollgate")).expect("rollgate can be linked");
-    let late = block.contains(".j2") || block.contains("post-renderers");
-    fill(folder, &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), late);
+}
+
+/// Types the lines of a block, one after the other.
+fn types(folder: &Path, block: &str, kubeconfig: &Path) {
+    let bin = folder.join("bin");
     let path = format!("{}:/usr/bin:/bin", bin.display());
     for line in block.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
         let (command, code) = line.split_once(" # exit ").unwrap_or((line, "0"));
@@ -79,7 +122,7 @@ fn run_block(space: &Space, folder: &Path, block: &str, beside_helm_3: bool) {
             .env_clear()
             .env("PATH", &path)
             .env("HOME", folder)
-            .env("KUBECONFIG", &bench.kubeconfig)
+            .env("KUBECONFIG", kubeconfig)
             .env("CLUSTER_VIP", "10.0.3.7")
             .output()
             .expect("a shell runs");
@@ -111,8 +154,10 @@ fn fill(folder: &Path, chart: &Path, late: &Path, is_late: bool) {
     fs::create_dir_all(folder.join("snapshots")).expect("a folder");
     // Who runs a page has told Git who they are.
     file(".gitconfig", "[user]\nname = a\nemail = a@b\n");
-    let flux = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flux");
-    assert!(Command::new("cp").arg("-r").arg(flux).arg(folder.join("flux")).status().expect("cp runs").success());
+    for name in ["flux", "argocd"] {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+        assert!(Command::new("cp").arg("-r").arg(example).arg(folder.join(name)).status().expect("cp runs").success());
+    }
     for words in [
         &["init", "--quiet"][..],
         &["add", "chart", "values.yaml", "rollgate.yaml"],

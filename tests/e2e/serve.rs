@@ -24,20 +24,26 @@ fn certificate(file: &str) -> PathBuf {
 }
 
 /// A server that runs; it ends with this.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// Starts one, and waits until it knows the cluster.
     fn start(kubeconfig: &Path, more: &[&str]) -> Self {
+        let file = |name: &str| certificate(name).to_str().expect("a path").to_owned();
+        let (certificate, key) = (file("first.pem"), file("first.key"));
+        let server = Self::launch(kubeconfig, &[&["--tls-cert", &certificate, "--tls-key", &key], more].concat());
+        server.is_ready();
+        server
+    }
+
+    /// Starts one, and waits until it listens.
+    pub(crate) fn launch(kubeconfig: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(rollgate())
-            .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0", "--tls-cert"])
-            .arg(certificate("first.pem"))
-            .arg("--tls-key")
-            .arg(certificate("first.key"))
+            .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0"])
             .args(more)
             .env("KUBECONFIG", kubeconfig)
             .stderr(Stdio::piped())
@@ -54,24 +60,19 @@ impl Server {
                 kept.lock().expect("no panic").push(line);
             }
         });
-        let server = Self { child, url, log };
-        server.is_ready();
-        server
+        Self { child, url, log }
     }
 
-    fn is_ready(&self) {
+    /// Waits until it says that it is ready; whose certificate it shows is looked at by the API server alone.
+    pub(crate) fn is_ready(&self) {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
-            let said = Command::new("curl")
-                .args(["-sS", "--cacert"])
-                .arg(certificate("authority.pem"))
-                .arg(format!("{}/readyz", self.url))
-                .output()
-                .expect("curl runs");
+            let said =
+                Command::new("curl").args(["-sSk"]).arg(format!("{}/readyz", self.url)).output().expect("curl runs");
             if said.stdout == b"ok" {
                 return;
             }
-            assert!(Instant::now() < end, "it is not ready: {said:?}");
+            assert!(Instant::now() < end, "it is not ready: {said:?}, {}", self.log());
             std::thread::sleep(Duration::from_millis(200));
         }
     }
@@ -148,7 +149,7 @@ impl Drop for Hook<'_> {
     }
 }
 
-fn kubectl(space: &Space, args: &[&str]) -> Run {
+pub(crate) fn kubectl(space: &Space, args: &[&str]) -> Run {
     let mut command = Command::new(space.bench.bin.join("kubectl"));
     // What is applied says itself where it belongs.
     if args.first() != Some(&"apply") {
@@ -160,12 +161,10 @@ fn kubectl(space: &Space, args: &[&str]) -> Run {
 
 /// What installs the webhook, all of it but the configuration applied, and a kubeconfig with the rights that come with it.
 fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
-    let whoami = kubectl(space, &["auth", "whoami", "-o", "json"]).succeeded().stdout;
-    let whoami: Value = serde_json::from_str(&whoami).expect("JSON");
-    let user = whoami["status"]["userInfo"]["username"].as_str().expect("a name");
+    let user = administrator(space);
     let printed = Command::new(rollgate())
         .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--failure-policy", failure_policy])
-        .args(["--skip", user, "--ca-bundle"])
+        .args(["--skip", &user, "--ca-bundle"])
         .arg(certificate("authority.pem"))
         .output()
         .expect("rollgate runs");
@@ -173,15 +172,27 @@ fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
     let rest = stream.rsplit_once("\n---").expect("several objects").0;
     let file = space.file("manifests.yaml", rest);
     kubectl(space, &["apply", "-f", file.to_str().expect("a path")]).succeeded();
+    (stream, as_account(space, "rollgate-system", "rollgate"))
+}
+
+/// Who the controllers of the bench are.
+pub(crate) fn administrator(space: &Space) -> String {
+    let whoami = kubectl(space, &["auth", "whoami", "-o", "json"]).succeeded().stdout;
+    let whoami: Value = serde_json::from_str(&whoami).expect("JSON");
+    whoami["status"]["userInfo"]["username"].as_str().expect("a name").to_owned()
+}
+
+/// A kubeconfig with the rights of a service account, whether or not it exists.
+pub(crate) fn as_account(space: &Space, namespace: &str, name: &str) -> PathBuf {
     let config = kubectl(space, &["config", "view", "--raw", "-o", "json"]).succeeded().stdout;
     let mut config: Value = serde_json::from_str(&config).expect("JSON");
-    config["users"][0]["user"]["as"] = json!("system:serviceaccount:rollgate-system:rollgate");
+    config["users"][0]["user"]["as"] = json!(format!("system:serviceaccount:{namespace}:{name}"));
     config["users"][0]["user"]["as-groups"] = json!(["system:authenticated"]);
-    (stream, space.file("serve.kubeconfig", &config.to_string()))
+    space.file("serve.kubeconfig", &config.to_string())
 }
 
 /// What a person writes.
-fn person(space: &Space, args: &[&str]) -> Run {
+pub(crate) fn person(space: &Space, args: &[&str]) -> Run {
     kubectl(space, &[args, &PERSON].concat())
 }
 

@@ -15,6 +15,8 @@ mod matrix;
 mod proxy;
 mod rights;
 #[cfg(feature = "serve")]
+mod rotation;
+#[cfg(feature = "serve")]
 mod serve;
 #[path = "../bench/starter.rs"]
 mod starter;

@@ -3,10 +3,10 @@
 
 #[expect(dead_code, reason = "the tests of the server alone use the rest.")]
 #[path = "../serve/client.rs"]
-mod client;
+pub(crate) mod client;
 #[expect(dead_code, reason = "the tests of the server alone use the rest.")]
 #[path = "../serve/server.rs"]
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,7 +56,7 @@ async fn writes(address: std::net::SocketAddr, body: Arc<Vec<u8>>, seen: Arc<See
     }
 }
 
-async fn until(what: &str, is: impl AsyncFn() -> bool) {
+pub(crate) async fn until(what: &str, is: impl AsyncFn() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !is().await {
         assert!(Instant::now() < end, "never: {what}");
@@ -81,7 +81,7 @@ async fn objects(server: &Server) -> usize {
 }
 
 /// A write that replaces the workers of the bench.
-fn rolling(bench: &Bench) -> Vec<u8> {
+pub(crate) fn rolling(bench: &Bench) -> Vec<u8> {
     let read = bench.run("kubectl", &["get", "machinedeployment", "demo-md", "-n", NAMESPACE, "-o", "json"]);
     let before: Value = serde_json::from_str(&read).expect("JSON");
     let mut after = before.clone();

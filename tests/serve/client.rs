@@ -46,20 +46,31 @@ impl Response {
 
 /// A client that knows the authority of the tests, in these versions of TLS.
 pub(crate) fn connector(versions: &[&'static rustls::SupportedProtocolVersion]) -> TlsConnector {
+    knowing(&std::fs::read(beside("serve/authority.pem")).expect("a file"), versions)
+}
+
+/// A client that knows these authorities, in PEM.
+pub(crate) fn knowing(bundle: &[u8], versions: &[&'static rustls::SupportedProtocolVersion]) -> TlsConnector {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
-    let authority = CertificateDer::from_pem_file(beside("serve/authority.pem")).expect("a certificate");
-    roots.add(authority).expect("an authority");
+    for authority in CertificateDer::pem_slice_iter(bundle) {
+        roots.add(authority.expect("a certificate")).expect("an authority");
+    }
     let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(versions).expect("versions");
     TlsConnector::from(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
 }
 
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> std::io::Result<Self> {
+        Self::open_with(address, &connector(&[&rustls::version::TLS13])).await
+    }
+
+    /// One of a client that knows other authorities.
+    pub(crate) async fn open_with(address: SocketAddr, connector: &TlsConnector) -> std::io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").expect("a name");
-        let stream = connector(&[&rustls::version::TLS13]).connect(name, stream).await?;
+        let stream = connector.connect(name, stream).await?;
         Ok(Self { stream, rest: Vec::new() })
     }
 

@@ -146,7 +146,7 @@ async fn another_certificate_is_taken_without_a_connection_being_dropped() {
     }
     // Half of it: the key of another certificate.
     std::fs::copy(crate::server::beside("serve/second.key"), server.folder.path().join("tls.key")).expect("a copy");
-    server.says("the certificate files cannot be used; the old one stays");
+    server.says("the certificate cannot be renewed; the old one stays");
     assert_eq!(open(&server).await.certificate(), before);
     certify(server.folder.path(), "second");
     server.says("another certificate is in use");

@@ -150,17 +150,21 @@ async fn load() {
         let (ready, objects) = (start.elapsed(), text.matches("---\n").count());
         let memory = server.memory();
         println!(
-            "{clusters} clusters, {objects} objects of {} bytes: ready in {ready:?}, {} KiB, {} bytes an object",
+            "{clusters} clusters, {objects} objects of {} bytes: ready in {ready:?}, {:?} on cores, {} KiB, {} bytes an object; load average {}",
             text.len(),
+            server.cpu(),
             memory / 1024,
-            memory / objects as u64
+            memory / objects as u64,
+            std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim()
         );
         for connections in [1, 2, 8] {
             for (held, what) in [(false, "allowed"), (true, "held")] {
+                let before = server.cpu();
                 let took = sends(&server, clusters, connections, length, held).await;
+                let each = (server.cpu() - before) / u32::try_from(took.len()).expect("some millions at most");
                 let at = |part: usize| took[(took.len() - 1) * part / 100];
                 println!(
-                    "  {connections} connections, {what}: {:.0} reviews/s, p50 {:?}, p90 {:?}, p99 {:?}, longest {:?}",
+                    "  {connections} connections, {what}: {:.0} reviews/s, p50 {:?}, p90 {:?}, p99 {:?}, longest {:?}, {each:?} on cores each",
                     took.len() as f64 / length.as_secs_f64(),
                     at(50),
                     at(90),

@@ -37,13 +37,20 @@ fn one<'o>(objects: &'o [Value], kind: &str) -> &'o Value {
 #[test]
 fn everything_is_there_and_bound_together() {
     let objects = printed(&["--skip", "anna", "--failure-policy", "fail", "--timeout", "7"]);
-    for kind in
-        ["Namespace", "ServiceAccount", "ClusterRole", "Deployment", "Service", "PodDisruptionBudget", "Certificate"]
-    {
+    for kind in [
+        "Namespace",
+        "ServiceAccount",
+        "ClusterRole",
+        "Deployment",
+        "Service",
+        "PodDisruptionBudget",
+        "NetworkPolicy",
+        "Secret",
+    ] {
         one(&objects, kind);
     }
     let hooks = one(&objects, "ValidatingWebhookConfiguration");
-    assert_eq!(hooks["metadata"]["annotations"]["cert-manager.io/inject-ca-from"], "rollgate-system/rollgate");
+    assert!(hooks["metadata"].get("annotations").is_none());
     for hook in hooks["webhooks"].as_array().expect("webhooks") {
         assert_eq!(hook["failurePolicy"], "Fail");
         assert_eq!((hook["timeoutSeconds"].as_u64(), &hook["sideEffects"]), (Some(7), &Value::from("None")));
@@ -58,14 +65,77 @@ fn everything_is_there_and_bound_together() {
     assert!(first["resources"].to_string().contains("*/scale"), "{first}");
     assert!(first["apiGroups"].to_string().contains("controlplane.cluster.x-k8s.io"), "{first}");
     // Whatever is asked about can be read.
-    let role = one(&objects, "ClusterRole")["rules"][0]["apiGroups"].to_string();
-    assert_eq!(role, first["apiGroups"].to_string());
+    let roles = objects.iter().filter(|object| object["kind"] == "ClusterRole");
+    let groups: Vec<String> = roles.map(|role| role["rules"][0]["apiGroups"].to_string()).collect();
+    assert!(groups.contains(&first["apiGroups"].to_string()), "{groups:?}");
+}
+
+/// Only one Secret can be read, and only one configuration be written.
+#[test]
+fn the_rights_of_its_own_certificate_are_for_one_object_each() {
+    let objects = printed(&["-n", "gate"]);
+    let rules = objects.iter().flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default());
+    let writes: Vec<String> = rules
+        .filter(|rule| {
+            rule["verbs"]
+                .as_array()
+                .expect("verbs")
+                .iter()
+                .any(|verb| !["get", "list", "watch"].contains(&verb.as_str().expect("a verb")))
+        })
+        .map(|rule| format!("{} {} {}", rule["resources"], rule["resourceNames"], rule["verbs"]))
+        .collect();
+    assert_eq!(
+        writes,
+        [
+            r#"["secrets"] ["rollgate-tls"] ["get","update"]"#,
+            r#"["validatingwebhookconfigurations"] ["rollgate"] ["get","patch"]"#
+        ]
+    );
+    let args = one(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+    for word in ["--tls-secret=gate/rollgate-tls", "--tls-configuration=rollgate", "--tls-name=rollgate.gate.svc"] {
+        assert!(args.contains(word), "{args}");
+    }
 }
 
 #[test]
-fn an_authority_of_ones_own_takes_the_place_of_cert_manager() {
+fn cert_manager_takes_the_place_of_its_own_certificate() {
+    let objects = printed(&["--certificates", "cert-manager"]);
+    assert!(objects.iter().all(|object| object["kind"] != "Secret"));
+    one(&objects, "Certificate");
+    let hooks = one(&objects, "ValidatingWebhookConfiguration");
+    assert_eq!(hooks["metadata"]["annotations"]["cert-manager.io/inject-ca-from"], "rollgate-system/rollgate");
+}
+
+/// The chart cannot ask the program which groups it knows.
+#[test]
+fn the_groups_of_the_chart_are_those_that_are_known() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/rollgate/files/groups.txt");
+    let text = std::fs::read_to_string(&file).expect("the groups");
+    let head: String = text.lines().filter(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect();
+    let known: String = rollgate::providers::known().into_iter().flat_map(|group| [group, "\n"]).collect();
+    let wanted = format!("{head}{known}");
+    if text != wanted {
+        assert!(std::env::var_os("ROLLGATE_BLESS").is_some(), "{} has to hold\n{wanted}", file.display());
+        std::fs::write(&file, wanted).expect("written");
+    }
+}
+
+#[test]
+fn the_chart_and_the_program_have_one_version() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/rollgate/Chart.yaml");
+    let text = std::fs::read_to_string(file).expect("the chart");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        text.contains(&format!("\nversion: {version}\n")) && text.contains(&format!("\nappVersion: v{version}\n")),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_authority_of_ones_own_takes_the_place_of_its_own_certificate() {
     let objects = printed(&["--ca-bundle", beside("serve/authority.pem").to_str().expect("text")]);
-    assert!(objects.iter().all(|object| object["apiVersion"] != "cert-manager.io/v1"));
+    assert!(objects.iter().all(|object| object["apiVersion"] != "cert-manager.io/v1" && object["kind"] != "Secret"));
     let hooks = one(&objects, "ValidatingWebhookConfiguration");
     assert!(hooks["metadata"].get("annotations").is_none());
     assert!(

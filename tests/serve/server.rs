@@ -54,11 +54,18 @@ impl Server {
     pub(crate) fn run(mut command: Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         certify(folder.path(), "first");
-        let mut child = command
-            .args(["--listen", "127.0.0.1:0", "--tls-cert"])
+        command
+            .arg("--tls-cert")
             .arg(folder.path().join("tls.crt"))
             .arg("--tls-key")
-            .arg(folder.path().join("tls.key"))
+            .arg(folder.path().join("tls.key"));
+        Self::launch(command, folder)
+    }
+
+    /// Starts what is told at a port of its own, whatever its certificate, and waits until it listens.
+    pub(crate) fn launch(mut command: Command, folder: tempfile::TempDir) -> Self {
+        let mut child = command
+            .args(["--listen", "127.0.0.1:0"])
             .env_remove("ROLLGATE_POLICY")
             .stderr(Stdio::piped())
             .spawn()
@@ -108,6 +115,15 @@ impl Server {
             assert!(Instant::now() < end, "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Time that it has spent on cores, whatever else the machine does.
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it runs");
+        let words: Vec<&str> = stat.rsplit(')').next().expect("its name").split_whitespace().collect();
+        // utime and stime, in hundredths of a second (proc(5)).
+        let ticks: u64 = words[11..13].iter().map(|word| word.parse::<u64>().expect("a number")).sum();
+        Duration::from_millis(ticks * 10)
     }
 
     /// Bytes of memory that it holds.

@@ -51,7 +51,7 @@ fn is_called(told: &str, namespace: &str, name: &str) -> bool {
 }
 
 /// An address of a Git repository without what does not count: `git@host:a/b.git` is `ssh://git@host/a/b` is `https://host/a/b`.
-pub(super) fn address(url: &str) -> String {
+pub(in crate::cli) fn address(url: &str) -> String {
     let bare = url.trim().trim_end_matches('/');
     let bare = bare.strip_suffix(".git").unwrap_or(bare);
     let (scheme, rest) = bare.split_once("://").unwrap_or(("", bare));
@@ -152,7 +152,7 @@ impl Charts {
 }
 
 /// A path of a source as one below its root, however it is written.
-pub(super) fn below(path: &str) -> anyhow::Result<PathBuf> {
+pub(in crate::cli) fn below(path: &str) -> anyhow::Result<PathBuf> {
     let mut out = PathBuf::new();
     for part in Path::new(path).components() {
         match part {

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::super::{Outside, Stop};
-use super::{FailurePolicy, ManifestArgs, ServeMode};
+use super::{Certificates, FailurePolicy, ManifestArgs, ServeMode};
 use crate::exit::Exit;
 use crate::providers;
 
@@ -13,8 +13,26 @@ use crate::providers;
 const TEXT: &str = include_str!("manifests.yaml");
 /// What cert-manager makes, and where it writes the authority.
 const ISSUED: &str = include_str!("certificate.yaml");
+// What the chart has of the same words lies with it: rights, webhooks and who is skipped are written once.
+/// Who may read the policy, where it stands in the cluster.
+const POLICY_RIGHTS: &str = include_str!("policy.yaml");
 /// The service accounts of controllers of Cluster API, NAMESPACE:NAME a line, as their own manifests call them.
-const CONTROLLERS: &str = include_str!("controllers.txt");
+const CONTROLLERS: &str = include_str!("../../../charts/rollgate/files/controllers.txt");
+/// What is read of the cluster.
+const JUDGE_RULES: &str = include_str!("../../../charts/rollgate/files/judge-rules.yaml");
+/// What is read of the policy.
+const POLICY_RULES: &str = include_str!("../../../charts/rollgate/files/policy-rules.yaml");
+/// Who may speak with it, and with whom it does.
+const NETWORK_RULES: &str = include_str!("../../../charts/rollgate/files/network-rules.yaml");
+/// How the certificate is kept that nobody else makes, and how its authority is told.
+const CERTIFICATE_RULES: &str = include_str!("../../../charts/rollgate/files/certificate-rules.yaml");
+const BUNDLE_RULES: &str = include_str!("../../../charts/rollgate/files/bundle-rules.yaml");
+/// The Secret of that certificate, and who may do so.
+const OWN: &str = include_str!("own.yaml");
+/// How a certificate from a Secret reaches the server as files.
+const VOLUMES: &str = include_str!("volumes.yaml");
+/// What the API server asks about.
+const WEBHOOKS: &str = include_str!("../../../charts/rollgate/files/webhooks.yaml");
 /// Most users that are told beside them.
 const MOST_USERS: usize = 32;
 
@@ -45,19 +63,48 @@ fn checked(args: &ManifestArgs) -> anyhow::Result<Option<(&str, &str)>> {
     Ok(policy)
 }
 
-fn text(args: &ManifestArgs) -> anyhow::Result<String> {
-    let policy = checked(args)?;
-    let (issued, inject, bundle) = match &args.ca_bundle {
-        None => {
-            let inject = format!("\n  annotations: {{cert-manager.io/inject-ca-from: {}/rollgate}}", args.namespace);
-            (ISSUED, inject, String::new())
-        }
-        Some(file) => {
+/// What depends on where the certificate comes from.
+struct Tls {
+    /// Objects.
+    objects: &'static str,
+    /// An annotation of the configuration.
+    inject: String,
+    /// Where the API server asks.
+    client: String,
+    /// Arguments of the server.
+    arguments: String,
+    /// What is mounted.
+    volumes: &'static str,
+}
+
+fn tls(args: &ManifestArgs) -> anyhow::Result<Tls> {
+    let space = &args.namespace;
+    let service = format!("service: {{name: rollgate, namespace: {space}, path: /validate, port: 443}}");
+    let files = "\"--tls-cert=/tls/tls.crt\", \"--tls-key=/tls/tls.key\"".to_owned();
+    let (inject, client) = (String::new(), format!("{{{service}}}"));
+    Ok(match (&args.ca_bundle, args.certificates) {
+        (Some(file), _) => {
             let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             ensure!(bytes.starts_with(b"-----BEGIN CERTIFICATE"), "{} is no certificate in PEM", file.display());
-            ("", String::new(), format!("\n    caBundle: {}", BASE64_STANDARD.encode(bytes)))
+            let client = format!("{{{service}, caBundle: {}}}", BASE64_STANDARD.encode(bytes));
+            Tls { objects: "", inject, client, arguments: files, volumes: VOLUMES }
         }
-    };
+        (None, Certificates::CertManager) => {
+            let inject = format!("\n  annotations: {{cert-manager.io/inject-ca-from: {space}/rollgate}}");
+            Tls { objects: ISSUED, inject, client, arguments: files, volumes: VOLUMES }
+        }
+        (None, Certificates::Own) => {
+            let arguments = format!(
+                "\"--tls-secret={space}/rollgate-tls\", \"--tls-configuration=rollgate\", \"--tls-name=rollgate.{space}.svc\""
+            );
+            Tls { objects: OWN, inject, client, arguments, volumes: "" }
+        }
+    })
+}
+
+fn text(args: &ManifestArgs) -> anyhow::Result<String> {
+    let policy = checked(args)?;
+    let tls = tls(args)?;
     let list = |words: &[String]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
     let groups: Vec<String> = providers::known().into_iter().map(str::to_owned).collect();
     let users = args.skip.iter().map(|user| format!("'{user}'")).collect::<Vec<_>>().join(", ");
@@ -67,9 +114,22 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
     let mode = if args.mode == ServeMode::Enforce { "enforce" } else { "observe" };
     let failure = if args.failure_policy == FailurePolicy::Fail { "Fail" } else { "Ignore" };
     let words = [
-        ("CERTIFICATE", issued.to_owned()),
-        ("INJECT", inject),
-        ("BUNDLE", bundle),
+        // Texts that hold words themselves come first.
+        ("POLICYRIGHTS", policy.map_or_else(String::new, |_| POLICY_RIGHTS.to_owned())),
+        ("JUDGERULES", JUDGE_RULES.to_owned()),
+        ("POLICYRULES", POLICY_RULES.to_owned()),
+        ("NETWORKRULES", NETWORK_RULES.trim_end().replace('\n', "\n  ")),
+        ("WEBHOOKS", WEBHOOKS.to_owned()),
+        ("CERTIFICATE", tls.objects.to_owned()),
+        ("CERTIFICATERULES", CERTIFICATE_RULES.to_owned()),
+        ("BUNDLERULES", BUNDLE_RULES.to_owned()),
+        ("SECRET", "rollgate-tls".to_owned()),
+        ("CONFIGURATION", "rollgate".to_owned()),
+        ("TLS", tls.arguments),
+        ("VOLUMES", tls.volumes.to_owned()),
+        ("CLIENT", tls.client),
+        ("NAMESPACES", "{}".to_owned()),
+        ("INJECT", tls.inject),
         ("GROUPS", list(&groups)),
         ("USERS", users),
         ("CONTROLLERS", controllers.join(", ")),

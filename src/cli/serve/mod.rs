@@ -4,8 +4,9 @@ mod manifests;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::known::duration;
@@ -14,9 +15,14 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::{Host, Told};
 use crate::serve::judge::{Doubtful, Manner, Mode};
-use crate::serve::{self, Options, Source};
+use crate::serve::{self, Files, Options, Own, Source, Tls};
 use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
 use crate::world::files;
+
+/// Shortest life of a certificate that is made here; in less nobody hears of another one in time.
+const SHORTEST: Duration = Duration::from_secs(30);
+/// Longest.
+const LONGEST: Duration = Duration::from_secs(87_600 * 3_600);
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
@@ -29,11 +35,24 @@ pub struct ServeArgs {
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|configmap/NAMESPACE/NAME|none", required = true)]
     pub policy: Option<String>,
     /// The certificate, in PEM, with those between it and its authority. It is read again when the file changes.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present = "tls_secret", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
     /// Its key, in PEM.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// In place of both: a Secret, in which the replicas share a certificate that they make and renew themselves. It has to be
+    /// there; nothing else of it is touched.
+    #[arg(long, value_name = "NAMESPACE/NAME", conflicts_with = "tls_cert", requires_all = ["tls_configuration", "tls_name"])]
+    pub tls_secret: Option<String>,
+    /// The ValidatingWebhookConfiguration whose caBundle is kept right.
+    #[arg(long, value_name = "NAME", requires = "tls_secret")]
+    pub tls_configuration: Option<String>,
+    /// A name or an address that the API server asks at, such as rollgate.rollgate-system.svc; several times if wanted.
+    #[arg(long, value_name = "NAME", requires = "tls_secret")]
+    pub tls_name: Vec<String>,
+    /// How long such a certificate is valid, at least 30s; another one takes its place after two thirds of that.
+    #[arg(long, value_name = "DURATION", default_value = "2160h", requires = "tls_secret")]
+    pub tls_life: String,
     /// Where it listens.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "[::]:9443")]
     pub listen: SocketAddr,
@@ -103,6 +122,15 @@ pub enum FailurePolicy {
     Fail,
 }
 
+/// Who makes the certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Certificates {
+    /// The server itself, in a Secret that its replicas share.
+    Own,
+    /// cert-manager.
+    CertManager,
+}
+
 /// Options of `serve manifests`.
 #[derive(Debug, Args)]
 pub struct ManifestArgs {
@@ -134,9 +162,11 @@ pub struct ManifestArgs {
     /// The label that a Secret or ConfigMap has whose writes are looked at.
     #[arg(long, value_name = "LABEL", default_value = "cluster.x-k8s.io/cluster-name")]
     pub data_label: String,
-    /// The authority of the certificate, in PEM, where cert-manager is not there to make both; the Secret rollgate-tls has to hold
-    /// tls.crt and tls.key then.
-    #[arg(long, value_name = "FILE")]
+    /// Who makes the certificate, where none of yours is used.
+    #[arg(long, value_enum, default_value_t = Certificates::Own)]
+    pub certificates: Certificates,
+    /// The authority of a certificate of yours, in PEM; the Secret rollgate-tls has to hold tls.crt and tls.key then.
+    #[arg(long, value_name = "FILE", conflicts_with = "certificates")]
     pub ca_bundle: Option<PathBuf>,
 }
 
@@ -147,16 +177,43 @@ pub(super) fn run(args: &ServeArgs, outside: &mut Outside<'_>) -> Result<Exit, S
     }
 }
 
+/// Where the certificate comes from.
+fn tls(args: &ServeArgs) -> Result<Tls, Stop> {
+    let Some(secret) = &args.tls_secret else {
+        let told = |file: &Option<PathBuf>, option: &str| {
+            file.clone().with_context(|| format!("{option} is missing")).map_err(Stop::usage)
+        };
+        let (certificate, key) = (told(&args.tls_cert, "--tls-cert")?, told(&args.tls_key, "--tls-key")?);
+        return Ok(Tls::Files(Files { certificate, key }));
+    };
+    let place = secret.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
+    let (namespace, name) =
+        place.with_context(|| format!("--tls-secret {secret}: write NAMESPACE/NAME")).map_err(Stop::usage)?;
+    let life = duration(&args.tls_life, "--tls-life")?;
+    if life < SHORTEST || life > LONGEST {
+        return Err(Stop::usage(anyhow!("--tls-life {}: at least 30s, at most 87600h", args.tls_life)));
+    }
+    if Live::parse(&args.live) != Live::Cluster {
+        return Err(Stop::usage(anyhow!(
+            "--tls-secret needs a cluster; with --live {} say --tls-cert and --tls-key",
+            args.live
+        )));
+    }
+    Ok(Tls::Own(Own {
+        namespace: namespace.to_owned(),
+        secret: name.to_owned(),
+        configuration: args.tls_configuration.clone().unwrap_or_default(),
+        names: args.tls_name.clone(),
+        life,
+    }))
+}
+
 fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     let then = |then: Then| if then == Then::Allow { Doubtful::Allow } else { Doubtful::Hold };
     let mode = if args.mode == ServeMode::Enforce { Mode::Enforce } else { Mode::Observe };
-    let told = |file: &Option<PathBuf>, option: &str| {
-        file.clone().with_context(|| format!("{option} is missing")).map_err(Stop::usage)
-    };
     let options = Options {
         listen: args.listen,
-        certificate: told(&args.tls_cert, "--tls-cert")?,
-        key: told(&args.tls_key, "--tls-key")?,
+        tls: tls(args)?,
         manner: Manner { mode, undecided: then(args.on_undecided), not_ready: then(args.not_ready) },
         connections: args.connections,
         drain: duration(&args.drain, "--drain")?,
