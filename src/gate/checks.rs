@@ -38,6 +38,25 @@ fn of_cluster(judged: &Judged<'_>, rollout: &Rollout, answer: Decision) -> Vec<R
     found.collect()
 }
 
+/// How many Machines of the cluster of a rollout its health checks call unhealthy; each may be selected by several of them.
+pub(super) fn unhealthy(judged: &Judged<'_>, rollout: &Rollout) -> u64 {
+    let own = |check: &Value| text(check, "/spec/clusterName") == Some(rollout.cluster.as_str());
+    let checks = judged
+        .view
+        .of_kind(MACHINE_HEALTH_CHECK)
+        .filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()));
+    let counts =
+        checks.filter_map(|check| check.value().ok().filter(|check| own(check)).and_then(|check| Some(bad(&check)?.0)));
+    counts.max().unwrap_or(0)
+}
+
+/// How many Machines a check calls unhealthy, of how many; `None` where it has not looked yet.
+fn bad(check: &Value) -> Option<(u64, u64)> {
+    let (selected, healthy) =
+        (number(check, "/status/expectedMachines")?, number(check, "/status/currentHealthy").unwrap_or(0));
+    Some((selected.saturating_sub(healthy), selected))
+}
+
 fn reason(check: &Key, acts: &str, answer: Decision) -> Reason {
     Reason::new("health.remediation", answer, format!("{check}: {acts}")).with_next(describe(check)).of(check)
 }
@@ -47,9 +66,7 @@ fn reason(check: &Key, acts: &str, answer: Decision) -> Reason {
 /// `RemediationAllowed` is False where more Machines are unhealthy than `triggerIf` (before v1beta2 `maxUnhealthy`) allows (Cluster API 1.14
 /// `internal/controllers/machinehealthcheck/machinehealthcheck_controller.go`, reconcile).
 fn acts(check: &Value) -> Option<String> {
-    let (selected, healthy) =
-        (number(check, "/status/expectedMachines")?, number(check, "/status/currentHealthy").unwrap_or(0));
-    let bad = selected.checked_sub(healthy).filter(|bad| *bad > 0)?;
+    let (bad, selected) = bad(check).filter(|(bad, _)| *bad > 0)?;
     let count = format!("{bad} of the {} that it selects not healthy", plural(selected, "Machine"));
     let limit = ["/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo", "/spec/maxUnhealthy"];
     let limit = limit.iter().find_map(|at| check.pointer(at)).map(|limit| match limit {

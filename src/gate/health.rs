@@ -1,20 +1,30 @@
 //! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok.
 //! Asked only where Machines would be replaced and Machines could be read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use jiff::{SignedDuration, Timestamp};
+
+use super::progress::control_plane;
+use super::workload::{self, Member};
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
-use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, label, number};
-use crate::kinds::standing::{ailment, condition};
+use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
+use crate::kinds::fields::{annotation, controller, is_in, label, number, text};
+use crate::kinds::standing::{ailment, condition, has_conditions};
 use crate::model::{Decision, Effect, Reason, quoted};
 use crate::object::Key;
 use crate::report::plural;
 use crate::tree::Value;
+use crate::world::Coverage;
 
 /// Annotation of a control plane whose remediation runs (Cluster API `controlplane/kubeadm/api/v1beta1`, RKE2 alike).
 const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
+
+/// Annotation of a Machine of a control plane that took the place of an unhealthy one.
+const REMEDIATED_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
+/// Seconds after which it counts as healthy where its owner says nothing (`DefaultMinHealthyPeriodSeconds`).
+const HEALTHY_FOR: u64 = 3600;
 
 /// Label of the Machines of a MachineDeployment.
 const OF_DEPLOYMENT: &str = "cluster.x-k8s.io/deployment-name";
@@ -55,6 +65,10 @@ pub(super) struct Fleet {
     said: HashSet<String>,
     /// The first Machine that waits for its remediation, which a person or another controller does.
     remediated: Option<String>,
+    /// The first Machine that took the place of one that was remediated, and does not count as healthy yet.
+    substitute: Option<String>,
+    /// How many Machines each owner of the cluster has too few, where there are any.
+    missing: BTreeMap<Key, u64>,
 }
 
 /// Machines and their ailments.
@@ -67,11 +81,6 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// How many of them are not ok.
-    pub(super) fn ailing(&self) -> usize {
-        self.ailing
-    }
-
     fn add(&mut self, machine: &Key, ailment: Option<&String>) {
         self.count += 1;
         self.ailing += usize::from(ailment.is_some());
@@ -85,33 +94,67 @@ impl Fleet {
     /// The Machines of the cluster of a rollout.
     pub(super) fn of(judged: &Judged<'_>, rollout: &Rollout) -> Self {
         let mut fleet = Self::default();
-        for object in judged.view.machines_of_cluster(&rollout.cluster, rollout.owner.namespace.as_deref()) {
-            let Ok(machine) = object.value() else { continue };
-            let ailment = ailment(&machine);
-            fleet.all.add(&object.key, ailment.as_ref());
-            match deployment_of(judged, &object.key, &machine) {
+        let members = workload::members(judged, rollout);
+        let is_told = matches!(judged.world.coverage, Coverage::Asked(_))
+            || members.iter().any(|member| has_conditions(&member.value));
+        for Member { key, value: machine } in &members {
+            let ailment = ailment(machine, is_told);
+            fleet.all.add(key, ailment.as_ref());
+            match deployment_of(judged, key, machine) {
                 Some(deployment) => {
-                    fleet.by_deployment.entry(deployment).or_default().add(&object.key, ailment.as_ref());
+                    fleet.by_deployment.entry(deployment).or_default().add(key, ailment.as_ref());
                 }
-                None => fleet.has_strays |= !is_control_plane(&machine),
+                None => fleet.has_strays |= !is_control_plane(machine),
             }
-            if condition(&machine, "OwnerRemediated") == Some("False") && fleet.remediated.is_none() {
-                fleet.remediated = Some(object.key.name.clone());
+            if condition(machine, "OwnerRemediated") == Some("False") && fleet.remediated.is_none() {
+                fleet.remediated = Some(key.name.clone());
             }
-            if is_control_plane(&machine) {
-                fleet.control_plane.add(&object.key, ailment.as_ref());
+            if fleet.substitute.is_none() {
+                fleet.substitute = substitute(judged, key, machine, ailment.is_some());
+            }
+            if is_control_plane(machine) {
+                fleet.control_plane.add(key, ailment.as_ref());
             }
         }
+        fleet.missing = fleet.too_few(judged, rollout);
         fleet
     }
 
-    /// How many of all Machines are not ok.
-    pub(super) fn ailing(&self) -> usize {
-        self.all.ailing
+    /// How many Machines are not ok or not there, of all owners.
+    pub(super) fn ailing(&self) -> u64 {
+        self.all.ailing as u64 + self.missing.values().sum::<u64>()
+    }
+
+    /// How many of an owner are not ok or not there.
+    pub(super) fn ailing_of(&self, owner: &Key) -> u64 {
+        let ill = self.own(owner).map_or(0, |group| group.ailing as u64);
+        ill + self.missing.get(owner).copied().unwrap_or(0)
+    }
+
+    /// The owners of the cluster that have fewer Machines than they want, where their Machines were read.
+    fn too_few(&self, judged: &Judged<'_>, rollout: &Rollout) -> BTreeMap<Key, u64> {
+        let namespace = rollout.owner.namespace.as_deref();
+        let deployments = judged
+            .view
+            .of_kind(MACHINE_DEPLOYMENT)
+            .filter(|object| object.key.group == CORE && is_in(object, namespace));
+        let of_cluster = deployments.filter_map(|object| {
+            let value = object.value().ok()?;
+            (text(&value, "/spec/clusterName") == Some(rollout.cluster.as_str()))
+                .then(|| (object.key.clone(), value.into_owned()))
+        });
+        // A dump may lack the Machines of an owner, and the control plane of another provider may have none.
+        let is_asked = matches!(judged.world.coverage, Coverage::Asked(_));
+        let there = |key: &Key| {
+            let is_whole = is_asked && key.group != CONTROL_PLANE && self.all.count > 0;
+            self.count(key).filter(|there| *there > 0 || is_whole)
+        };
+        let owners = of_cluster.chain(control_plane(judged, rollout));
+        owners.filter_map(|(key, owner)| Some((few(&owner, there(&key)?)?, key))).map(|(few, key)| (key, few)).collect()
     }
 
     /// The Machines of an owner, where it has any and they are known to be its own.
-    pub(super) fn own(&self, owner: &Key) -> Option<&Group> {
+    fn own(&self, owner: &Key) -> Option<&Group> {
         match owner.kind.as_str() {
             _ if owner.group == CONTROL_PLANE => Some(&self.control_plane),
             MACHINE_DEPLOYMENT => self.by_deployment.get(&owner.name),
@@ -167,8 +210,9 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value, fleet: &Fle
             None => format!("{name} is being remediated"),
         }
     });
+    let substitute = || fleet.substitute.clone().filter(|_| rollout.owner.group == CONTROL_PLANE);
     let waiting = || fleet.remediated.as_ref().map(|name| format!("{name} waits for its remediation"));
-    let what = running.or_else(waiting)?;
+    let what = running.or_else(substitute).or_else(waiting)?;
     reason(
         "remediation",
         decision(judged.policy.gates.health.remediation),
@@ -183,8 +227,20 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
     let answer = decision(judged.policy.gates.health.machines);
     let (Group { count, ailing, first }, whose) = fleet.for_owner(rollout);
     let Some((machine, ailment)) = first else {
-        let what = missing(live?, fleet.count(&rollout.owner).filter(|_| *count > 0)?)?;
-        return reason("machines", answer, format!("{}: {what}", rollout.owner), &rollout.owner);
+        let own = live.and_then(|live| missing(live, fleet.count(&rollout.owner).filter(|_| *count > 0)?));
+        if let Some(what) = own {
+            return reason("machines", answer, format!("{}: {what}", rollout.owner), &rollout.owner);
+        }
+        // Workers share what is left with the other owners of their cluster.
+        let shared = fleet
+            .missing
+            .keys()
+            .find(|key| **key != rollout.owner)
+            .filter(|_| rollout.owner.group != CONTROL_PLANE)?
+            .clone();
+        let what = missing(&live_owner(judged, &shared)?, fleet.count(&shared)?)?;
+        let said = reason("machines", answer, format!("{shared}: {what}"), &shared)?;
+        return fleet.said.insert(shared.to_string()).then_some(said);
     };
     let message = format!("{ailing} of the {} of {whose} not ok: {ailment}", plural(*count as u64, "Machine"));
     let said = reason("machines", answer, message, &rollout.owner)?.with_next(describe(machine));
@@ -194,8 +250,34 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
 /// Machines that should be there and are not.
 fn missing(owner: &Value, there: usize) -> Option<String> {
     let wanted = number(owner, "/spec/replicas")?;
-    let there = u64::try_from(there).ok().filter(|there| *there < wanted)?;
+    few(owner, there)?;
     Some(format!("{there} of {} there", plural(wanted, "Machine")))
+}
+
+/// How many Machines an owner has too few; `None` where it has enough.
+fn few(owner: &Value, there: usize) -> Option<u64> {
+    number(owner, "/spec/replicas")?.checked_sub(u64::try_from(there).ok()?).filter(|few| *few > 0)
+}
+
+/// What is said of a Machine that took the place of one that was remediated: it is not healthy, or was not for as long as its controller
+/// wants before it takes the next failure for another one (Cluster API 1.14 `remediation.go` checkRetryLimits).
+fn substitute(judged: &Judged<'_>, key: &Key, machine: &Value, ails: bool) -> Option<String> {
+    let told: Value = serde_json::from_str(annotation(machine, REMEDIATED_FOR)?).ok()?;
+    let before = told.get("machine").and_then(Value::as_str).unwrap_or("another one");
+    let tries = told.get("retryCount").and_then(Value::as_u64).unwrap_or(0);
+    let owner = controller(key, machine).and_then(|owner| live_owner(judged, &owner));
+    let period = owner.as_ref().and_then(|owner| number(owner, "/spec/remediation/minHealthyPeriodSeconds"));
+    let began = text(&told, "/timestamp").and_then(|at| at.parse::<Timestamp>().ok());
+    let period = SignedDuration::from_secs(period.unwrap_or(HEALTHY_FOR).try_into().unwrap_or(i64::MAX));
+    let is_young = began.is_some_and(|began| began.checked_add(period).is_ok_and(|end| judged.world.now < end));
+    let tried = || {
+        format!(
+            "{} takes the place of {before}, which was remediated, tried {} so far",
+            key.name,
+            plural(tries, "time")
+        )
+    };
+    (ails || (tries > 1 && is_young)).then(tried)
 }
 
 fn is_control_plane(machine: &Value) -> bool {

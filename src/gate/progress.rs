@@ -46,7 +46,7 @@ fn bootstrap(judged: &Judged<'_>, rollout: &Rollout, told: &mut BTreeSet<Key>) -
 }
 
 /// The control plane of the cluster that an owner of Machines belongs to, as it is live.
-fn control_plane(judged: &Judged<'_>, rollout: &Rollout) -> Option<(Key, Value)> {
+pub(super) fn control_plane(judged: &Judged<'_>, rollout: &Rollout) -> Option<(Key, Value)> {
     if rollout.owner.group == CONTROL_PLANE {
         return Some((rollout.owner.clone(), live_owner(judged, &rollout.owner)?));
     }

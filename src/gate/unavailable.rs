@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Judged;
+use super::checks;
 use super::health::{Fleet, live_owner};
 use crate::compare::Pair;
 use crate::impact::{self, Rollout};
@@ -67,8 +68,8 @@ fn too_few(
 ) -> Option<Reason> {
     let first = rollouts.first().filter(|_| rollouts.iter().any(|rollout| room(rollout) > 0))?;
     let fleet = Fleet::of(judged, first);
-    let ails = |owner: &Key| fleet.own(owner).map_or(0, |group| group.ailing() as u64);
-    // A strategy takes those that are not ok first, and counts them.
+    let ails = |owner: &Key| fleet.ailing_of(owner);
+    // A strategy takes those that are not ok or not there first, and counts them.
     let mut missing: BTreeMap<&Key, u64> = BTreeMap::new();
     for rollout in rollouts {
         let count = missing.entry(&rollout.owner).or_default();
@@ -78,13 +79,14 @@ fn too_few(
     let mut below = impact::at_once(&live, &sides, missing);
     below.retain(|(_, count)| *count > 0);
     let counted: u64 = below.iter().map(|(owner, _)| ails(owner)).sum();
-    let ailing = (fleet.ailing() as u64).saturating_sub(counted);
+    let sick = checks::unhealthy(judged, first);
+    let ailing = fleet.ailing().max(sick).saturating_sub(counted);
     let count = below.iter().map(|(_, count)| count).sum::<u64>() + ailing;
     let guessed = |owner: &Key| rollouts.iter().any(|rollout| rollout.owner == *owner && is_guessed(rollout));
     let doubt = |owner: &Key| if guessed(owner) { " at most, its strategy is not known" } else { "" };
     let whose = below.iter().map(|(owner, count)| format!("{owner} {count}{}", doubt(owner)));
     let whose = whose.collect::<Vec<_>>().join(", ");
-    let others = if ailing > 0 { format!(", {ailing} of others not ok already") } else { String::new() };
+    let others = if ailing > 0 { format!(", {ailing} of others not ok or missing already") } else { String::new() };
     let place = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
     (count > limit).then(|| {
         let message = format!(

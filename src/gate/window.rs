@@ -6,6 +6,7 @@ use std::str::FromStr as _;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::Judged;
+use crate::impact::{Rollout, counted};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::policy::freeze::ends;
@@ -18,12 +19,18 @@ pub(super) fn is_any_open(judged: &Judged<'_>) -> bool {
 
 /// A hold when Machines would go and no window is open, or while a freeze lasts.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
-    if !judged.pairs.iter().any(|pair| pair.effect >= Effect::Rollout) {
+    if !takes(judged) {
         return Vec::new();
     }
     let mut out = closed(judged);
     out.extend(judged.policy.gates.freezes.iter().filter_map(|freeze| frozen(freeze, judged.world.now)));
     out
+}
+
+/// Whether Machines are replaced or destroyed, or drained because fewer are wanted.
+fn takes(judged: &Judged<'_>) -> bool {
+    let is_fewer = |rollout: &Rollout| rollout.effect == Effect::Scale && rollout.machines != Some(0);
+    judged.pairs.iter().any(|pair| pair.effect >= Effect::Rollout) || counted(&judged.classified.rollouts).any(is_fewer)
 }
 
 /// A hold while a freeze lasts, or where nobody can tell whether it does.

@@ -24,8 +24,10 @@ pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
     let stops = stops(owner, &played);
     if matches!(played.end, End::Stuck(Wait::NotReady(_) | Wait::Going(_))) {
         // What it waits for may come to be healthy: then it goes on from there.
-        let healed: Vec<Standing> =
-            standing.iter().map(|machine| Standing { is_ready: !machine.is_going, ..machine.clone() }).collect();
+        let healed: Vec<Standing> = standing
+            .iter()
+            .map(|machine| Standing { is_ready: !machine.is_going, is_condemned: false, ..machine.clone() })
+            .collect();
         let other = owner.plays.worst(&strategy, &Fleet::of(wanted, &healed, is_outdated), pace);
         played = Played { lowest: other.lowest.min(played.lowest), peak: other.peak.max(played.peak), ..other };
     }
@@ -48,6 +50,22 @@ pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
         drain_seconds: seconds("/nodeDrainTimeoutSeconds"),
         volume_detach_seconds: seconds("/nodeVolumeDetachTimeoutSeconds"),
     }
+}
+
+/// Whether the strategy after the write lets a rollout that is due already go further, or with fewer Machines left, than the one before.
+#[must_use]
+pub fn has_more_room(owner: &Weighed<'_>, wanted: u64) -> bool {
+    let [was, is] = [owner.old, owner.new].map(|side| owner.mirror.strategy(side, wanted));
+    if was == is {
+        return false;
+    }
+    let pace = Pace { makes: owner.makes_none.is_none(), hosts: owner.hosts, ..Pace::EVEN };
+    let [was, is] = [was, is].map(|strategy| {
+        let has_sets = matches!(strategy, Strategy::Rolling { .. } | Strategy::OnDelete { .. });
+        let (standing, old) = fleet(owner, has_sets);
+        owner.plays.worst(&strategy, &Fleet::of(wanted, &standing, |machine| old.contains(&machine.name)), pace)
+    });
+    is.lowest < was.lowest || is.deleted().count() > was.deleted().count()
 }
 
 /// How the name of a Machine begins that nobody read.
@@ -98,6 +116,7 @@ fn unread(name: String, set: String, unit: &Unit) -> Standing {
         is_sick: false,
         is_going: false,
         is_marked: false,
+        is_condemned: false,
         domain: String::new(),
     }
 }

@@ -7,6 +7,7 @@ pub mod simulate;
 mod together;
 
 pub use count::counted;
+pub use course::has_more_room;
 pub use rollout::{Weighed, of};
 pub(crate) use rollout::{fewer, gone};
 pub use together::{Live, at_once, together};

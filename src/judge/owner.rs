@@ -6,18 +6,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::apiserver::admission::Sides;
-use crate::impact::Weighed;
 use crate::impact::simulate::Plays;
+use crate::impact::{Weighed, has_more_room};
 use crate::judge::stage::Stage;
 use crate::judge::waiting;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
-use crate::kinds::fields::target;
+use crate::kinds::fields::{self, target};
 use crate::kinds::mirror::{Case, Mirror};
 use crate::kinds::{Typed, Versions};
-use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, hold_of};
-use crate::object::GroupKind;
-use crate::object::Key;
+use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, Why, hold_of};
+use crate::object::{GroupKind, Key, Path, is_deleting};
 use crate::providers::{machines, metal3, typed};
 use crate::tree::Value;
 use crate::world::Coverage;
@@ -108,7 +107,7 @@ impl Assessment {
         let is_due = units.iter().any(|unit| !unit.after.is_empty());
         let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
-        Self {
+        let mut out = Self {
             hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
             plays: Arc::clone(&stage.scene.once.plays),
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
@@ -126,7 +125,25 @@ impl Assessment {
             cluster,
             old,
             new,
-        }
+        };
+        out.was_held.extend(out.little_room(key));
+        out
+    }
+
+    /// What held Machines back that are out of date already, where it was the room that their strategy gave.
+    fn little_room(&self, key: &Key) -> Option<Hold> {
+        let is_held = hold_of(&self.was_held, Act::Replace).is_some() || self.waits();
+        self.pending().next().filter(|_| !is_held && !is_deleting(&self.old))?;
+        let wanted = fields::wanted(&self.new, Some(&self.old));
+        has_more_room(&self.weighed(), wanted).then(|| {
+            let place = |field: &str, below: &str| (key.clone(), Some(Path::root().key("spec").key(field).key(below)));
+            Hold {
+                why: Why::LittleRoom,
+                places: vec![place("rollout", "strategy"), place("rolloutStrategy", "rollingUpdate")],
+                says: "the strategy leaves less room".to_owned(),
+                over: "the strategy lets more Machines go at a time, or before others are made".to_owned(),
+            }
+        })
     }
 
     /// What Machines made of the old spec would be out of date for.

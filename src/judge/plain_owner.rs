@@ -64,7 +64,9 @@ pub(crate) fn rollout(
         .filter(|object| kind(&object.key).role == Role::Machine)
         .map(|object| object.key.name.clone())
         .collect();
-    let (before, now) = (fields::wanted(old, None), fields::wanted(new, Some(old)));
+    let taken_over = replicas::taken_over(key.known, old, new);
+    let before = fields::wanted(taken_over.as_ref().unwrap_or(old), None);
+    let now = fields::wanted(new, Some(old));
     let runs = number(old, "/status/replicas").unwrap_or(before);
     let base = Rollout {
         owner: Key::clone(key),

@@ -1,7 +1,8 @@
 //! What a change of `spec.replicas` does: more Machines, fewer, or none at all.
 
 use crate::judge::verdict::Answer;
-use crate::kinds::fields::{number, wanted};
+use crate::kinds::contract::REPLICAS_MANAGED_BY;
+use crate::kinds::fields::{annotation, number, wanted};
 use crate::kinds::{Kind, Role};
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -20,6 +21,20 @@ pub(crate) fn makes_machines(kind: &Kind, owner: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// A pool before the write with the number of Machines that it runs, where something outside of Cluster API chose that number until now
+/// and what its spec says counts from now on; `None` where nothing of that changes, or nobody said how many run.
+#[must_use]
+pub(crate) fn taken_over(known: &Kind, old: &Value, new: &Value) -> Option<Value> {
+    let is_managed = |side: &Value| annotation(side, REPLICAS_MANAGED_BY).is_some();
+    if known.role != Role::Pool || !is_managed(old) || is_managed(new) {
+        return None;
+    }
+    let runs = number(old, "/status/replicas")?;
+    let mut out = old.clone();
+    *out.pointer_mut("/spec/replicas")? = runs.into();
+    Some(out)
 }
 
 /// The answer about `spec.replicas`, with both numbers in its sentence.

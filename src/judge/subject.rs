@@ -253,14 +253,18 @@ impl Subject<'_> {
     /// The answer about the number of Machines.
     fn by_replicas(&self, path: &Path) -> Option<Answer> {
         let owner = self.key.known.owner?;
-        if !path.is(&["spec", "replicas"]) || self.counts_elsewhere() {
+        let taken_over = replicas::taken_over(self.key.known, self.old, self.new);
+        let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
+        let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
+        let counts = path.is(&["spec", "replicas"]) && !self.counts_elsewhere();
+        if !(counts || is_mark && taken_over.is_some()) {
             return None;
         }
-        let answer = replicas::answer(self.stage.rules, owner.replicas, self.old, self.new);
+        let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
         if answer.effect == Effect::None {
             return Some(answer);
         }
-        let falls = wanted(self.new, Some(self.old)) < wanted(self.old, None);
+        let falls = wanted(self.new, Some(old)) < wanted(old, None);
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
         Some(answer.held(because))

@@ -34,6 +34,7 @@ pub fn of(name: &str, machine: &Value) -> Standing {
         is_sick: is_sick(machine),
         is_going: is_deleting(machine),
         is_marked: annotation(machine, DELETE_FIRST).is_some(),
+        is_condemned: is_condemned(machine),
         domain: text(machine, "/spec/failureDomain").unwrap_or_default().to_owned(),
     }
 }
@@ -61,6 +62,12 @@ fn is_sick(machine: &Value) -> bool {
             || ["NodeHealthy", "HealthCheckSucceeded"].iter().any(|kind| is_false(kind)))
 }
 
+/// Whether a health check handed a Machine to its owner, who deletes it and makes another one (Cluster API 1.14
+/// `util/collections/machine_filters.go` IsUnhealthyAndOwnerRemediated).
+fn is_condemned(machine: &Value) -> bool {
+    ["HealthCheckSucceeded", "OwnerRemediated"].iter().all(|kind| condition(machine, kind) == Some("False"))
+}
+
 /// The status of a condition, in whichever list the API version keeps it.
 #[must_use]
 pub fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
@@ -81,14 +88,19 @@ fn found<'v>(machine: &'v Value, name: &str) -> Option<&'v Value> {
         .find(|condition| condition.get("type").and_then(Value::as_str) == Some(name))
 }
 
-/// What is wrong with a Machine, or what nobody says of it, in a few words.
+/// What is wrong with a Machine, or what nobody says of it, in a few words. `is_told`: whether controllers say something of Machines
+/// here, so that one of which they say nothing is not known to be healthy; a dump may leave the states of all of them out.
 #[must_use]
-pub fn ailment(machine: &Value) -> Option<String> {
-    // A dump without any condition says nothing; one that has others and not this one comes from a controller that does not know yet.
-    let has_conditions = list(machine, "/status/conditions").next().is_some();
-    let is_silent = has_conditions && condition(machine, "NodeHealthy").is_none();
+pub fn ailment(machine: &Value, is_told: bool) -> Option<String> {
+    let is_silent = is_told && condition(machine, "NodeHealthy").is_none();
     let silence = || is_silent.then(|| format!("{}: nobody says whether its node is healthy", name_of(machine)));
     trouble(machine).or_else(silence)
+}
+
+/// Whether controllers say anything of the state of a Machine.
+#[must_use]
+pub fn has_conditions(machine: &Value) -> bool {
+    list(machine, "/status/conditions").next().is_some()
 }
 
 fn name_of(machine: &Value) -> &str {

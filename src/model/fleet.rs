@@ -65,6 +65,8 @@ pub struct Standing {
     pub is_going: bool,
     /// Whether somebody asked for it to be deleted first.
     pub is_marked: bool,
+    /// Whether a health check handed it to its owner, who deletes it and makes another one.
+    pub is_condemned: bool,
     /// Where it stands; empty where no failure domain is told.
     pub domain: String,
 }

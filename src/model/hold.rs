@@ -34,6 +34,8 @@ pub enum Why {
     ByHand,
     /// A control plane whose rollout strategy has no type: its controller does not know how to replace Machines.
     NoStrategy,
+    /// A strategy that left no room for the rollout, or less than now.
+    LittleRoom,
     /// An object that a control plane names is not there: its controller stops with an error.
     Stopped,
     /// An object that new Machines are made of is not there.
@@ -58,7 +60,9 @@ impl Why {
     pub const fn stops(self, act: Act) -> bool {
         match self {
             Self::Paused => true,
-            Self::RolloutPaused | Self::OnDelete | Self::ByHand | Self::NoStrategy => matches!(act, Act::Replace),
+            Self::RolloutPaused | Self::OnDelete | Self::ByHand | Self::NoStrategy | Self::LittleRoom => {
+                matches!(act, Act::Replace)
+            }
             Self::Stopped => !matches!(act, Act::Delete),
             Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
             Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {
@@ -76,6 +80,7 @@ impl Why {
             Self::OnDelete => RuleId::of("md/leaving-on-delete"),
             Self::ByHand => RuleId::of("waiting/by-hand"),
             Self::NoStrategy => RuleId::of("waiting/strategy"),
+            Self::LittleRoom => RuleId::of("waiting/room"),
             Self::Stopped | Self::NothingToMakeOf => RuleId::of("waiting/arrived"),
             Self::Preflight => RuleId::of("waiting/preflight"),
             Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {

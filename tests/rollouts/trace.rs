@@ -83,6 +83,7 @@ impl Record<'_> {
             is_sick: machine["ready"] != true,
             is_going: false,
             is_marked: false,
+            is_condemned: false,
             domain: String::new(),
         };
         let machines: Vec<Standing> = self.0["machines"].as_array().into_iter().flatten().map(standing).collect();

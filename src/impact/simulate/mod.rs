@@ -31,6 +31,8 @@ pub struct Machine {
     pub is_going: bool,
     /// Whether somebody asked for it to be deleted first.
     pub is_marked: bool,
+    /// Whether a health check handed it to its owner, who deletes it and makes another one.
+    pub is_condemned: bool,
     /// Where it stands; empty where no failure domain is told.
     pub domain: String,
 }
@@ -116,6 +118,7 @@ impl Fleet {
                 is_sick: machine.is_sick,
                 is_going: machine.is_going,
                 is_marked: machine.is_marked,
+                is_condemned: machine.is_condemned,
                 domain: machine.domain.clone(),
             })
             .collect();
@@ -199,6 +202,7 @@ impl Fleet {
             is_sick: true,
             is_going: false,
             is_marked: false,
+            is_condemned: false,
             domain,
         });
         Act::Make(name)

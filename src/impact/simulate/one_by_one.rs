@@ -4,10 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Act, Fleet, Machine, Wait};
+use super::{Act, Fleet, MADE, Machine, Wait};
 
 /// One reconcile: at most one Machine is made or deleted.
 pub(super) fn turn(fleet: &mut Fleet, surge: u64, sick_first: bool, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+    if let Some(place) = condemned(fleet) {
+        return (vec![fleet.delete(place)], None);
+    }
     let outdated: Vec<usize> = of(fleet, |machine| machine.is_outdated && !machine.is_going);
     let there = fleet.count();
     let grows = there < fleet.wanted || (!outdated.is_empty() && there < fleet.wanted + surge);
@@ -29,6 +32,22 @@ pub(super) fn turn(fleet: &mut Fleet, surge: u64, sick_first: bool, can_make: bo
         Some(wait) => (Vec::new(), Some(wait)),
         None => (vec![fleet.delete(victim)], None),
     }
+}
+
+/// The Machine that is deleted because a health check found it unhealthy (reconcileUnhealthyMachines, canSafelyRemediateMachine): not
+/// the last one, not while another one goes or comes, and not where too few that are healthy would be left.
+fn condemned(fleet: &Fleet) -> Option<usize> {
+    let is_moving = |machine: &Machine| machine.is_going || (machine.born > MADE && !machine.is_ready);
+    if fleet.machines.len() < 2 || fleet.machines.iter().any(is_moving) {
+        return None;
+    }
+    let place = of(fleet, |machine| machine.is_condemned).into_iter().min_by_key(|place| {
+        let machine = &fleet.machines[*place];
+        (machine.born, machine.name.clone())
+    })?;
+    let others = fleet.machines.iter().enumerate().filter(|(other, _)| *other != place);
+    let healthy = others.filter(|(_, machine)| machine.is_ready && !machine.is_condemned).count();
+    (healthy > (fleet.machines.len() - 1) / 2).then_some(place)
 }
 
 /// Nothing is done while a Machine is being deleted, or one beside that to be deleted is not healthy.

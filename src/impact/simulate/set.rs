@@ -1,5 +1,5 @@
 //! The loop of a MachineSet: `core/reconcilers/machineset` of Cluster API 1.14 (syncReplicas, createMachines, deleteMachines,
-//! getMachinesToDeletePrioritized).
+//! getMachinesToDeletePrioritized, reconcileUnhealthyMachines).
 
 use std::cmp::Reverse;
 
@@ -13,6 +13,16 @@ pub(super) fn turn(
     order: DeletionOrder,
     (can_make, may_make): (bool, bool),
 ) -> (Vec<Act>, Option<Wait>) {
+    // What an old MachineSet has is left to the rollout.
+    if fleet.sets[set].is_current {
+        let condemned: Vec<usize> = (0..fleet.machines.len())
+            .filter(|place| fleet.machines[*place].set == set && fleet.machines[*place].is_condemned)
+            .filter(|place| !fleet.machines[*place].is_going)
+            .collect();
+        if !condemned.is_empty() {
+            return (condemned.into_iter().map(|place| fleet.delete(place)).collect(), None);
+        }
+    }
     let own: Vec<usize> = (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
     let (there, wanted) = (own.len() as u64, fleet.sets[set].wanted);
     if there < wanted {

@@ -21,6 +21,7 @@ fn standing(name: &str, set: &str, set_born: i64) -> Standing {
         is_sick: false,
         is_going: false,
         is_marked: false,
+        is_condemned: false,
         domain: String::new(),
     }
 }
@@ -97,6 +98,51 @@ fn a_control_plane_waits_for_what_is_not_healthy() {
         "RKE2 takes the oldest and waits for the other"
     );
     assert_eq!((played.end, played.lowest), (End::Settled, 2));
+}
+
+/// The same Machines, one of which a health check handed to its owner.
+fn condemned(mut machines: Vec<Standing>, place: usize) -> Vec<Standing> {
+    machines[place] = Standing { is_ready: false, is_sick: true, is_condemned: true, ..machines[place].clone() };
+    machines
+}
+
+#[test]
+fn an_unhealthy_machine_of_a_control_plane_is_replaced_before_the_rollout_goes_on() {
+    let strategy = Strategy::OneByOne { surge: 1, sick_first: true, is_late: false };
+    let at = |machines: &[Standing], is_old: bool| {
+        play(&strategy, Fleet::of(machines.len() as u64, machines, |_| is_old), Pace::EVEN)
+    };
+    let played = at(&condemned(plane(3), 1), true);
+    assert_eq!(
+        (played.deleted().next(), played.lowest, played.made(), &played.end),
+        (Some("cp-1"), 2, 3, &End::Settled)
+    );
+    // Machines that are up to date are remediated too, and the rollout has nothing to do with it.
+    let played = at(&condemned(plane(3), 1), false);
+    assert_eq!((played.deleted().collect::<Vec<_>>(), played.made()), (vec!["cp-1"], 1));
+    // The last Machine is never, and no one where that would leave too few that are healthy.
+    assert_eq!(at(&condemned(plane(1), 0), true).acts, []);
+    let two = condemned(condemned(plane(3), 0), 1);
+    assert_eq!(
+        (at(&two, true).acts, at(&two, true).end),
+        (Vec::new(), End::Stuck(Wait::NotReady(vec!["cp-0".to_owned(), "cp-1".to_owned()])))
+    );
+    let five = condemned(condemned(plane(5), 0), 1);
+    assert_eq!(at(&five, true).deleted().take(2).collect::<Vec<_>>(), ["cp-0", "cp-1"]);
+}
+
+#[test]
+fn unhealthy_workers_are_replaced_where_they_stay_and_left_to_the_rollout_where_they_go() {
+    let machines = condemned(group(3), 2);
+    let strategy = rolling(1, 0);
+    let stays = play(&strategy, Fleet::of(3, &machines, |_| false), Pace::EVEN);
+    assert_eq!((stays.deleted().collect::<Vec<_>>(), stays.made(), &stays.end), (vec!["md-2"], 1, &End::Settled));
+    // The new MachineSet makes one before an old one goes, the unhealthy one first.
+    let goes = play(&strategy, Fleet::of(3, &machines, |_| true), Pace::EVEN);
+    assert_eq!(
+        (goes.acts.first(), goes.deleted().next(), goes.made()),
+        (Some(&Act::Make("new-1".to_owned())), Some("md-2"), 3)
+    );
 }
 
 #[test]
@@ -207,6 +253,7 @@ fn any(dice: &mut Dice) -> (Strategy, Fleet) {
         machine.is_ready = dice.roll(4) > 0;
         machine.is_sick = !machine.is_ready && dice.roll(2) == 0;
         machine.is_going = dice.roll(8) == 0;
+        machine.is_condemned = machine.is_sick && dice.roll(3) == 0;
         machine.is_marked = dice.roll(10) == 0;
         machines.push(machine);
     }

@@ -18,6 +18,9 @@ use crate::tree::{Map, Value, json};
 /// Where a group or its class says how Machines are replaced, in both versions.
 const STRATEGY: &[&str] = &["/rollout/strategy/type", "/strategy/type"];
 
+/// Where they say how many of them may be missing, or more than wanted, at a time.
+const ROOM: &[&str] = &["/rollout/strategy/rollingUpdate", "/strategy/rollingUpdate"];
+
 /// Where they say how many unhealthy Machines are replaced at a time.
 const LIMIT: &[&str] = &["/healthCheck/remediation/maxInFlight", "/strategy/remediation/maxInFlight"];
 
@@ -36,6 +39,7 @@ pub(crate) fn hand_down(side: Side<'_>, owner: &Key, mut value: Arc<Value>) -> A
     let before = if before.is_stopped { Handed::default() } else { before };
     for (place, old, new, usual) in [
         ("/spec/rollout/strategy/type", &before.strategy, &after.strategy, json!("RollingUpdate")),
+        ("/spec/rollout/strategy/rollingUpdate", &before.room, &after.room, Value::Null),
         ("/spec/remediation/maxInFlight", &before.limit, &after.limit, Value::Null),
     ] {
         if old != new {
@@ -95,6 +99,8 @@ struct Handed {
     metadata: Value,
     /// How a MachineDeployment replaces Machines.
     strategy: Option<Value>,
+    /// How many of them it replaces at a time.
+    room: Option<Value>,
     /// How many unhealthy Machines a MachineDeployment replaces at a time.
     limit: Option<Value>,
 }
@@ -125,7 +131,7 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         let of = |holder: Option<&Value>| places.iter().find_map(|place| holder?.pointer(place)).cloned();
         of(group).or_else(|| of(of_class)).filter(|_| is_deployment)
     };
-    let (strategy, limit) = (told(STRATEGY), told(LIMIT));
+    let (strategy, room, limit) = (told(STRATEGY), told(ROOM), told(LIMIT));
     // v1beta1 has those of workers in a template.
     let of_class = of_class.and_then(|class| class.get("metadata").or_else(|| class.pointer("/template/metadata")));
     let own = group.and_then(|group| group.get("metadata"));
@@ -136,5 +142,5 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         out
     };
     let metadata = json!({"labels": both("labels"), "annotations": both("annotations")});
-    Some(Handed { is_stopped, metadata, strategy, limit })
+    Some(Handed { is_stopped, metadata, strategy, room, limit })
 }

@@ -13,6 +13,7 @@ mod preflight;
 mod references;
 mod released;
 pub(super) mod side;
+mod strays;
 mod taken;
 mod touched;
 
@@ -63,6 +64,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
         out.extend(health::lifted(stage, cluster));
     }
     out.extend(touched::sets(stage));
+    out.extend(strays::lifted(stage));
     out.extend(endpoint::lost(stage));
     out
 }
