@@ -283,8 +283,7 @@ fn the_audit_log_hears_of_every_judgement() {
 /// Of a topology, the Cluster is what is judged: what its controller then writes of the groups is skipped by name (`matchConditions`).
 #[test]
 fn a_topology_is_judged_at_its_cluster() {
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/gate-unavailable-topology-together/live.yaml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/class-default-not-stored/live.yaml");
     let world = files::open(&file, &Host::default(), Timestamp::now()).expect("a World").world;
     let judge = judge_of("", Cache::of_world(world));
     let before = object_of(&file, "Cluster");
