@@ -16,7 +16,7 @@ use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, Asked};
 use crate::gate::budget::{self, Spending};
-use crate::gate::{self, Judged, glass};
+use crate::gate::{self, Groups, Judged, glass};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
@@ -274,7 +274,9 @@ impl Case<'_> {
                 }
             }
         }
+        let groups = Groups::default();
         let judged = Judged {
+            groups: &groups,
             pairs: &pairs,
             classified: &classified,
             world,

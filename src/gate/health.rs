@@ -2,6 +2,7 @@
 //! Asked only where Machines would be replaced and Machines could be read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,10 +11,10 @@ use super::workload::{self, Member};
 use super::{Judged, decision, etcd};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, is_in, label, number, text};
+use crate::kinds::fields::{annotation, controller, label, number, text};
 use crate::kinds::standing::{ailment, condition, has_conditions};
 use crate::model::{Decision, Effect, Reason, quoted};
-use crate::object::Key;
+use crate::object::{Key, View};
 use crate::report::plural;
 use crate::tree::Value;
 use crate::world::Coverage;
@@ -69,6 +70,26 @@ pub(super) struct Fleet {
     substitute: Option<String>,
     /// How many Machines each owner of the cluster has too few, where there are any.
     missing: BTreeMap<Key, u64>,
+}
+
+/// The MachineDeployments of each cluster, found once for all rollouts.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(OnceLock<HashMap<String, Vec<(Key, Value)>>>);
+
+impl Groups {
+    fn of(&self, view: &dyn View, cluster: &str) -> &[(Key, Value)] {
+        let found = self.0.get_or_init(|| {
+            let mut found: HashMap<String, Vec<(Key, Value)>> = HashMap::new();
+            for object in view.of_kind(MACHINE_DEPLOYMENT).filter(|object| object.key.group == CORE) {
+                let Ok(value) = object.value() else { continue };
+                if let Some(cluster) = text(&value, "/spec/clusterName") {
+                    found.entry(cluster.to_owned()).or_default().push((object.key.clone(), value.clone().into_owned()));
+                }
+            }
+            found
+        });
+        found.get(cluster).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Machines and their ailments.
@@ -133,15 +154,13 @@ impl Fleet {
 
     /// The owners of the cluster that have fewer Machines than they want, where their Machines were read.
     fn too_few(&self, judged: &Judged<'_>, rollout: &Rollout) -> BTreeMap<Key, u64> {
-        let namespace = rollout.owner.namespace.as_deref();
-        let deployments = judged
-            .view
-            .of_kind(MACHINE_DEPLOYMENT)
-            .filter(|object| object.key.group == CORE && is_in(object, namespace));
-        let of_cluster = deployments.filter_map(|object| {
-            let value = object.value().ok()?;
-            (text(&value, "/spec/clusterName") == Some(rollout.cluster.as_str()))
-                .then(|| (object.key.clone(), value.into_owned()))
+        if self.all.count == 0 {
+            // Nothing is known of an owner without a Machine in a cluster of which none was read.
+            return BTreeMap::new();
+        }
+        let of_cluster = judged.groups.of(judged.view, &rollout.cluster).iter().filter(|(key, _)| {
+            let namespaces = key.namespace.as_deref().zip(rollout.owner.namespace.as_deref());
+            namespaces.is_none_or(|(one, other)| one == other)
         });
         // A dump may lack the Machines of an owner, and the control plane of another provider may have none.
         let is_asked = matches!(judged.world.coverage, Coverage::Asked(_));
@@ -149,7 +168,7 @@ impl Fleet {
             let is_whole = is_asked && key.group != CONTROL_PLANE && self.all.count > 0;
             self.count(key).filter(|there| *there > 0 || is_whole)
         };
-        let owners = of_cluster.chain(control_plane(judged, rollout));
+        let owners = of_cluster.cloned().chain(control_plane(judged, rollout));
         owners.filter_map(|(key, owner)| Some((few(&owner, there(&key)?)?, key))).map(|(few, key)| (key, few)).collect()
     }
 

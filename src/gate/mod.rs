@@ -36,6 +36,7 @@ use crate::object::{Inventory, View};
 use crate::policy::{Answer, Policy, Profile};
 use crate::world::{Unread, World};
 
+pub(crate) use health::Groups;
 pub use images::addresses;
 pub use rolling::{Rolling, rolling};
 use workload::Blind;
@@ -60,6 +61,8 @@ pub struct Judged<'a> {
     pub policy: &'a Policy,
     /// Hash of what affects Machines.
     pub digest: &'a str,
+    /// The groups of workers of each cluster, found when a gate first asks.
+    pub(crate) groups: &'a Groups,
 }
 
 /// The gates, in the order in which they are asked.
