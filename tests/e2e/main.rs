@@ -14,6 +14,8 @@ mod emptied;
 mod flux;
 mod flux_patches;
 mod flux_render;
+#[cfg(feature = "serve")]
+mod gate_releases;
 mod gates;
 mod helm;
 mod inputs;

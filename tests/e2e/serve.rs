@@ -24,7 +24,7 @@ fn certificate(file: &str) -> PathBuf {
 }
 
 /// A server that runs; it ends with this.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     url: String,
     log: Arc<Mutex<Vec<String>>>,
@@ -33,8 +33,13 @@ struct Server {
 impl Server {
     /// Starts one, and waits until it knows the cluster.
     fn start(kubeconfig: &Path, more: &[&str]) -> Self {
+        Self::start_under("none", kubeconfig, more)
+    }
+
+    /// The same under a policy.
+    pub(crate) fn start_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(rollgate())
-            .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0", "--tls-cert"])
+            .args(["serve", "--policy", policy, "--listen", "127.0.0.1:0", "--tls-cert"])
             .arg(certificate("first.pem"))
             .arg("--tls-key")
             .arg(certificate("first.key"))
@@ -76,7 +81,7 @@ impl Server {
         }
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic").join("\n")
     }
 }
@@ -148,7 +153,7 @@ impl Drop for Hook<'_> {
     }
 }
 
-fn kubectl(space: &Space, args: &[&str]) -> Run {
+pub(crate) fn kubectl(space: &Space, args: &[&str]) -> Run {
     let mut command = Command::new(space.bench.bin.join("kubectl"));
     // What is applied says itself where it belongs.
     if args.first() != Some(&"apply") {
@@ -160,12 +165,18 @@ fn kubectl(space: &Space, args: &[&str]) -> Run {
 
 /// What installs the webhook, all of it but the configuration applied, and a kubeconfig with the rights that come with it.
 fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
+    installed_with(space, &["--failure-policy", failure_policy])
+}
+
+/// The same with further options of `serve manifests`.
+pub(crate) fn installed_with(space: &Space, more: &[&str]) -> (String, PathBuf) {
     let whoami = kubectl(space, &["auth", "whoami", "-o", "json"]).succeeded().stdout;
     let whoami: Value = serde_json::from_str(&whoami).expect("JSON");
     let user = whoami["status"]["userInfo"]["username"].as_str().expect("a name");
     let printed = Command::new(rollgate())
-        .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--failure-policy", failure_policy])
-        .args(["--skip", user, "--ca-bundle"])
+        .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--skip", user])
+        .args(more)
+        .arg("--ca-bundle")
         .arg(certificate("authority.pem"))
         .output()
         .expect("rollgate runs");

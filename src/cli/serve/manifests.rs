@@ -13,6 +13,8 @@ use crate::providers;
 const TEXT: &str = include_str!("manifests.yaml");
 /// What cert-manager makes, and where it writes the authority.
 const ISSUED: &str = include_str!("certificate.yaml");
+/// What the gate of HelmReleases may do.
+const GATE: &str = include_str!("gate.yaml");
 /// The service accounts of controllers of Cluster API, NAMESPACE:NAME a line, as their own manifests call them.
 const CONTROLLERS: &str = include_str!("controllers.txt");
 /// Most users that are told beside them.
@@ -32,6 +34,8 @@ fn checked(args: &ManifestArgs) -> anyhow::Result<Option<(&str, &str)>> {
     ensure!(plain(&args.namespace, "-"), "--namespace {}: it is no name of a namespace", args.namespace);
     ensure!(plain(&args.image, "-._/:@"), "--image {}: it is no image", args.image);
     ensure!(plain(&args.data_label, "-._/"), "--data-label {}: it is no label", args.data_label);
+    let notify = args.notify.as_deref().unwrap_or("http://plain");
+    ensure!(plain(notify, "-._:/"), "--notify {notify}: it is no address that can be written into a list");
     ensure!(args.skip.len() <= MOST_USERS, "--skip: at most {MOST_USERS} users");
     for user in &args.skip {
         ensure!(plain(user, "-._:@/"), "--skip {user}: only letters, digits and -._:@/ are written into an expression");
@@ -66,8 +70,14 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
     let (space, name) = policy.unwrap_or((&args.namespace, "rollgate-policy"));
     let mode = if args.mode == ServeMode::Enforce { "enforce" } else { "observe" };
     let failure = if args.failure_policy == FailurePolicy::Fail { "Fail" } else { "Ignore" };
+    // Charts are unpacked there, and what Helm and kustomize read.
+    let word = |text: &str| if args.gate_releases { text.to_owned() } else { String::new() };
     let words = [
         ("CERTIFICATE", issued.to_owned()),
+        ("GATE", if args.gate_releases { GATE.to_owned() } else { String::new() }),
+        ("GATING", if args.gate_releases { gating(args) } else { String::new() }),
+        ("MOUNTS", word("\n        - {name: tmp, mountPath: /tmp}")),
+        ("VOLUMES", word("\n      - {name: tmp, emptyDir: {}}")),
         ("INJECT", inject),
         ("BUNDLE", bundle),
         ("GROUPS", list(&groups)),
@@ -85,4 +95,10 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         ("NAMESPACE", args.namespace.clone()),
     ];
     Ok(words.iter().fold(TEXT.to_owned(), |text, (word, value)| text.replace(&format!("@{word}@"), value)))
+}
+
+/// The further arguments of a server that gates.
+fn gating(args: &ManifestArgs) -> String {
+    let notify = args.notify.as_ref().map(|url| format!(", \"--notify={url}\"")).unwrap_or_default();
+    format!(", \"--gate-releases\", \"--lease-namespace={}\"{notify}", args.namespace)
 }
