@@ -56,6 +56,12 @@ const PROBES: &[Probe] = &[
     Probe { name: "Secrets that clusters name", start: 30, options: &[], sides: sides::secrets },
     Probe { name: "releases that Flux installs", start: 30, options: &[], sides: sides::carriers },
     Probe { name: "hosts removed", start: 30, options: &[], sides: sides::hosts },
+    Probe { name: "lines of one file", start: 500, options: &[], sides: sides::lines },
+    Probe { name: "items of a List", start: 30, options: &[], sides: sides::list_items },
+    Probe { name: "taints of a control plane", start: 100, options: &[], sides: sides::taints },
+    Probe { name: "blank documents and aliases", start: 300, options: &[], sides: sides::blanks_and_aliases },
+    Probe { name: "groups on one template, renamed", start: 25, options: &[], sides: sides::sharers },
+    Probe { name: "Secrets that are not there", start: 20, options: &[], sides: sides::absent },
     Probe {
         name: "documents beside ten late values",
         start: 50,

@@ -569,3 +569,92 @@ pub(crate) fn hosts(count: usize) -> (String, String) {
     });
     (old, kept)
 }
+
+/// One file of a control plane with so many lines, one of them changed.
+pub(crate) fn lines(count: usize) -> (String, String) {
+    let side = |last: &str| {
+        let mut out = String::new();
+        control_plane(&mut out, "", "v1.31.0");
+        out.push_str("    files:\n    - path: /etc/a.conf\n      content: |\n");
+        (0..count).for_each(|place| add(&mut out, format_args!("        setting-{place} = value of {place}\n")));
+        add(&mut out, format_args!("        last = {last}\n"));
+        out
+    };
+    (side("old"), side("new"))
+}
+
+/// Items of a `List`, all changed.
+pub(crate) fn list_items(count: usize) -> (String, String) {
+    let side = |word: &str| {
+        let items = text(count, |out, place| {
+            add(
+                out,
+                format_args!(
+                    "- apiVersion: cluster.x-k8s.io/v1beta1\n  kind: MachineDeployment\n  metadata: {{name: md-{place}, namespace: n}}\n  \
+                     spec: {{clusterName: c-{place}, replicas: 2, selector: {{matchLabels: {{d: md-{place}}}}}, template: {{metadata: {{labels: {{d: md-{place}}}}}, \
+                     spec: {{clusterName: c-{place}, version: {word}, bootstrap: {{dataSecretName: x}}, infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: t}}}}}}}}\n"
+                ),
+            );
+        });
+        format!("apiVersion: v1\nkind: List\nitems:\n{items}")
+    };
+    (side("v1.31.0"), side("v1.32.0"))
+}
+
+/// Taints that the Machines of a control plane register with, one changed.
+pub(crate) fn taints(count: usize) -> (String, String) {
+    let side = |last: &str| {
+        let mut out = String::new();
+        control_plane(&mut out, "", "v1.31.0");
+        out.push_str("    joinConfiguration:\n      nodeRegistration:\n        taints:\n");
+        (0..count).for_each(|place| {
+            add(&mut out, format_args!("        - {{key: key-{place}, value: a, effect: NoSchedule}}\n"));
+        });
+        add(&mut out, format_args!("        - {{key: last, value: {last}, effect: NoSchedule}}\n"));
+        out
+    };
+    (side("old"), side("new"))
+}
+
+/// Documents with nothing in them, and nodes that many aliases refer to.
+pub(crate) fn blanks_and_aliases(count: usize) -> (String, String) {
+    let side = |word: &str| {
+        let blank = text(count, |out, place| add(out, format_args!("---\n# nothing in document {place}\n")));
+        let marks = text(count, |out, place| add(out, format_args!("  key-{place}: *word\n")));
+        let map = format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: n}}\ndata:\n  first: &word {word}\n{marks}");
+        format!("{}{blank}{map}", unchanged(1).0)
+    };
+    (side("old"), side("new"))
+}
+
+/// Groups of workers that share one template, which is renamed.
+pub(crate) fn sharers(count: usize) -> (String, String) {
+    let side = |word: &str| {
+        let mut out = text(count, |out, place| machine_deployment(out, "c", &format!("md-{place}"), "v1.31.0"));
+        out = out.replace("name: t}", &format!("name: t-{word}}}"));
+        add(
+            &mut out,
+            format_args!(
+                "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: DockerMachineTemplate\nmetadata: {{name: t-{word}, namespace: n}}\nspec: {{template: {{spec: {{customImage: {word}}}}}}}\n"
+            ),
+        );
+        out
+    };
+    (side("old"), side("new"))
+}
+
+/// Control planes, each with a Secret that nobody renders.
+pub(crate) fn absent(count: usize) -> (String, String) {
+    let side = |version: &str| {
+        text(count, |out, place| {
+            let mut one = String::new();
+            control_plane(&mut one, "", version);
+            add(
+                &mut one,
+                format_args!("    files:\n    - {{path: /etc/a, contentFrom: {{secret: {{name: gone-{place}, key: a}}}}}}\n"),
+            );
+            out.push_str(&one.replace("name: cp\n", &format!("name: cp-{place}\n")));
+        })
+    };
+    (side("v1.31.0"), side("v1.32.0"))
+}
