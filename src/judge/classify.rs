@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::apiserver::admission::{self, Admission, Sides};
+use crate::apiserver::keep::keep;
 use crate::compare::{Action, Pair};
 use crate::judge::arrival::{created, refused_as_new};
 use crate::judge::outcome::Outcome;
-use crate::judge::stage::Stage;
+use crate::judge::stage::{Stage, refuses_unknown};
 use crate::judge::subject::Subject;
 use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
@@ -26,7 +27,9 @@ use crate::tree::Value;
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
-    let mut runs = open::candidates(scene, pairs, rules).into_iter().map(|versions| {
+    let possible = open::candidates(scene, pairs, rules);
+    keep(pairs, &possible, refuses_unknown(&scene.world.host));
+    let mut runs = possible.into_iter().map(|versions| {
         let older: Vec<(String, String)> =
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let stage = Stage::new(*scene, pairs, rules, versions);
@@ -63,6 +66,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
             pair.because = outcome.because;
         }
         pair.basis = outcome.basis;
+        pair.sent = None;
         pair.settle();
     }
     out.findings.extend(half_applied::finding(pairs, scene.world));
