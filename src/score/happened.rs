@@ -21,6 +21,8 @@ use crate::world::{Coverage, HostKind, ReleaseStatus, World};
 const REMEDIATED_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 /// Clocks differ, and the API server keeps whole seconds.
 const GRACE: SignedDuration = SignedDuration::from_secs(2);
+/// So long a host may take from what is let out to its last write: hooks and waits stand between.
+const WRITES: SignedDuration = SignedDuration::from_mins(15);
 
 /// What became of it.
 pub(super) enum Became {
@@ -173,7 +175,7 @@ impl Case<'_> {
             let spec = entry.get("fieldsV1")?.get("f:spec")?.as_object()?;
             // The address of the control plane is filled in by controllers.
             let writes = spec.iter().any(|(field, _)| field != "f:controlPlaneEndpoint");
-            let is_own = is_writer(manager, self.forecast.writer) && time < from + self.asked.settle;
+            let is_own = is_writer(manager, self.forecast.writer) && time < from + self.asked.settle.max(WRITES);
             (writes && !is_own && !is_controller(manager) && (from..until).contains(&time))
                 .then(|| (manager.to_owned(), time))
         });

@@ -30,6 +30,7 @@ mod releases;
 mod revisions;
 mod rules;
 mod schemas;
+mod score;
 mod server;
 mod snapshots;
 mod trailers;

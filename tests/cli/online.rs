@@ -146,3 +146,62 @@ fn every_namespace_of_the_stream_is_asked_for() {
     closed.0.insert("/api/v1/namespaces/n11".to_owned(), Value::Null);
     assert_eq!(plan(&closed, &stream).0.code, Some(4));
 }
+
+/// A stream that brings a ConfigMap which the last release had not, and what becomes of it.
+fn with_new_data(cluster: &Cluster, policy: &str) -> (Option<i32>, String) {
+    let program = Program::new();
+    let policy = program.file("rollgate.yaml", &format!("apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n{policy}"));
+    let mut stream = capi().to_vec();
+    stream.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more", "namespace": "telco"}, "data": {"a": "b"}}));
+    let told = ["plan", "-", "--release", "demo", "--namespace", "telco", "--host", "helm3", "--policy"];
+    let told = [&told[..], &[policy.to_str().expect("a path")]].concat();
+    let ran = cluster.run(&program, &told, &text(&stream));
+    (ran.code, format!("{}{}", ran.stdout, ran.stderr).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn whose_a_new_object_is_that_is_there_is_asked_and_what_may_not_be_asked_is_doubt() {
+    let path = "/api/v1/namespaces/telco/configmaps/more";
+    let mut cluster = Cluster::with(&capi(), false);
+    assert_eq!(with_new_data(&cluster, "").0, Some(0));
+    cluster.0.insert(path.to_owned(), Value::Null);
+    let (code, said) = with_new_data(&cluster, "");
+    assert!(code == Some(4) && said.contains("resources: [\"configmaps\"], verbs: [\"get\"]"), "{said}");
+    let (code, said) = with_new_data(&cluster, "unseen: {ownership: warn}\n");
+    assert!(code == Some(0) && said.contains("whether ConfigMap telco/more is there already"), "{said}");
+    assert_eq!(with_new_data(&cluster, "unseen: {ownership: allow}\n").0, Some(0));
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more", "namespace": "telco"}, "data": {"a": "s3cr3t"}});
+    cluster.0.insert(path.to_owned(), theirs.clone());
+    let (code, said) = with_new_data(&cluster, "unseen: {ownership: allow}\n");
+    assert!(code == Some(3) && said.contains("belongs to no Helm release") && !said.contains("s3cr3t"), "{said}");
+    cluster.0.insert(path.to_owned(), live(theirs));
+    assert_eq!(with_new_data(&cluster, "").0, Some(0));
+}
+
+#[test]
+fn a_namespace_that_goes_is_asked_for_and_what_is_in_it_shows_that_it_stays() {
+    let mut cluster = Cluster::with(&capi(), false);
+    let path = "/api/v1/namespaces/telco".to_owned();
+    let namespace = |phase: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "telco"}, "status": {"phase": phase}});
+    cluster.0.insert(path.clone(), namespace("Active"));
+    assert_eq!(plan(&cluster, &capi()).0.code, Some(0));
+    cluster.0.insert(path.clone(), namespace("Terminating"));
+    let (ran, report) = plan(&cluster, &capi());
+    assert_eq!((ran.code, &report["effect"]), (Some(3), &json!("rejected")), "{report:#}");
+    // All that is in a namespace that goes is being deleted, so what is not shows that it stays.
+    cluster.0.insert(path, Value::Null);
+    assert_eq!(plan(&cluster, &capi()).0.code, Some(0));
+    for path in ["/apis/cluster.x-k8s.io/v1/namespaces/telco", "/apis/cluster.x-k8s.io/v1"] {
+        for (kind, plural) in [("Cluster", "clusters"), ("MachineDeployment", "machinedeployments")] {
+            let mut of: Vec<Value> = capi().into_iter().filter(|object| object["kind"] == kind).map(live).collect();
+            of.iter_mut().for_each(|object| object["metadata"]["deletionTimestamp"] = json!("2026-11-21T12:00:00Z"));
+            cluster.list(&format!("{path}/{plural}"), kind, &of);
+        }
+    }
+    let (ran, _) = plan(&cluster, &capi());
+    assert!(
+        ran.code != Some(0) && ran.stdout.contains("whether the namespace telco is being deleted"),
+        "{}",
+        ran.stdout
+    );
+}

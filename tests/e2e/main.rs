@@ -39,6 +39,7 @@ mod rollouts;
 #[cfg(feature = "serve")]
 mod serve;
 mod set_back;
+mod standing;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod story;

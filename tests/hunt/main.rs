@@ -14,6 +14,7 @@ mod bench;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 mod helm;
 mod keep;
+mod names;
 mod objects;
 #[path = "../e2e/observe.rs"]
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::objects::{Edit, Objects, Shape, called, text};
+use crate::names;
+use crate::objects::{Edit, Objects, Shape, called, text, workers};
 use crate::seed::Seed;
 use crate::steps::{Act, Draw};
 
@@ -309,4 +310,49 @@ pub(crate) fn act(draw: &Draw<'_>, seed: &mut Seed) -> Option<Act> {
             Act::PatchMachine(machine, json!({"metadata": {"labels": {"pool": *seed.pick(&["md-a", "md-b", "none"])}}}))
         }
     })
+}
+
+/// Any name that the controllers' code reads, set or taken away, on an object or on what an owner gives its Machines.
+pub(crate) fn names(draw: &Draw<'_>, seed: &mut Seed) -> Vec<Edit> {
+    let places: Vec<&String> = draw.objects.keys().collect();
+    let name = (*seed.pick(&places)).clone();
+    let mark = step(seed.pick::<String>(names::names()));
+    let map = *seed.pick(&["annotations", "annotations", "labels"]);
+    let inner = match name.split('/').next() {
+        Some("MachineDeployment") => Some("/spec/template"),
+        Some("KubeadmControlPlane") => Some("/spec/machineTemplate"),
+        _ => None,
+    };
+    let place = inner.filter(|_| seed.chance(40)).unwrap_or_default();
+    let value = json!(*seed.pick(&["", "true", "x"]));
+    set_or_unset(seed, &name, &format!("{place}/metadata/{map}/{mark}"), value)
+}
+
+/// What happens around a release: objects of somebody else, of another release of the same cluster or of another namespace; a record
+/// that is lost; a namespace that goes; a name that a controller reads, written onto a Machine.
+pub(crate) fn around(draw: &Draw<'_>, seed: &mut Seed) -> Act {
+    let group = "/apis/cluster.x-k8s.io/v1beta2";
+    match seed.below(12) {
+        0..=2 => {
+            let name = *seed.pick(&["settings", "app"]);
+            let kind = if name == "app" { ("secrets", "Secret") } else { ("configmaps", "ConfigMap") };
+            let object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": {"name": name}});
+            Act::Make(format!("/api/v1 {}", kind.0), object)
+        }
+        3..=4 if !matches!(draw.shape, Shape::Topology(_) | Shape::Rke2) => {
+            let mut other = workers("md-x", 1);
+            other["metadata"]["labels"] = json!({"app.kubernetes.io/managed-by": "Helm"});
+            other["metadata"]["annotations"] = json!({"meta.helm.sh/release-name": "web"});
+            Act::Make(format!("{group} machinedeployments"), other)
+        }
+        5..=6 => Act::Twin,
+        7 => Act::End,
+        8 => Act::Forget,
+        _ => {
+            let mark = seed.pick(names::names()).clone();
+            let map = *seed.pick(&["annotations", "annotations", "labels"]);
+            let value = seed.pick(&[json!(""), json!("true"), Value::Null]).clone();
+            Act::PatchMachine(seed.below(draw.machines.max(1)), json!({"metadata": {map: {mark: value}}}))
+        }
+    }
 }

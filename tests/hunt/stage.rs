@@ -125,6 +125,8 @@ pub(crate) struct Stage<'a> {
     under_way: bool,
     /// What was foretold of writes that are still being carried out: it comes whatever is written next.
     announced: BTreeSet<String>,
+    /// Whether the record of the release is lost.
+    forgotten: bool,
 }
 
 /// What marks hidden values in all runs, so that a report and that of a snapshot can be compared.
@@ -156,6 +158,7 @@ impl<'a> Stage<'a> {
             chart,
             under_way: false,
             announced: BTreeSet::new(),
+            forgotten: false,
         };
         let run = stage.write("install", &stage.objects, Way::Plain);
         if run.code != Some(0) {
@@ -325,7 +328,9 @@ impl<'a> Stage<'a> {
     pub(crate) fn act(&mut self, objects: Objects, way: Way, hurried: bool) -> Outcome {
         let before = self.sight();
         let outdated_before: BTreeSet<String> = before.until(&before).outdated.into_iter().collect();
-        let run = self.write("upgrade", &objects, way);
+        let verb = if self.forgotten { "install" } else { "upgrade" };
+        let run = self.write(verb, &objects, way);
+        self.forgotten &= run.code != Some(0);
         let refused = (run.code != Some(0)).then(|| run.stderr.trim().to_owned());
         if refused.is_none() {
             self.objects = objects;
@@ -387,7 +392,11 @@ impl<'a> Stage<'a> {
     }
 
     /// Does something beside the release; what cannot be done is not.
-    pub(crate) fn meddle(&self, act: &Act) {
+    pub(crate) fn meddle(&mut self, act: &Act) {
+        if matches!(act, Act::Forget) {
+            self.forget();
+            return;
+        }
         let api = &self.space.bench.api;
         let namespace = &self.space.namespace;
         let sight = self.sight();
@@ -434,6 +443,14 @@ impl<'a> Stage<'a> {
                     merge(&path(CAPI, "machinesets", name), patch);
                 }
             }
+            Act::Make(list, object) => {
+                let (group, resource) = list.split_once(' ').expect("a group and a resource");
+                let path = format!("{group}/namespaces/{namespace}/{resource}");
+                drop(api.send("POST", &path, Some(("application/json", object))));
+            }
+            Act::Twin => self.twin(),
+            Act::End => drop(api.send("DELETE", &format!("/api/v1/namespaces/{namespace}"), None)),
+            Act::Forget => {}
             Act::Orphan(name) => {
                 let owner = path(CAPI, "machinedeployments", name);
                 merge(&owner, &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
@@ -445,6 +462,45 @@ impl<'a> Stage<'a> {
                 }
                 drop(api.send("DELETE", &owner, None));
                 merge(&owner, &json!({"metadata": {"finalizers": null}}));
+            }
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Takes the record of the release away, as somebody does who thinks that it only takes room.
+    fn forget(&mut self) {
+        if self.writer.helm().is_none() {
+            return;
+        }
+        let api = &self.space.bench.api;
+        let secrets = format!("/api/v1/namespaces/{}/secrets", self.space.namespace);
+        for record in api.list(&format!("{secrets}?labelSelector=owner%3Dhelm%2Cname%3Ddemo")) {
+            drop(api.send("DELETE", &format!("{secrets}/{}", text(&record["metadata"]["name"])), None));
+        }
+        self.forgotten = true;
+    }
+
+    /// Makes what the release refers to in another namespace, under the same names.
+    fn twin(&self) {
+        let api = &self.space.bench.api;
+        let other = format!("{}-twin", self.space.namespace);
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}});
+        drop(api.send("POST", "/api/v1/namespaces", Some(("application/json", &namespace))));
+        for object in self.objects.values() {
+            let kind = text(&object["kind"]);
+            let is_shared =
+                kind.ends_with("Template") || ["ClusterClass", "MachineHealthCheck"].contains(&kind.as_str());
+            if is_shared {
+                let mut copy = object.clone();
+                copy["metadata"] = json!({"name": object["metadata"]["name"]});
+                let resource = if kind == "ClusterClass" {
+                    "clusterclasses".to_owned()
+                } else {
+                    format!("{}s", kind.to_lowercase())
+                };
+                let path = format!("/apis/{}/namespaces/{other}/{resource}", text(&object["apiVersion"]));
+                drop(api.send("POST", &path, Some(("application/json", &copy))));
             }
         }
     }

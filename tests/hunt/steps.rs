@@ -49,6 +49,14 @@ pub(crate) enum Act {
     DeleteMachine(usize),
     /// Somebody patches a MachineSet.
     PatchSet(usize, Value),
+    /// Somebody makes an object, past the release or of another one: list path below the namespace, object.
+    Make(String, Value),
+    /// Objects of the same names stand in another namespace.
+    Twin,
+    /// The namespace is deleted: it stays, and nothing new is made in it.
+    End,
+    /// The record of the release is lost, and its objects stay: the next write is an install over them.
+    Forget,
 }
 
 /// One step of a walk.
@@ -184,7 +192,8 @@ impl Draw<'_> {
             83..=84 => ("order", self.order(seed)),
             85..=89 => ("other version", situations::version(self.objects, seed)),
             90..=92 => ("hook", situations::hook(self.objects, seed)),
-            93..=97 => ("marks", situations::marks(self, seed)),
+            93..=95 => ("marks", situations::marks(self, seed)),
+            96..=97 => ("names", situations::names(self, seed)),
             _ => ("nothing", self.nothing(seed)),
         }
     }
@@ -562,6 +571,9 @@ impl Draw<'_> {
     fn act(&self, seed: &mut Seed) -> Option<Act> {
         if self.machines == 0 {
             return None;
+        }
+        if seed.chance(20) {
+            return Some(situations::around(self, seed));
         }
         if seed.chance(35) {
             return situations::act(self, seed);

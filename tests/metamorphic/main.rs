@@ -1,6 +1,8 @@
 //! What must not move a verdict: the same state of a cluster and the same write, told in another way. Situations are drawn from
 //! seeds (`ROLLGATE_HUNT_SEED`, `ROLLGATE_HUNT_CASES`); a failure is made small and printed with its seed.
 
+#[path = "../hunt/names.rs"]
+mod names;
 #[path = "../hunt/seed.rs"]
 mod seed;
 mod situation;
@@ -15,7 +17,7 @@ use rollgate::model::{Decision, Effect};
 use rollgate::object::Key;
 use rollgate::report::Report;
 use rollgate::schema;
-use rollgate::world::{Unread, World};
+use rollgate::world::{Marks, There, Unread, World};
 use serde_json::{Value, json};
 
 use seed::{Seed, smallest};
@@ -93,6 +95,10 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("unread Machines", unread_machines),
     ("hosts", hosts),
     ("written twice", written_twice),
+    ("another release", another_release),
+    ("an object of somebody else", somebody_elses),
+    ("a namespace that goes", namespace_that_goes),
+    ("names that mean nothing", unknown_names),
 ];
 
 fn differs<T: PartialEq + std::fmt::Debug>(what: &str, one: &T, other: &T) -> Option<String> {
@@ -316,6 +322,104 @@ fn written_twice(sides: &Sides, seed: &mut Seed) -> Option<String> {
     let mut twice = sides.rendered.clone();
     twice.push(seed.pick(&sides.rendered).clone());
     differs("", &one, &answer(plain(&twice), &world))
+}
+
+/// What this write does not change may as well belong to another release of the same cluster.
+fn another_release(sides: &Sides, seed: &mut Seed) -> Option<String> {
+    let stays = |object: &Value| sides.base.iter().any(|base| base == object);
+    let same = |one: &Value, other: &Value| {
+        one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
+    };
+    // What is not there is made by whoever renders it.
+    let is_there = |object: &Value| sides.live.iter().any(|live| same(live, object));
+    let stay: Vec<Value> = sides.rendered.iter().filter(|object| stays(object) && is_there(object)).cloned().collect();
+    if stay.is_empty() || stay.len() == sides.rendered.len() {
+        return None;
+    }
+    let moved = seed.pick(&stay).clone();
+    let mut other = sides.clone();
+    other.base.retain(|object| *object != moved);
+    other.rendered.retain(|object| *object != moved);
+    let one = answer(plain(&sides.rendered), &world(sides, Host::Helm3));
+    let two = answer(plain(&other.rendered), &world(&other, Host::Helm3));
+    differs(&format!("{} {}", moved["kind"], moved["metadata"]["name"]), &one, &two)
+}
+
+/// A new object of a kind that nothing compares: Helm refuses the release where one of that name is there and is not its own, and
+/// writes as if nothing were there where it takes it over or it is its own already.
+fn somebody_elses(sides: &Sides, _: &mut Seed) -> Option<String> {
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": NAMESPACE}, "data": {"a": "b"},
+    });
+    let mut more = sides.clone();
+    more.rendered.push(config);
+    let stream = plain(&more.rendered);
+    let key = Key::new("v1", "ConfigMap", Some(NAMESPACE), "settings");
+    let there = |host: Host, release: Option<&str>, takes: bool| {
+        let mut world = world(&more, host);
+        let marks = Marks {
+            managed_by: release.map(|_| "Helm".to_owned()),
+            release: release.map(str::to_owned),
+            release_namespace: release.map(|_| NAMESPACE.to_owned()),
+        };
+        world.standing.there.push(There { key: key.clone(), marks });
+        world.host.take_ownership = takes;
+        answer(stream.clone(), &world)
+    };
+    let new = |host: Host| answer(stream.clone(), &world(&more, host));
+    for host in [Host::Helm3, Host::Helm4] {
+        for release in [None, Some("web")] {
+            let refused = there(host, release, false);
+            if refused.as_ref().is_ok_and(|verdict| verdict.decision == Decision::Allow) {
+                return Some(format!("{host:?} takes over what belongs to {release:?}: {refused:?}"));
+            }
+        }
+        let own = differs("its own", &new(host), &there(host, Some("demo"), false));
+        if own.is_some() {
+            return own;
+        }
+    }
+    differs("Flux takes it over", &new(Host::Flux), &there(Host::Flux, Some("web"), true))
+}
+
+/// To a namespace that is being deleted no release is written, and a snapshot knows it.
+fn namespace_that_goes(sides: &Sides, _: &mut Seed) -> Option<String> {
+    let stream = plain(&sides.rendered);
+    [Host::Helm3, Host::Helm4, Host::Flux].into_iter().find_map(|host| {
+        let mut ending = world(sides, host);
+        ending.standing.ending.insert(NAMESPACE.to_owned());
+        let one = answer(stream.clone(), &ending);
+        if one.as_ref().is_ok_and(|verdict| verdict.decision == Decision::Allow) {
+            return Some(format!("{host:?}: {one:?}"));
+        }
+        differs("snapshot", &one, &answer(stream.clone(), &through_snapshot(ending, &stream)))
+    })
+}
+
+/// A name that no controller reads changes nothing, wherever it is written; so the names that they do read are what moves a verdict.
+fn unknown_names(sides: &Sides, seed: &mut Seed) -> Option<String> {
+    let name = "notes.example.org/nobody-reads-this";
+    assert!(!names::names().iter().any(|known| known == name));
+    let mut other = sides.clone();
+    let place = seed.below(other.rendered.len().max(1));
+    let object = other.rendered.get_mut(place)?;
+    // Any write to one of these makes the controller of topologies look.
+    if ["Cluster", "ClusterClass"].iter().any(|kind| object["kind"] == *kind) {
+        return None;
+    }
+    if !object["metadata"]["annotations"].is_null() && !object["metadata"]["annotations"].is_object() {
+        return None;
+    }
+    object["metadata"]["annotations"][name] = json!("x");
+    let held = |sides: &Sides| answer(plain(&sides.rendered), &world(sides, Host::Helm3));
+    let (one, two) = (held(sides).ok()?, held(&other).ok()?);
+    let same = (one.decision, &one.rollouts) == (two.decision, &two.rollouts);
+    (!same).then(|| {
+        format!(
+            "{} {}: {one:?}\n  other {two:?}",
+            other.rendered[place]["kind"], other.rendered[place]["metadata"]["name"]
+        )
+    })
 }
 
 /// What fails for a seed, made small.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::names::names;
 use crate::seed::Seed;
 use crate::tables::{patched, tables};
 
@@ -126,7 +127,19 @@ impl Rest {
             {"type": "NodeHealthy", "status": "False", "lastTransitionTime": "2025-12-31T00:00:00Z"}])
         };
         let side = *seed.pick(&[Side::Live, Side::All]);
-        match seed.below(9) {
+        match seed.below(11) {
+            // Any name that the controllers' code reads, on whatever it may stand.
+            9 | 10 => {
+                let mark = seed.pick(names()).replace('/', "~1");
+                let place = *seed.pick(&["annotations", "annotations", "labels"]);
+                let value = json!(*seed.pick(&["", "true", "x"]));
+                let pointer = format!("/metadata/{place}/{mark}");
+                match seed.below(3) {
+                    0 => vec![of_machine(&pointer, value)],
+                    1 => vec![set(side, "Cluster", "demo", &pointer, value)],
+                    _ => vec![set(side, &kind, &name, &pointer, value)],
+                }
+            }
             0 => vec![set(side, "Cluster", "demo", "/spec/paused", json!(true))],
             1 => vec![set(side, &kind, &name, "/metadata/annotations/cluster.x-k8s.io~1paused", json!(""))],
             2 => vec![set(Side::Live, &kind, &name, "/spec/replicas", json!(seed.below(5)))],
@@ -158,7 +171,20 @@ impl Rest {
         let set = |kind: &str, name: &str, pointer: &str, value: Option<Value>| {
             vec![Step(Side::Rendered, Act::Set(kind.to_owned(), name.to_owned(), pointer.to_owned(), value))]
         };
-        match seed.below(14) {
+        match seed.below(16) {
+            // Set where work may be pending, or taken away where the situation has it.
+            14 | 15 => {
+                let mark = seed.pick(names()).replace('/', "~1");
+                let (kind, name) = if seed.chance(50) { (kind, name) } else { (any_kind, any_name) };
+                let inner = matches!(kind.as_str(), "MachineDeployment") && seed.chance(40);
+                let place = *seed.pick(&["annotations", "annotations", "labels"]);
+                let pointer = match inner {
+                    true => format!("/spec/template/metadata/{place}/{mark}"),
+                    false => format!("/metadata/{place}/{mark}"),
+                };
+                let value = seed.chance(60).then(|| json!(*seed.pick(&["", "true", "x"])));
+                set(&kind, &name, &pointer, value)
+            }
             0..=5 => {
                 let (kind, name, base) = seed.pick(&self.fields).clone();
                 let (_, patch) = seed.pick(&tables()[&base].patches).clone();
