@@ -36,6 +36,7 @@ mod readme;
 mod rollback;
 #[cfg(feature = "forecasts")]
 mod rollouts;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod set_back;
