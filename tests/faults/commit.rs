@@ -36,8 +36,9 @@ fn the_role_for_pins_is_enough_and_a_missing_right_is_named() {
         rollgate(bench, kubeconfig, &[], &args)
     };
     let mut commit = rules("rollgate-commit");
-    let of_history = |rule: &Value| rule["resourceNames"][0] == "rollgate-history";
-    assert!(commit.pop_if(|rule| of_history(rule)).is_some(), "the last rule is that of budgets of a day");
+    for (name, of) in [("rollgate-forecasts", "forecasts that are kept"), ("rollgate-history", "budgets of a day")] {
+        assert!(commit.pop_if(|rule| rule["resourceNames"][0] == name).is_some(), "the last rule is that of {of}");
+    }
     assert_eq!(commit.len(), 2);
     let only = |name: &str, place: usize| user(bench, name, &[commit[place].clone()], &[]);
     let named = |verbs: &str| {
