@@ -91,8 +91,9 @@ impl Crowd<'_> {
             let soon = if coming > 0 { format!(" and {coming} on the way") } else { String::new() };
             let message = match more {
                 0 => format!(
-                    "{first}: {} free, {surge} needed before the first old Machine goes; the rollout would stand still",
-                    plural(free, "host")
+                    "{first}: {} free{soon}, {surge} needed before the first old Machine goes; the rollout would stand still{}",
+                    plural(free, "host"),
+                    if free + coming < *surge { "" } else { " until it may be used" }
                 ),
                 _ if *surge == 0 => format!(
                     "{first}: {} free{soon}, {more} needed for the Machines that this write adds; the others would wait for one",

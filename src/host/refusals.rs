@@ -12,12 +12,17 @@ use super::stream;
 use crate::apiserver::place::Place;
 use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
+use crate::kinds::Versions;
+use crate::kinds::shapes::Shape;
+use crate::kinds::webhook::Written;
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::GroupKind;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
+use crate::providers::kind;
 use crate::schema;
+use crate::tree::Value;
 use crate::world::{BaseKind, WriteMethod};
 
 impl Run<'_> {
@@ -79,7 +84,7 @@ impl Run<'_> {
         };
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
         if applied {
-            found.extend(refused_null(object, &sent));
+            found.extend(self.refused_null(object, &sent));
         }
         if let (Some(pair), Some(live)) = (pair, &live) {
             let changed: Vec<Path> = pair.changes.iter().map(|change| change.path.clone()).collect();
@@ -158,6 +163,26 @@ impl Run<'_> {
         }
     }
 
+    /// The first `null` that an apply sends and the schema refuses. A patch takes a field away by it; an apply keeps it as a value,
+    /// unless a webhook that fills in defaults puts something in its place before the schema is asked.
+    fn refused_null(&self, object: &Object, sent: &Value) -> Option<Refusal> {
+        let (key, api_version) = (&object.key, object.api_version.as_str());
+        let node = schema::builtin(api_version, &key.kind)?;
+        let refused = |sent: &Value| {
+            Place::Root(Some(node)).field("spec").refused_null(sent.get("spec")?, &Path::root().key("spec"))
+        };
+        let path = refused(sent)?;
+        let versions = Versions::of(&self.world.told_versions());
+        let filled = kind(key).webhook.zip(Shape::of(&key.kind, api_version, &versions)).map(|(webhook, shape)| {
+            let mut filled = sent.clone();
+            webhook.fill_in(&Written { key, api_version, shape, versions: &versions }, &mut filled);
+            filled
+        });
+        let path = filled.map_or(Some(path), |filled| refused(&filled))?;
+        let because = "it is null, which its schema does not allow and an apply does not take away".to_owned();
+        Some(Refusal { path, because, reach: Reach::Object })
+    }
+
     /// Marks the pair of a refused object; one that is not compared gets a pair of its own.
     fn refuse_whole(&mut self, object: &Object, place: Option<usize>, rule: RuleId, because: String) {
         let known = place.and_then(|place| self.out.pairs.get(place).cloned().map(|pair| (place, pair)));
@@ -175,12 +200,4 @@ impl Run<'_> {
         self.reject(&mut pair, rule, because);
         self.out.pairs[place] = pair;
     }
-}
-
-/// The first `null` that an apply sends and the schema refuses. A patch takes a field away by it; an apply keeps it as a value.
-fn refused_null(object: &Object, sent: &crate::tree::Value) -> Option<Refusal> {
-    let node = schema::builtin(&object.api_version, &object.key.kind)?;
-    let path = Place::Root(Some(node)).field("spec").refused_null(sent.get("spec")?, &Path::root().key("spec"))?;
-    let because = "it is null, which its schema does not allow and an apply does not take away".to_owned();
-    Some(Refusal { path, because, reach: Reach::Object })
 }

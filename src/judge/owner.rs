@@ -127,6 +127,10 @@ impl Assessment {
             new,
         };
         out.was_held.extend(out.little_room(key));
+        if let Some(hold) = waiting::hosts::none_free(stage, key, &out) {
+            out.hosts = Some(hold.places.len() as u64);
+            out.was_held.push(hold);
+        }
         out
     }
 

@@ -23,7 +23,8 @@ impl Kind {
             // Workers may wait for the version of their control plane, whichever release they are of.
             Role::ControlPlane => &[OF_CLUSTER, WAITING, SETS, MACHINES],
             // Who replaces an unhealthy Machine, and whether it does, is asked of its owner.
-            Role::HealthCheck | Role::Machine => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
+            // A host that comes lets a rollout go on that waits for one.
+            Role::HealthCheck | Role::Machine | Role::Host => &[OF_CLUSTER, DEPLOYMENTS, SETS, MACHINES],
             _ if group == super::contract::CONTROL_PLANE => &[OF_CLUSTER, MACHINES],
             Role::Cluster | Role::Class => {
                 &[OF_CLUSTER, (CORE, CLUSTER_CLASS, "class of"), DEPLOYMENTS, SETS, MACHINES]

@@ -157,6 +157,18 @@ fn a_page_is_as_wide_as_it_is_told() {
     }
 }
 
+#[test]
+fn a_table_fits_a_terminal_of_80_columns() {
+    let program = Program::new();
+    program.file("old.yaml", &fleet(8, "v1.31.5", same));
+    program.file("new.yaml", &fleet(8, "v1.32.1", same));
+    let args = ["plan", "new.yaml", "--live", "old.yaml", "--policy", "none"];
+    let ran = program.run_with(&args, b"", &[("COLUMNS", "80")]);
+    assert!(ran.stdout.contains("KubeadmControlPlane <cluster>-cp  24, 3 of 3 each"), "{}", ran.stdout);
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
+    assert!(ran.stdout.lines().count() <= 70, "{}", ran.stdout);
+}
+
 /// A World in which these reads were refused, and nothing was found.
 fn refused(program: &Program, rights: &[(&str, &str, &str)]) -> Ran {
     program.file("new.yaml", &fleet(1, "v1.31.5", same));

@@ -112,7 +112,7 @@ impl Stage<'_> {
     }
 
     /// The keys of all objects that are wanted, before and after the write; each object once, however it is rendered.
-    fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+    pub(crate) fn keys(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let known = self.pairs.iter().map(|pair| &pair.key).chain(self.scene.view.objects().map(|object| &object.key));
         let mut keys: Vec<Cow<'_, Key>> = known.filter(|key| wanted(key)).map(Cow::Borrowed).collect();
         let rendered = self.scene.rendered.objects().iter().map(|object| &object.key);

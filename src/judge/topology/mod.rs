@@ -219,9 +219,16 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     let parts: Vec<String> = parts.filter(|part| seen.insert(part.clone())).collect();
     let answer = first.answer.clone().saying(parts.join("; "));
     let cluster = stage.after(key).unwrap_or_default();
-    if answer.effect > Effect::Latent && answer.effect < Effect::Unknown && is_paused(&cluster, Some(&cluster)) {
-        let because = format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
-        return answer.held(because);
+    if answer.effect > Effect::Latent && answer.effect < Effect::Unknown {
+        if is_paused(&cluster, Some(&cluster)) {
+            let because =
+                format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
+            return answer.held(because);
+        }
+        if let Some(over) = pending::waits_for(stage, key, &cluster) {
+            let because = format!("{}; this is held back and lands when {over}", answer.because);
+            return answer.held(because);
+        }
     }
     if answer.effect == Effect::Rejected {
         // What is refused here is a write of the topology controller, not of the host.

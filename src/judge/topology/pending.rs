@@ -170,6 +170,11 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
     }
 }
 
+/// What must come before the topology controller does anything in a Cluster after the write, as a clause; `None` where nothing stops it.
+pub(super) fn waits_for(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Option<String> {
+    stop(Side::after(stage), key, cluster).map(|stop| stop.over)
+}
+
 /// What stops the topology controller for a whole Cluster on one side.
 fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));

@@ -6,6 +6,7 @@ mod apply;
 mod endpoint;
 mod hanging;
 mod health;
+pub(super) mod hosts;
 mod lifted;
 mod machines;
 pub(super) mod pause;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lifted::{Lifted, by_owner};
 use super::side::Side;
-use super::{adoption, machines, pause, preflight};
+use super::{adoption, hosts, machines, pause, preflight};
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -58,6 +58,7 @@ fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
             let clusters = stage.clusters_of_class(key);
             clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).for_each(add);
         }
+        Role::Host => hosts::reached(stage, pair, add),
         _ if key.group == CONTROL_PLANE => {
             let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
             let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());

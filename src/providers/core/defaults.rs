@@ -4,7 +4,7 @@
 //! types.
 
 use super::changes::{V1BETA2, WRITES_ONLY_CHANGES};
-use crate::kinds::fields::map_at;
+use crate::kinds::fields;
 use crate::kinds::webhook::Written;
 use crate::kinds::{POINTERS, Versions};
 use crate::tree::{Map, Value, json};
@@ -92,6 +92,14 @@ fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions
     {
         spec.remove("replicas");
     }
+}
+
+/// The block at a key, made where Go reads none: a `null` is an empty struct to it.
+fn map_at<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
+    if map.get(key).is_some_and(Value::is_null) {
+        map.insert(key.to_owned(), json!({}));
+    }
+    fields::map_at(map, key)
 }
 
 /// Whether a group is one of those whose webhooks belong to Cluster API itself.

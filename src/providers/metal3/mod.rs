@@ -26,6 +26,8 @@ const ADDRESSES: &str = "ipam.metal3.io";
 
 /// Label of a host that waits to be used again by one owner (CAPM3 `baremetal/metal3machine_manager.go`, v1.10).
 pub const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+/// Annotation of a Metal3Machine that names its host (`api/v1beta1/metal3machine_types.go` HostAnnotation, `baremetal/metal3machine_manager.go`).
+pub const HOST_OF_MACHINE: &str = "metal3.io/BareMetalHost";
 /// Annotations that keep a host from being chosen (same file, chooseHost).
 pub const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
 

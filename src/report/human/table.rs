@@ -26,14 +26,16 @@ pub(super) fn write(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
         return Ok(());
     }
     writeln!(out, "\n{}", page.paint.bold("Machines"))?;
-    let cells: Vec<[String; 5]> = folded.rows.iter().map(|row| cells(row)).collect();
-    let mut widths = [0; 4];
-    for row in cells.iter().map(|row| row.each_ref().map(String::as_str)).chain([HEADS]) {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = columns(cell).max(*width);
+    let mut cells: Vec<[String; 5]> = folded.rows.iter().map(|row| self::cells(row, " in all", " replaced")).collect();
+    let mut widths = self::widths(&cells);
+    if start(&widths) > page.columns() {
+        let short: Vec<[String; 5]> = folded.rows.iter().map(|row| self::cells(row, "", "")).collect();
+        let narrow = self::widths(&short);
+        if start(&narrow) <= page.columns() {
+            (cells, widths) = (short, narrow);
         }
     }
-    let start = widths.iter().map(|width| width + GAP).sum::<usize>() + GAP;
+    let start = start(&widths);
     let is_beside = start + CAUSE <= page.columns();
     let heads = line(&widths, &HEADS.map(str::to_owned), is_beside);
     writeln!(out, "{}", page.paint.faint(heads.trim_end()))?;
@@ -56,6 +58,22 @@ pub(super) fn write(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
         page.words(out, (&head, 13), &listed(&folded.clusters), 4, str::to_owned)?;
     }
     Ok(())
+}
+
+/// How wide the first columns are.
+fn widths(cells: &[[String; 5]]) -> [usize; 4] {
+    let mut widths = [0; 4];
+    for row in cells.iter().map(|row| row.each_ref().map(String::as_str)).chain([HEADS]) {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = columns(cell).max(*width);
+        }
+    }
+    widths
+}
+
+/// Where the last column starts.
+fn start(widths: &[usize; 4]) -> usize {
+    widths.iter().map(|width| width + GAP).sum::<usize>() + GAP
 }
 
 /// The clusters of a row, where they are several and not all.
@@ -82,7 +100,8 @@ fn line(widths: &[usize; 4], cells: &[String; 5], whole: bool) -> String {
     out
 }
 
-fn cells(row: &Row<'_>) -> [String; 5] {
+/// The columns of a row; the two words are left out where a line has no room for them.
+fn cells(row: &Row<'_>, in_all: &str, replaced: &str) -> [String; 5] {
     let owners = &row.owners;
     let cluster = match owners.clusters.len() {
         0 => "-".to_owned(),
@@ -105,10 +124,10 @@ fn cells(row: &Row<'_>) -> [String; 5] {
         Effect::Scale => format!("{machines} deleted, {replicas} stay"),
         _ if fewer => format!("{machines} replaced by {replicas}"),
         _ if row.replicas.is_none() => format!("{machines} replaced"),
-        _ => format!("{machines} of {replicas} replaced"),
+        _ => format!("{machines} of {replicas}{replaced}"),
     };
     if owners.count > 1 {
-        what = format!("{} in all, {what} each", row.total);
+        what = format!("{}{in_all}, {what} each", row.total);
     }
     let lowest = match row.effect {
         Effect::Delete => "0".to_owned(),

@@ -1,0 +1,79 @@
+//! Bare metal hosts that a write brings to a rollout that waits for one: with a surge the new Machine comes before an old one goes, and it
+//! comes on no host but a free one (CAPM3 `baremetal/metal3machine_manager.go` Associate, chooseHost, v1.10).
+
+use super::side::Side;
+use crate::judge::owner::Assessment;
+use crate::judge::stage::Stage;
+use crate::kinds::contract::{CORE, MACHINE};
+use crate::kinds::fields::{annotation, target, text, wanted};
+use crate::model::{Action, Hold, Pair, Why};
+use crate::object::{Key, Path};
+use crate::providers::kind;
+use crate::providers::metal3::free::{chooses, free, is_free, selector};
+use crate::providers::metal3::{HOST, HOST_OF_MACHINE};
+use crate::tree::Value;
+use crate::world::LiveKind;
+
+/// The owners that may wait for a host that a write brings: those of its namespace.
+pub(super) fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
+    let is_owner = |key: &Key| {
+        key.namespace == pair.key.namespace && kind(key).role.owns_machines() && kind(key).role.is_part_of_cluster()
+    };
+    stage.keys(is_owner).iter().for_each(add);
+}
+
+/// What holds the Machines of an owner back that are out of date, where it is a host that this write brings.
+pub(in crate::judge) fn none_free(stage: &Stage<'_>, key: &Key, assessment: &Assessment) -> Option<Hold> {
+    let mut hosts = stage.pairs_of_kind(HOST.1).filter(|pair| pair.key.namespace == key.namespace).peekable();
+    hosts.peek()?;
+    assessment.pending().next()?;
+    // A strategy that takes old Machines first gets their hosts back.
+    let (surge, unavailable) = assessment.mirror.room(&assessment.new, wanted(&assessment.new, Some(&assessment.old)));
+    if surge == 0 || unavailable > 0 || is_being_set_up(stage, key, assessment) {
+        return None;
+    }
+    let side = Side::before(stage);
+    let get = |key: &Key| side.get(key).map(|value| Value::clone(&value));
+    let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
+    if free(stage.scene.view, key, has_all, get)? > 0 {
+        return None;
+    }
+    let selector = selector(key, get)?;
+    let comes = |pair: &&Pair| {
+        let is_taken = |host: &Value| host.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
+        match (pair.action, &pair.live, &pair.predicted) {
+            (Action::Create, _, Some(host)) => chooses(&selector, host) && !is_taken(host),
+            (Action::Update, Some(was), Some(is)) => {
+                let fits = |host: &Value| is_free(host, &key.name) && chooses(&selector, host);
+                !fits(was) && fits(is)
+            }
+            _ => false,
+        }
+    };
+    let coming: Vec<(Key, Option<Path>)> = hosts.filter(comes).map(|pair| (pair.key.clone(), None)).collect();
+    let first = coming.first()?.0.clone();
+    Some(Hold {
+        why: Why::NothingToMakeOf,
+        says: "no host is free for the next Machine".to_owned(),
+        over: match coming.len() {
+            1 => format!("{first} comes, a host for the next Machine"),
+            more => format!("{first} and {} more come, hosts for the next Machines", more - 1),
+        },
+        places: coming,
+    })
+}
+
+/// Whether the owner's next Machine has a host already and is only not up yet.
+fn is_being_set_up(stage: &Stage<'_>, key: &Key, assessment: &Assessment) -> bool {
+    let new = assessment.units.iter().filter(|unit| unit.after.is_empty()).flat_map(|unit| &unit.names);
+    let has_host = |name: &String| {
+        let namespace = key.namespace.clone();
+        let machine = Key { group: CORE.to_owned(), kind: MACHINE.to_owned(), namespace, name: name.clone() };
+        let machine = stage.before(&machine)?;
+        let is_up = text(&machine, "/spec/providerID").is_some();
+        let infra = target(machine.pointer("/spec/infrastructureRef")?, key.namespace.as_deref())?;
+        let infra = stage.before(&infra)?;
+        (!is_up && annotation(&infra, HOST_OF_MACHINE).is_some()).then_some(())
+    };
+    new.into_iter().any(|name| has_host(name).is_some())
+}
