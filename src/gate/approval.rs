@@ -14,7 +14,7 @@ use crate::kinds::contract;
 use crate::model::{Decision, Effect, Reason, Rollout};
 use crate::object::{Inventory, Key};
 use crate::policy::{self, ApprovalPlace, Policy, Profile};
-use crate::report::{self, ApprovalReport, Standing, plural};
+use crate::report::{self, ApprovalReport, Report, Standing, plural};
 use crate::tree::Value;
 
 /// Gates that no approval lifts: what they say is not about what the change does.
@@ -56,6 +56,15 @@ pub struct Approved {
 #[must_use]
 pub fn can_lift(gate: &str) -> bool {
     !NEVER.contains(&gate)
+}
+
+/// Whether an approval alone would let through what a report holds, and the policy names a place for one.
+#[must_use]
+pub fn is_approvable(report: &Report, policy: &Policy) -> bool {
+    let held = |one: &Reason| one.decision < Decision::Undecided || can_lift(&one.gate);
+    let is_undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
+    let holds = report.reasons.iter().any(|one| one.decision == Decision::Hold);
+    holds && !is_undecided && !policy.approvals.is_nowhere() && report.reasons.iter().all(held)
 }
 
 /// A hold where the stream itself writes an object in which approvals are kept, or the policy of this run (`source`): whoever writes a

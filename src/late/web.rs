@@ -43,8 +43,17 @@ impl Address<'_> {
         Ok((client.map_err(|_| "it cannot be asked: its certificates cannot be used".to_owned())?, uri))
     }
 
-    /// What stands there; `None` where the server says that there is nothing (404).
+    /// The text that stands there; `None` where the server says that there is nothing (404).
     pub(super) async fn get(&self, most: u64) -> Result<Option<String>, String> {
+        self.bytes(most).await?.map(|bytes| text(bytes, most)).transpose()
+    }
+
+    /// What stands there, and of what is larger than `most` bytes one more than these; `None` where the server says that there is
+    /// nothing (404).
+    ///
+    /// # Errors
+    /// When it gives another answer than a success, or none in time.
+    pub async fn bytes(&self, most: u64) -> Result<Option<Vec<u8>>, String> {
         let (client, uri) = self.client()?;
         let request = Request::get(path(&uri)).body(Vec::new()).map_err(|_| "its address cannot be read".to_owned())?;
         let work = async {
@@ -56,7 +65,23 @@ impl Address<'_> {
             };
             let mut bytes = Vec::new();
             std::pin::pin!(body.take(most + 1)).read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
-            text(bytes, most).map(Some)
+            Ok(Some(bytes))
+        };
+        self.in_time(work).await
+    }
+
+    /// Sends JSON there.
+    ///
+    /// # Errors
+    /// When it gives another answer than a success, or none in time.
+    pub async fn post(&self, body: Vec<u8>) -> Result<(), String> {
+        let (client, uri) = self.client()?;
+        let request = Request::post(path(&uri)).header(header::CONTENT_TYPE, "application/json").body(Body::from(body));
+        let request = request.map_err(|_| "its address cannot be read".to_owned())?;
+        let work = async {
+            let answer = client.send(request).await.map_err(|_| "it cannot be reached".to_owned())?;
+            let status = answer.status();
+            if status.is_success() { Ok(()) } else { Err(format!("it answers {}", status.as_u16())) }
         };
         self.in_time(work).await
     }

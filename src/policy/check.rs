@@ -2,6 +2,7 @@
 
 mod approvals;
 mod clusters;
+mod flux;
 mod images;
 mod late;
 mod releases;
@@ -33,6 +34,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
     found.push(clusters::forecasts(&root.key("forecasts"), policy));
     found.push(clusters::workload(&root, policy));
     found.extend(images::images(&root, policy));
+    found.extend(flux::flux(&root.key("flux"), &policy.flux));
     found.push(approvals::approvals(&root.key("approvals"), policy));
     found.push(approvals::expect_changes(&root.key("expect"), policy));
     found.extend(releases::releases(&root.key("releases"), &policy.releases));

@@ -57,6 +57,13 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("setBack", "setBack: rolling\n"),
     ("forecasts", "forecasts: {keep: configmap/rollgate/rollgate-forecasts, plan: true, worlds: worlds}\n"),
+    (
+        "flux",
+        "flux:
+  gate: [\"tier in (prod)\", metadata.namespace=telco]
+  values: [{namespace: edge-1, name: edge-1-values, template: edge-1-template}]
+",
+    ),
     ("unseen", "unseen: {release: allow, inside: warn, controllers: warn, ownership: warn}\n"),
     (
         "releases",

@@ -1,6 +1,7 @@
 //! The shape of the policy file. Every field has a safe default, so an empty policy holds what it should.
 
 mod approvals;
+mod flux;
 mod forecasts;
 mod gates;
 mod images;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
+pub use self::flux::{Flux, FluxValues};
 pub use self::forecasts::Forecasts;
 pub use self::gates::{Answer, Budget, Freeze, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
 pub use self::images::Images;
@@ -65,6 +67,9 @@ pub struct Policy {
     /// Where forecasts are kept, to be compared later with what came.
     #[serde(default, skip_serializing_if = "Forecasts::is_nothing")]
     pub forecasts: Forecasts,
+    /// What `rollgate serve` does for Flux. Where nothing is said, only HelmReleases that ask for it are gated, and nothing is published.
+    #[serde(default, skip_serializing_if = "Flux::is_nothing")]
+    pub flux: Flux,
     /// Where a person's yes to one change counts. Where nothing is said, none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
@@ -125,6 +130,7 @@ impl Default for Policy {
             workload: Workload::default(),
             images: Images::default(),
             forecasts: Forecasts::default(),
+            flux: Flux::default(),
             approvals: Approvals::default(),
             expect: Vec::new(),
             set_back: SetBack::default(),

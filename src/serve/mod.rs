@@ -1,5 +1,7 @@
-//! The admission webhook: an API server shows it a write with both of its sides, and hears whether it may go on. It judges as `plan`
-//! does, under the same policy, from a cache that watches keep current; it writes nothing but its own certificate.
+//! What runs in the cluster. The admission webhook: an API server shows it a write with both of its sides, and hears whether it may go on. It
+//! judges as `plan` does, under the same policy, from a cache that watches keep current; it writes nothing but its own certificate.
+//! Beside it, where that is wanted,
+//! the gate of HelmReleases (`releases`).
 
 pub mod cache;
 mod http;
@@ -8,6 +10,7 @@ mod keep;
 mod log;
 mod metrics;
 mod own;
+pub mod releases;
 pub mod review;
 mod said;
 mod tls;
@@ -16,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -27,9 +30,10 @@ use self::http::Desk;
 use self::judge::{Judge, Manner};
 use self::log::Log;
 use self::metrics::Metrics;
+use self::releases::Gate;
 use self::tls::Certificate;
 use crate::cluster::Cluster;
-use crate::session::{Setup, Stop, runtime};
+use crate::session::{Setup, Stop, process, runtime};
 use crate::tree::json;
 use crate::world::World;
 
@@ -59,6 +63,8 @@ pub struct Options {
     pub connections: usize,
     /// How long answers under way may take when it ends.
     pub drain: Duration,
+    /// The gate of HelmReleases, where it is wanted.
+    pub gate: Option<releases::Options>,
 }
 
 /// Where the cache comes from.
@@ -87,6 +93,11 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
         Source::Cluster(cluster) => (Arc::new(Cache::of(cluster.name())), Some(*cluster)),
         Source::World(world) => (Arc::new(Cache::of_world(*world)), None),
     };
+    let gate = match (&options.gate, &cluster) {
+        (None, _) => None,
+        (Some(wanted), Some(cluster)) => Some(Arc::new(Gate::new(wanted, setup, cluster.clone(), log.clone()))),
+        (Some(_), None) => return Err(Stop::usage(anyhow!("--gate-releases needs a cluster, and --live names none"))),
+    };
     let judge = Arc::new(Judge::new(setup, options.manner, Arc::clone(&cache), cluster.clone())?);
     let desk = Arc::new(Desk::new(judge, Arc::clone(&certificate), Arc::clone(&metrics), log.clone()));
     let ended = runtime()?.block_on(async {
@@ -110,6 +121,7 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
                 (Tls::Own(_), None) => std::future::pending().await,
             }
         };
+        let gating = gate.map(|gate| tokio::spawn(gate.run(stop.clone())));
         let serving = http::serve(listener, tls, desk, options.connections, stop, options.drain);
         let keeping = async {
             match cluster {
@@ -117,11 +129,17 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
                 None => std::future::pending().await,
             }
         };
-        Ok(tokio::select! {
+        let whole = tokio::select! {
             whole = serving => whole,
             () = renewing => false,
             () = keeping => false,
-        })
+        };
+        if let Some(gating) = gating {
+            // It hears of the same signal, and gives up what another replica waits for.
+            drop(tokio::time::timeout(Duration::from_secs(5), gating).await);
+            process::end_all();
+        }
+        Ok(whole)
     });
     if let Ok(whole) = &ended {
         log.line("info", "ended", json!({"whole": whole}));

@@ -4,6 +4,7 @@
 mod answers;
 mod commit;
 mod detect;
+pub mod flux;
 mod forecast;
 mod images;
 pub mod input;

@@ -76,7 +76,7 @@ impl Base {
 }
 
 /// Everything that is known before anything is read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Setup {
     /// The environment.
     pub env: BTreeMap<String, String>,

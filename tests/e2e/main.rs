@@ -17,6 +17,8 @@ mod emptied;
 mod flux;
 mod flux_patches;
 mod flux_render;
+#[cfg(feature = "serve")]
+mod gate_releases;
 mod gates;
 mod helm;
 mod inputs;

@@ -32,18 +32,28 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one, and waits until it knows the cluster.
-    fn start(kubeconfig: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(kubeconfig: &Path, more: &[&str]) -> Self {
+        Self::start_under("none", kubeconfig, more)
+    }
+
+    /// The same under a policy.
+    pub(crate) fn start_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
         let file = |name: &str| certificate(name).to_str().expect("a path").to_owned();
         let (certificate, key) = (file("first.pem"), file("first.key"));
-        let server = Self::launch(kubeconfig, &[&["--tls-cert", &certificate, "--tls-key", &key], more].concat());
+        let tls = ["--tls-cert", &certificate, "--tls-key", &key];
+        let server = Self::launch_under(policy, kubeconfig, &[&tls, more].concat());
         server.is_ready();
         server
     }
 
     /// Starts one, and waits until it listens.
     pub(crate) fn launch(kubeconfig: &Path, more: &[&str]) -> Self {
+        Self::launch_under("none", kubeconfig, more)
+    }
+
+    fn launch_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(rollgate())
-            .args(["serve", "--policy", "none", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--policy", policy, "--listen", "127.0.0.1:0"])
             .args(more)
             .env("KUBECONFIG", kubeconfig)
             .stderr(Stdio::piped())
@@ -77,7 +87,7 @@ impl Server {
         }
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic").join("\n")
     }
 }
@@ -161,9 +171,15 @@ pub(crate) fn kubectl(space: &Space, args: &[&str]) -> Run {
 
 /// What installs the webhook, all of it but the configuration applied, and a kubeconfig with the rights that come with it.
 fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
+    installed_with(space, &["--failure-policy", failure_policy])
+}
+
+/// The same with further options of `serve manifests`.
+pub(crate) fn installed_with(space: &Space, more: &[&str]) -> (String, PathBuf) {
     let user = administrator(space);
     let printed = Command::new(rollgate())
-        .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1", "--failure-policy", failure_policy])
+        .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1"])
+        .args(more)
         .args(["--skip", &user, "--ca-bundle"])
         .arg(certificate("authority.pem"))
         .output()

@@ -156,3 +156,32 @@ fn a_word_that_would_change_an_expression_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
     }
 }
+
+#[test]
+fn the_gate_has_rights_of_its_own_and_only_where_it_is_wanted() {
+    let text = |objects: &[Value]| objects.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let without = text(&printed(&[]));
+    for word in ["rollgate-gate", "helmreleases", "--gate-releases", "leases", "/tmp"] {
+        assert!(!without.contains(word), "{word} is there without the gate");
+    }
+    let everywhere: Vec<Value> = printed(&[]).into_iter().filter(|one| one["kind"] == "ClusterRole").collect();
+    assert!(!everywhere.is_empty() && !text(&everywhere).contains("\"secrets\""), "no Secret is read without the gate");
+    let objects =
+        printed(&["--gate-releases", "--notify", "http://notification-controller.flux-system.svc.cluster.local./"]);
+    let rights = objects.iter().find(|one| one["kind"] == "ClusterRole" && one["metadata"]["name"] == "rollgate-gate");
+    let rights = rights.expect("its rights")["rules"].as_array().expect("rules").clone();
+    let on = |resource: &str| {
+        let rules = rights.iter().filter(|rule| rule["resources"].to_string().contains(&format!("\"{resource}\"")));
+        rules.flat_map(|rule| rule["verbs"].as_array().expect("verbs")).filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    // It never makes or deletes a release, and never writes a Secret.
+    assert_eq!(on("helmreleases"), ["get", "list", "watch", "patch"]);
+    assert_eq!(on("secrets"), ["get", "list"]);
+    assert!(rights.iter().all(|rule| !rule["verbs"].to_string().contains("delete")));
+    let container = &one(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let args = container["args"].to_string();
+    assert!(args.contains("--gate-releases") && args.contains("--lease-namespace=rollgate-system"), "{args}");
+    assert!(args.contains("--notify=http://notification-controller"), "{args}");
+    assert!(one(&objects, "NetworkPolicy")["spec"]["egress"].to_string().contains("9090"), "charts are fetched");
+    assert!(container["volumeMounts"].to_string().contains("/tmp"), "charts are unpacked there");
+}

@@ -84,9 +84,7 @@ fn held_folder(last: &Path) -> PathBuf {
 /// Keeps a held report where `approve` finds it by its digest, and says in it how to approve it, where an approval alone would let
 /// it through and the policy names a place for one.
 pub(in crate::cli) fn offer(report: &mut Report, policy: &Policy, called: &Called<'_>, env: &BTreeMap<String, String>) {
-    let approvable = |one: &crate::model::Reason| one.decision < Decision::Undecided || gate::can_lift(&one.gate);
-    let undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
-    if policy.approvals.is_nowhere() || undecided || !report.reasons.iter().all(approvable) {
+    if !gate::is_approvable(report, policy) {
         return;
     }
     let digest = report.digest.clone();

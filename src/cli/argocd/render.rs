@@ -8,10 +8,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use tempfile::NamedTempFile;
 
-use super::super::flux::chart::{address, below};
 use super::application::Application;
 use crate::kinds::fields::{list, text};
 use crate::object::Files;
+use crate::session::flux::chart::{address, below};
 use crate::session::{Chart, Observer, Source, Tree};
 use crate::tree::Value;
 use crate::world::files;

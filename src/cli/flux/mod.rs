@@ -1,33 +1,25 @@
 //! `rollgate flux render`: what helm-controller will make of a HelmRelease, before anything is merged.
 
-pub(super) mod chart;
-pub(super) mod given;
 pub(super) mod plan;
 pub(super) mod post_renderers;
-pub(super) mod render;
 pub(super) mod values;
 mod walk;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
-use self::chart::Charts;
-use self::given::{Given, Live};
-use self::render::{Run, Scratch};
 use super::args::{Colour, PostRenderArgs};
 use super::{Outside, Stop, known};
 use crate::exit::Exit;
-use crate::flux::release::{self, Release};
+use crate::flux::release::Release;
 use crate::flux::values::Fault;
 use crate::host::Told;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::{Object, Stream};
-use crate::session::Input;
-use crate::session::Tree;
-use crate::session::revisions;
+use crate::session::flux::{Charts, Given, Live, Nowhere, Run, Scratch, Tools, releases};
+use crate::session::{Input, Tree, revisions};
 
 /// Options of `flux`.
 #[derive(Debug, Args)]
@@ -102,16 +94,6 @@ pub struct PlaceArgs {
     /// A ConfigMap or Secret that is not there.
     #[arg(long, value_name = "KIND/NAME")]
     pub absent: Vec<String>,
-}
-
-/// What renders, and where it finds charts.
-#[derive(Debug)]
-pub(super) struct Tools {
-    pub(super) charts: Charts,
-    pub(super) helm: PathBuf,
-    pub(super) kustomize: Option<PathBuf>,
-    pub(super) helm_args: Vec<String>,
-    pub(super) scratch: Scratch,
 }
 
 impl PlaceArgs {
@@ -215,28 +197,8 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
 
 /// What of a HelmRelease cannot be read here leaves it undecided; what Flux would not take either is a fault of the caller.
 fn stop(release: &Release, error: anyhow::Error) -> Stop {
-    let is_undecided = error.is::<chart::Nowhere>()
+    let is_undecided = error.is::<Nowhere>()
         || matches!(error.downcast_ref(), Some(Fault::Missing(_) | Fault::Key(..) | Fault::Unread(..)));
     let error = error.context(format!("HelmRelease {}", release.title()));
     if is_undecided { Stop::undecided(error) } else { Stop::usage(error) }
-}
-
-/// A HelmRelease, or its name with why it is none that can be rendered.
-type Read = Result<Release, (String, String)>;
-
-/// The HelmReleases that were given.
-///
-/// # Errors
-/// Where one was given twice: which one counts is not known.
-pub(super) fn releases(given: &Given) -> anyhow::Result<Vec<Read>> {
-    let mut names = BTreeSet::new();
-    let mut out = Vec::new();
-    for object in given.objects.iter().filter(|object| release::is_one(object)) {
-        let title = format!("{}/{}", given.namespace(&object.key), object.key.name);
-        if !names.insert(title.clone()) {
-            bail!("HelmRelease {title} was given twice, and which one counts is not known");
-        }
-        out.push(Release::of(object, &given.home).map_err(|why| (title, why)));
-    }
-    Ok(out)
 }

@@ -10,10 +10,8 @@ use anyhow::anyhow;
 use super::super::args::{Colour, CommonArgs, PlanArgs};
 use super::super::releases::{self, Job};
 use super::super::{Outside, Stop};
-use super::chart::{self, Charts};
-use super::render::{Rendered, Run, Scratch};
 use super::walk::{LEFT_OUT, Side, Walk};
-use super::{Tools, releases as read_releases, remotes, told_charts};
+use super::{remotes, told_charts};
 use crate::exit::Exit;
 use crate::flux::release::{self, Release};
 use crate::flux::values;
@@ -22,6 +20,7 @@ use crate::object::{Key, Object};
 use crate::pipeline::Apart;
 use crate::providers;
 use crate::session::Trees;
+use crate::session::flux::{Charts, Nowhere, Rendered, Run, Scratch, Tools, releases as read_releases};
 use crate::session::{self, input};
 use crate::session::{Source, Tree};
 use crate::world::Unread;
@@ -150,7 +149,7 @@ fn rendered(
         let run = Run { tools, given: &side.given, tree, root, first: is_first(&title) };
         let rendered = run
             .render(&release)
-            .map_err(|error| Failed { is_elsewhere: error.is::<chart::Nowhere>(), why: format!("{error:#}") });
+            .map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") });
         let chart = tools.charts.digest(&release, run);
         out.insert(title, One { release: Ok(release), rendered: Some(rendered), chart });
     }

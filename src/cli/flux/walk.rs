@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 
-use super::chart::below;
-use super::given::Given;
-use super::{Tools, render};
 use crate::flux::{KUSTOMIZATIONS, substitute};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::{annotation, label, list, text};
 use crate::object::{Key, Object, Stream};
+use crate::session::flux::chart::below;
+use crate::session::flux::{Given, Tools, render};
 use crate::session::input;
 use crate::session::process::Ended;
 use crate::session::{Tree, Unobserved, source, tool};

@@ -16,6 +16,10 @@ const ISSUED: &str = include_str!("certificate.yaml");
 // What the chart has of the same words lies with it: rights, webhooks and who is skipped are written once.
 /// Who may read the policy, where it stands in the cluster.
 const POLICY_RIGHTS: &str = include_str!("policy.yaml");
+/// What the gate of HelmReleases may do.
+const GATE: &str = include_str!("gate.yaml");
+/// With whom it speaks then, beside the API server: source-controller and notification-controller, by their Services or their own port.
+const GATE_NETWORK: &str = "\n- ports: [{port: 80, protocol: TCP}, {port: 9090, protocol: TCP}]";
 /// The service accounts of controllers of Cluster API, NAMESPACE:NAME a line, as their own manifests call them.
 const CONTROLLERS: &str = include_str!("../../../charts/rollgate/files/controllers.txt");
 /// What is read of the cluster.
@@ -29,8 +33,6 @@ const CERTIFICATE_RULES: &str = include_str!("../../../charts/rollgate/files/cer
 const BUNDLE_RULES: &str = include_str!("../../../charts/rollgate/files/bundle-rules.yaml");
 /// The Secret of that certificate, and who may do so.
 const OWN: &str = include_str!("own.yaml");
-/// How a certificate from a Secret reaches the server as files.
-const VOLUMES: &str = include_str!("volumes.yaml");
 /// What the API server asks about.
 const WEBHOOKS: &str = include_str!("../../../charts/rollgate/files/webhooks.yaml");
 /// Most users that are told beside them.
@@ -50,6 +52,8 @@ fn checked(args: &ManifestArgs) -> anyhow::Result<Option<(&str, &str)>> {
     ensure!(plain(&args.namespace, "-"), "--namespace {}: it is no name of a namespace", args.namespace);
     ensure!(plain(&args.image, "-._/:@"), "--image {}: it is no image", args.image);
     ensure!(plain(&args.data_label, "-._/"), "--data-label {}: it is no label", args.data_label);
+    let notify = args.notify.as_deref().unwrap_or("http://plain");
+    ensure!(plain(notify, "-._:/"), "--notify {notify}: it is no address that can be written into a list");
     ensure!(args.skip.len() <= MOST_USERS, "--skip: at most {MOST_USERS} users");
     for user in &args.skip {
         ensure!(plain(user, "-._:@/"), "--skip {user}: only letters, digits and -._:@/ are written into an expression");
@@ -73,8 +77,8 @@ struct Tls {
     client: String,
     /// Arguments of the server.
     arguments: String,
-    /// What is mounted.
-    volumes: &'static str,
+    /// Whether it reaches the server as files.
+    files: bool,
 }
 
 fn tls(args: &ManifestArgs) -> anyhow::Result<Tls> {
@@ -87,17 +91,17 @@ fn tls(args: &ManifestArgs) -> anyhow::Result<Tls> {
             let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             ensure!(bytes.starts_with(b"-----BEGIN CERTIFICATE"), "{} is no certificate in PEM", file.display());
             let client = format!("{{{service}, caBundle: {}}}", BASE64_STANDARD.encode(bytes));
-            Tls { objects: "", inject, client, arguments: files, volumes: VOLUMES }
+            Tls { objects: "", inject, client, arguments: files, files: true }
         }
         (None, Certificates::CertManager) => {
             let inject = format!("\n  annotations: {{cert-manager.io/inject-ca-from: {space}/rollgate}}");
-            Tls { objects: ISSUED, inject, client, arguments: files, volumes: VOLUMES }
+            Tls { objects: ISSUED, inject, client, arguments: files, files: true }
         }
         (None, Certificates::Own) => {
             let arguments = format!(
                 "\"--tls-secret={space}/rollgate-tls\", \"--tls-configuration=rollgate\", \"--tls-name=rollgate.{space}.svc\""
             );
-            Tls { objects: OWN, inject, client, arguments, volumes: "" }
+            Tls { objects: OWN, inject, client, arguments, files: false }
         }
     })
 }
@@ -113,20 +117,24 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
     let (space, name) = policy.unwrap_or((&args.namespace, "rollgate-policy"));
     let mode = if args.mode == ServeMode::Enforce { "enforce" } else { "observe" };
     let failure = if args.failure_policy == FailurePolicy::Fail { "Fail" } else { "Ignore" };
+    let word = |text: &str| if args.gate_releases { text.to_owned() } else { String::new() };
+    let volumes = volumes(tls.files, args.gate_releases);
     let words = [
         // Texts that hold words themselves come first.
         ("POLICYRIGHTS", policy.map_or_else(String::new, |_| POLICY_RIGHTS.to_owned())),
         ("JUDGERULES", JUDGE_RULES.to_owned()),
         ("POLICYRULES", POLICY_RULES.to_owned()),
-        ("NETWORKRULES", NETWORK_RULES.trim_end().replace('\n', "\n  ")),
+        ("NETWORKRULES", format!("{}{}", NETWORK_RULES.trim_end(), word(GATE_NETWORK)).replace('\n', "\n  ")),
         ("WEBHOOKS", WEBHOOKS.to_owned()),
+        ("GATE", word(GATE)),
+        ("GATING", if args.gate_releases { gating(args) } else { String::new() }),
         ("CERTIFICATE", tls.objects.to_owned()),
         ("CERTIFICATERULES", CERTIFICATE_RULES.to_owned()),
         ("BUNDLERULES", BUNDLE_RULES.to_owned()),
         ("SECRET", "rollgate-tls".to_owned()),
         ("CONFIGURATION", "rollgate".to_owned()),
         ("TLS", tls.arguments),
-        ("VOLUMES", tls.volumes.to_owned()),
+        ("VOLUMES", volumes),
         ("CLIENT", tls.client),
         ("NAMESPACES", "{}".to_owned()),
         ("INJECT", tls.inject),
@@ -145,4 +153,30 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         ("NAMESPACE", args.namespace.clone()),
     ];
     Ok(words.iter().fold(TEXT.to_owned(), |text, (word, value)| text.replace(&format!("@{word}@"), value)))
+}
+
+/// What is mounted: the certificate where it comes as files, and room for charts and for what Helm and kustomize read.
+fn volumes(files: bool, gates: bool) -> String {
+    let all = [
+        (files, "tls", "mountPath: /tls, readOnly: true", "secret: {secretName: rollgate-tls}"),
+        (gates, "tmp", "mountPath: /tmp", "emptyDir: {}"),
+    ];
+    let all: Vec<_> = all.into_iter().filter(|(is, ..)| *is).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let mounts = all.iter().map(|(_, name, mount, _)| format!("        - {{name: {name}, {mount}}}\n"));
+    let volumes = all.iter().map(|(_, name, _, volume)| format!("      - {{name: {name}, {volume}}}\n"));
+    ["        volumeMounts:\n".to_owned()]
+        .into_iter()
+        .chain(mounts)
+        .chain(["      volumes:\n".to_owned()])
+        .chain(volumes)
+        .collect()
+}
+
+/// The further arguments of a server that gates.
+fn gating(args: &ManifestArgs) -> String {
+    let notify = args.notify.as_ref().map(|url| format!(", \"--notify={url}\"")).unwrap_or_default();
+    format!(", \"--gate-releases\", \"--lease-namespace={}\"{notify}", args.namespace)
 }

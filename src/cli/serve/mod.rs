@@ -15,7 +15,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::{Host, Told};
 use crate::serve::judge::{Doubtful, Manner, Mode};
-use crate::serve::{self, Files, Options, Own, Source, Tls};
+use crate::serve::{self, Files, Options, Own, Source, Tls, releases};
 use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
 use crate::world::files;
 
@@ -80,12 +80,36 @@ pub struct ServeArgs {
     /// A feature gate of the controllers, such as InPlaceUpdates=true.
     #[arg(long, value_name = "NAME=BOOL")]
     pub feature_gate: Vec<String>,
+    /// The gate of HelmReleases.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Most connections at one time.
     #[arg(long, value_name = "NUMBER", default_value_t = 512)]
     pub connections: usize,
     /// How long answers under way may take when a signal ends it.
     #[arg(long, value_name = "DURATION", default_value = "25s")]
     pub drain: String,
+}
+
+/// Options of the gate of HelmReleases.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The gate of HelmReleases")]
+pub struct GateArgs {
+    /// Keep HelmReleases with the annotation rollgate.dev/gate: enabled suspended, and resume each for exactly what was judged.
+    #[arg(long)]
+    pub gate_releases: bool,
+    /// Namespace of the Lease by which one of several replicas gates; that of the Pod or of the context where nothing is said.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub lease_namespace: Option<String>,
+    /// Where notification-controller takes events, such as http://notification-controller.flux-system.svc.cluster.local./
+    #[arg(long, value_name = "URL")]
+    pub notify: Option<String>,
+    /// The Helm that renders charts.
+    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
+    pub helm: PathBuf,
+    /// What runs post-renderers: kustomize or kubectl; the first of them on the path where nothing is said.
+    #[arg(long, value_name = "PROGRAM")]
+    pub kustomize: Option<PathBuf>,
 }
 
 /// What `serve` can do instead of serving.
@@ -152,6 +176,12 @@ pub struct ManifestArgs {
     /// How long the API server waits for an answer, in seconds, 2 to 30.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u8).range(2..=30))]
     pub timeout: u8,
+    /// With the gate of HelmReleases, and the rights that it needs; the image has to hold Helm and kustomize then.
+    #[arg(long)]
+    pub gate_releases: bool,
+    /// Where notification-controller takes what the gate says.
+    #[arg(long, value_name = "URL", requires = "gate_releases")]
+    pub notify: Option<String>,
     /// Replicas of the server.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     pub replicas: u8,
@@ -208,10 +238,22 @@ fn tls(args: &ServeArgs) -> Result<Tls, Stop> {
     }))
 }
 
+impl GateArgs {
+    fn options(&self, home: &str) -> releases::Options {
+        releases::Options {
+            namespace: self.lease_namespace.clone().unwrap_or_else(|| home.to_owned()),
+            helm: self.helm.clone(),
+            kustomize: self.kustomize.clone(),
+            notify: self.notify.clone(),
+        }
+    }
+}
+
 fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     let then = |then: Then| if then == Then::Allow { Doubtful::Allow } else { Doubtful::Hold };
     let mode = if args.mode == ServeMode::Enforce { Mode::Enforce } else { Mode::Observe };
-    let options = Options {
+    let mut options = Options {
+        gate: None,
         listen: args.listen,
         tls: tls(args)?,
         manner: Manner { mode, undecided: then(args.on_undecided), not_ready: then(args.not_ready) },
@@ -236,6 +278,9 @@ fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
             Source::Cluster(Box::new(connect(&detected, &setup.env, setup.deadline)?))
         }
     };
+    if let (true, Source::Cluster(cluster)) = (args.gate.gate_releases, &source) {
+        options.gate = Some(args.gate.options(cluster.namespace()));
+    }
     let whole = serve::run(&options, &setup, source)?;
     Ok(if whole { Exit::Allow } else { Exit::Internal })
 }

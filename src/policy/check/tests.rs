@@ -163,3 +163,24 @@ fn an_empty_policy_says_how_one_starts() {
     let error = parse("rollgate.yaml", b"null").expect_err("nothing in it");
     assert!(error.0[0].message.contains("apiVersion: rollgate.dev/v1alpha1"), "{error}");
 }
+
+#[test]
+fn what_is_said_of_flux_can_work() {
+    let values = json!({"namespace": "edge-1", "name": "values", "template": "template"});
+    assert!(policy(|root| root["flux"] = json!({"gate": ["tier in (prod)"], "values": [values]})).is_ok());
+    let other = |field: &str, value: &str| {
+        let mut other = values.clone();
+        other[field] = json!(value);
+        other
+    };
+    for (wrong, says) in [
+        (json!({"gate": ["tier in prod"]}), "selector"),
+        (json!({"values": [other("namespace", "Edge")]}), "no name"),
+        (json!({"values": [other("key", "")]}), "empty"),
+        (json!({"values": [other("template", "values")]}), "written over"),
+        (json!({"values": [values, values]}), "an entry above"),
+    ] {
+        let error = policy(|root| root["flux"] = wrong.clone()).expect_err("it is wrong").to_string();
+        assert!(error.contains(says), "{wrong}: {error}");
+    }
+}

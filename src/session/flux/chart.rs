@@ -18,29 +18,29 @@ use crate::yaml::{self, Span};
 
 /// Where charts are looked for.
 #[derive(Debug, Clone, Default)]
-pub(in crate::cli) struct Charts {
+pub struct Charts {
     /// A chart for all, or for one HelmRelease, by its name with or without its namespace.
-    pub(in crate::cli) told: Vec<(Option<String>, PathBuf)>,
+    pub told: Vec<(Option<String>, PathBuf)>,
     /// GitRepositories that are this repository, by name with or without namespace.
-    pub(in crate::cli) own: Vec<String>,
+    pub own: Vec<String>,
     /// The addresses under which this repository is known.
-    pub(in crate::cli) remotes: Vec<String>,
+    pub remotes: Vec<String>,
     /// Whether a GitRepository that nobody gave is this repository.
-    pub(in crate::cli) trusts_unseen: bool,
+    pub trusts_unseen: bool,
 }
 
 /// Why a chart cannot be rendered: it is nowhere here.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(in crate::cli) struct Nowhere(String);
+pub struct Nowhere(String);
 
 /// A chart as Helm is to render it.
 #[derive(Debug)]
-pub(in crate::cli) struct Chart {
+pub struct Chart {
     /// Its folder or archive.
-    pub(in crate::cli) path: PathBuf,
+    pub path: PathBuf,
     /// Its own name, by which Flux knows whether it is another one; `None` of an archive.
-    pub(in crate::cli) name: Option<String>,
+    pub name: Option<String>,
     /// The folder that a changed copy lies in, as long as it is needed.
     _copy: Option<TempDir>,
 }
@@ -51,7 +51,7 @@ fn is_called(told: &str, namespace: &str, name: &str) -> bool {
 }
 
 /// An address of a Git repository without what does not count: `git@host:a/b.git` is `ssh://git@host/a/b` is `https://host/a/b`.
-pub(in crate::cli) fn address(url: &str) -> String {
+pub fn address(url: &str) -> String {
     let bare = url.trim().trim_end_matches('/');
     let bare = bare.strip_suffix(".git").unwrap_or(bare);
     let (scheme, rest) = bare.split_once("://").unwrap_or(("", bare));
@@ -67,7 +67,7 @@ pub(in crate::cli) fn address(url: &str) -> String {
 
 impl Charts {
     /// Whether a GitRepository is this repository, at the revision that is rendered.
-    pub(in crate::cli) fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), String> {
+    pub fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), String> {
         let title = format!("GitRepository {namespace}/{name}");
         if self.own.iter().any(|told| is_called(told, namespace, name)) {
             return Ok(());
@@ -117,7 +117,7 @@ impl Charts {
     ///
     /// # Errors
     /// Where it is nowhere here, or not what Helm reads.
-    pub(in crate::cli) fn find(&self, release: &Release, run: Run<'_>) -> anyhow::Result<Chart> {
+    pub fn find(&self, release: &Release, run: Run<'_>) -> anyhow::Result<Chart> {
         let Run { given, tree, root, .. } = run;
         let (source, is_of) = (&release.source, |of: &str| is_called(of, &release.namespace, &release.name));
         if let Some((_, path)) = self.told.iter().find(|(of, _)| of.as_deref().is_none_or(is_of)) {
@@ -144,7 +144,7 @@ impl Charts {
 
 impl Charts {
     /// A digest of the chart of a HelmRelease, where it is a folder of this repository.
-    pub(in crate::cli) fn digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
+    pub fn digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
         let source = self.of_source(&release.source, run.given).ok()?;
         let path = below(source.chart.as_deref().unwrap_or_default()).ok()?;
         Some(copied(&run.root.join(path), run.tree).ok()?.1)
@@ -152,7 +152,7 @@ impl Charts {
 }
 
 /// A path of a source as one below its root, however it is written.
-pub(in crate::cli) fn below(path: &str) -> anyhow::Result<PathBuf> {
+pub fn below(path: &str) -> anyhow::Result<PathBuf> {
     let mut out = PathBuf::new();
     for part in Path::new(path).components() {
         match part {

@@ -8,39 +8,40 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::super::{Outside, Stop};
 use super::chart::Chart;
 use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
 use crate::flux::values::{self, Values};
 use crate::kinds::contract::SECRET;
-use crate::session::input;
 use crate::session::process::Ended;
-use crate::session::{Observer as _, Tree, Unobserved, runtime, source, tool};
+use crate::session::{Observer, Stop, Tree, Unobserved, input, runtime, source, tool};
 use crate::tree::{Value, json};
 use crate::yaml;
 
 /// What a HelmRelease comes to.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Rendered {
+pub struct Rendered {
     /// The stream.
-    pub(in crate::cli) bytes: Arc<[u8]>,
+    pub bytes: Arc<[u8]>,
     /// The name of its chart.
-    pub(in crate::cli) chart: Option<String>,
+    pub chart: Option<String>,
     /// What a person should know.
-    pub(in crate::cli) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// How it is rendered.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Run<'r> {
-    pub(in crate::cli) tools: &'r Tools,
-    pub(in crate::cli) given: &'r Given,
-    pub(in crate::cli) tree: Tree<'r>,
+pub struct Run<'r> {
+    /// What renders.
+    pub tools: &'r Tools,
+    /// What it refers to.
+    pub given: &'r Given,
+    /// The tree that its chart is in.
+    pub tree: Tree<'r>,
     /// The root of the repository in that tree.
-    pub(in crate::cli) root: &'r Path,
+    pub root: &'r Path,
     /// Whether it is installed for the first time.
-    pub(in crate::cli) first: bool,
+    pub first: bool,
 }
 
 /// What came of a program, hidden where it could tell a secret.
@@ -66,7 +67,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// Where helm-controller would not install or upgrade, or what it needs is not here.
-    pub(in crate::cli) fn render(self, release: &Release) -> anyhow::Result<Rendered> {
+    pub fn render(self, release: &Release) -> anyhow::Result<Rendered> {
         let mut notes = Vec::new();
         if release.value.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
             notes.push("it is suspended: Flux does this when it is resumed".to_owned());
@@ -183,25 +184,25 @@ const INPUT: &str = "helm-output.yaml";
 
 /// Where everything is put that programs read; it goes with the program, even where a signal ends that.
 #[derive(Debug)]
-pub(in crate::cli) struct Scratch(TempDir);
+pub struct Scratch(TempDir);
 
 impl Scratch {
     /// A folder for folders.
-    pub(super) fn new(outside: &Outside<'_>) -> Result<Self, Stop> {
+    pub fn new(observer: &dyn Observer) -> Result<Self, Stop> {
         let folder = tempfile::Builder::new().prefix("rollgate-flux-").tempdir();
         let folder = folder.context("no temporary folder can be made").map_err(Stop::internal)?;
         let _guard = runtime()?.enter();
-        outside.starts(Some(folder.path())).context("signals cannot be listened to").map_err(Stop::internal)?;
+        observer.starts(Some(folder.path())).context("signals cannot be listened to").map_err(Stop::internal)?;
         Ok(Self(folder))
     }
 
     /// One more folder.
-    pub(super) fn folder(&self) -> anyhow::Result<TempDir> {
+    pub fn folder(&self) -> anyhow::Result<TempDir> {
         tempfile::tempdir_in(&self.0).context("no temporary folder can be made")
     }
 }
 
-pub(super) fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
 }
 

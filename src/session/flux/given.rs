@@ -18,20 +18,20 @@ use crate::tree::Value;
 
 /// Where objects are looked for.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Given {
+pub struct Given {
     /// What was given.
-    pub(in crate::cli) objects: Vec<Object>,
+    pub objects: Vec<Object>,
     /// The namespace of those that name none.
-    pub(in crate::cli) home: String,
+    pub home: String,
     /// Sources of values that somebody said are not there: kind and name.
-    pub(in crate::cli) absent: BTreeSet<(String, String)>,
+    pub absent: BTreeSet<(String, String)>,
     /// The cluster, where it may be asked.
-    pub(in crate::cli) cluster: Option<Live>,
+    pub cluster: Option<Live>,
 }
 
 /// A cluster that is asked for sources of values.
 #[derive(Debug)]
-pub(in crate::cli) struct Live {
+pub struct Live {
     cluster: Cluster,
     deadline: Duration,
     known: RefCell<BTreeMap<(String, String, String), Answer>>,
@@ -45,13 +45,19 @@ impl Live {
     ///
     /// # Errors
     /// Where there is none.
-    pub(in crate::cli) fn connect(told: &Told, deadline: Duration) -> anyhow::Result<Self> {
+    pub fn connect(told: &Told, deadline: Duration) -> anyhow::Result<Self> {
         let env = session::environment();
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &[], told });
         let runtime = session::runtime().map_err(|stop| stop.error)?;
         let connected = runtime.block_on(cluster::connect(&detected, &env, deadline));
         let cluster = connected.map_err(|error| anyhow::anyhow!("{}: {}; {}", error.what, error.why, error.remedy))?;
         Ok(Self { cluster, deadline, known: RefCell::default() })
+    }
+
+    /// A cluster that is known already. What it answers is kept for as long as this is.
+    #[must_use]
+    pub fn of(cluster: Cluster, deadline: Duration) -> Self {
+        Self { cluster, deadline, known: RefCell::default() }
     }
 
     fn data(&self, kind: &str, namespace: &str, name: &str) -> Answer {
@@ -90,7 +96,7 @@ impl Live {
 
 impl Given {
     /// The namespace that an object is in.
-    pub(in crate::cli) fn namespace<'k>(&'k self, key: &'k Key) -> &'k str {
+    pub fn namespace<'k>(&'k self, key: &'k Key) -> &'k str {
         key.namespace.as_deref().unwrap_or(&self.home)
     }
 
@@ -103,13 +109,7 @@ impl Given {
     }
 
     /// One object among those that were given; an error where there are two.
-    pub(in crate::cli) fn object(
-        &self,
-        group: &str,
-        kind: &str,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Value>, String> {
+    pub fn object(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
         let mut named = self.named(group, kind, namespace, name);
         let (first, second) = (named.next(), named.next());
         if second.is_some() {
@@ -121,7 +121,7 @@ impl Given {
     }
 
     /// The data of a source of values; `None` where it is proven absent.
-    pub(in crate::cli) fn data(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Data>, String> {
+    pub fn data(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Data>, String> {
         if let Some(object) = self.object("", kind, namespace, name)? {
             return values::data(&object).map(Some);
         }

@@ -1,0 +1,227 @@
+//! The chart of a HelmRelease as source-controller serves it: fetched, compared with its digest, and unpacked into a folder of its own.
+
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail, ensure};
+use flate2::read::GzDecoder;
+use sha2::{Digest as _, Sha256};
+
+use crate::kinds::fields::text;
+use crate::late::Address;
+use crate::tree::Value;
+
+/// Most bytes of an artifact: Helm itself takes no larger chart (helm `pkg/chart/loader/archive`, MaxDecompressedChartSize).
+const LARGEST: u64 = 100 * 1024 * 1024;
+/// Longest time for fetching it.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Charts inside of charts.
+const DEEPEST: usize = 8;
+
+/// An artifact, as the status of its source has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Artifact {
+    /// Where it is served.
+    pub(super) url: String,
+    /// Which one it is.
+    pub(super) digest: String,
+    /// How its source calls it.
+    pub(super) revision: String,
+}
+
+impl Artifact {
+    /// The artifact of a source that is ready (helm-controller `isSourceReady`).
+    ///
+    /// # Errors
+    /// With what it lacks.
+    pub(super) fn of(source: &Value, title: &str) -> Result<Self, String> {
+        let generation = source.pointer("/metadata/generation").and_then(Value::as_i64);
+        let condition = |kind: &str| {
+            let all = crate::kinds::fields::list(source, "/status/conditions");
+            all.into_iter().find(|one| text(one, "/type") == Some(kind))
+        };
+        let says = |kind: &str| condition(kind).and_then(|one| text(one, "/message")).unwrap_or_default().to_owned();
+        if source.pointer("/status/observedGeneration").and_then(Value::as_i64) != generation {
+            return Err(format!("{title} is not ready: its newest generation is not fetched yet {}", says("Ready")));
+        }
+        if condition("Stalled").and_then(|one| text(one, "/status")) == Some("True") {
+            return Err(format!("{title} is not ready: {}", says("Stalled")));
+        }
+        let word = |field: &str| text(source, &format!("/status/artifact/{field}")).map(str::to_owned);
+        match (word("url"), word("digest")) {
+            (Some(url), Some(digest)) => Ok(Self { url, digest, revision: word("revision").unwrap_or_default() }),
+            _ => Err(format!("{title} is not ready: it has no artifact")),
+        }
+    }
+
+    /// Fetches it.
+    ///
+    /// # Errors
+    /// When it cannot be had, or is not what its digest says.
+    pub(super) async fn fetch(&self) -> anyhow::Result<Vec<u8>> {
+        let address = Address { url: &self.url, ca: None, folder: Path::new("."), limit: PATIENCE };
+        let bytes = address.bytes(LARGEST).await.map_err(|why| anyhow!("the artifact of its chart: {why}"))?;
+        let bytes = bytes.context("the artifact of its chart is no longer served")?;
+        ensure!(bytes.len() as u64 <= LARGEST, "the artifact of its chart is larger than any chart");
+        let Some(told) = self.digest.strip_prefix("sha256:") else {
+            bail!("the artifact of its chart has a digest that is not computed here: {}", self.digest);
+        };
+        let is: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        ensure!(is == told, "the artifact of its chart is not what its digest says");
+        Ok(bytes)
+    }
+}
+
+/// A chart that was unpacked.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    /// The chart, inside of the folder that was told.
+    pub(super) chart: PathBuf,
+    /// A template that asks the cluster while it is rendered, which nobody does here.
+    pub(super) asks: Option<String>,
+}
+
+/// Unpacks a chart below `folder`.
+///
+/// # Errors
+/// When it is no chart, or leads out of its folder.
+pub(super) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
+    let (mut root, mut asks) = (None, None);
+    each(bytes, "", 0, &mut |depth, name, text| {
+        if asks.is_none() && name.contains("/templates/") && looks_up(text) {
+            asks = Some(name.to_owned());
+        }
+        if depth > 0 {
+            return Ok(());
+        }
+        let path = inside(name)?;
+        let first = path.components().next().map(|part| PathBuf::from(part.as_os_str()));
+        match (&root, first) {
+            (None, Some(first)) => root = Some(first),
+            (Some(root), Some(first)) if *root == first => {}
+            _ => bail!("its archive holds more than one folder"),
+        }
+        let file = folder.join(&path);
+        std::fs::create_dir_all(file.parent().unwrap_or(folder)).context("the chart cannot be unpacked")?;
+        std::fs::write(&file, text).context("the chart cannot be unpacked")
+    })?;
+    let chart = folder.join(root.context("its archive is empty")?);
+    ensure!(chart.join("Chart.yaml").is_file(), "its archive is no chart");
+    Ok(Unpacked { chart, asks })
+}
+
+/// Each file of an archive, and of the archives of charts in it.
+fn each(
+    bytes: &[u8],
+    above: &str,
+    depth: usize,
+    with: &mut impl FnMut(usize, &str, &[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    ensure!(depth < DEEPEST, "charts lie too deep in each other");
+    let mut archive = tar::Archive::new(GzDecoder::new(bytes).take(LARGEST + 1));
+    let mut left = LARGEST;
+    for entry in archive.entries().context("its archive cannot be read")? {
+        let mut entry = entry.context("its archive cannot be read")?;
+        match entry.header().entry_type() {
+            tar::EntryType::Directory | tar::EntryType::XGlobalHeader => continue,
+            tar::EntryType::Regular => {}
+            _ => bail!("its archive holds something that is no file"),
+        }
+        let name = entry.path().context("its archive cannot be read")?.to_string_lossy().into_owned();
+        let mut text = Vec::new();
+        entry.read_to_end(&mut text).context("its archive cannot be read")?;
+        left = left.checked_sub(text.len() as u64).context("it is larger than any chart")?;
+        let whole = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
+        with(depth, &whole, &text)?;
+        let is_chart = Path::new(&name).extension().is_some_and(|end| end == "tgz") && name.contains("/charts/");
+        if is_chart {
+            each(&text, &whole, depth + 1, with)?;
+        }
+    }
+    Ok(())
+}
+
+/// A name in an archive as a path that stays inside.
+fn inside(name: &str) -> anyhow::Result<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(part) => out.push(part),
+            Component::CurDir => {}
+            _ => bail!("its archive leads out of its folder"),
+        }
+    }
+    Ok(out)
+}
+
+/// Whether a template calls `lookup`.
+fn looks_up(template: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(template);
+    text.split("{{").skip(1).any(|part| {
+        let action = part.split("}}").next().unwrap_or_default();
+        let is_comment = action.trim_start_matches('-').trim_start().starts_with("/*");
+        !is_comment && action.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == "lookup")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::tree::json;
+
+    fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            // `append_data` refuses what leads out, which is what is tried here.
+            header.as_gnu_mut().expect("a header").name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            archive.append(&header, *text).expect("an entry");
+        }
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(&archive.into_inner().expect("an archive")).expect("packed");
+        out.finish().expect("packed")
+    }
+
+    #[test]
+    fn a_chart_is_unpacked_and_its_questions_are_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plain =
+            packed(&[("demo/Chart.yaml", b"name: demo"), ("demo/templates/a.yaml", b"a: {{ .Values.lookup1 }}")]);
+        let unpacked = unpack(&plain, folder.path()).expect("a chart");
+        assert_eq!((unpacked.chart.file_name().expect("a name"), unpacked.asks), ("demo".as_ref(), None));
+        assert_eq!(std::fs::read(unpacked.chart.join("Chart.yaml")).expect("a file"), b"name: demo");
+        let asking = b"{{- $old := lookup \"v1\" \"Secret\" \"a\" \"b\" }}";
+        let below = packed(&[("sub/Chart.yaml", b"name: sub"), ("sub/templates/s.yaml", asking)]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let whole = packed(&[("demo/Chart.yaml", b"name: demo"), ("demo/charts/sub.tgz", &below)]);
+        let asks = unpack(&whole, folder.path()).expect("a chart").asks.expect("it asks");
+        assert!(asks.ends_with("sub/templates/s.yaml"), "{asks}");
+        assert!(!looks_up(b"{{/* lookup */}} lookup"));
+    }
+
+    #[test]
+    fn what_leads_out_is_no_chart() {
+        for name in ["../Chart.yaml", "/Chart.yaml", "demo/../../Chart.yaml"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            assert!(unpack(&packed(&[(name, b"name: demo")]), folder.path()).is_err(), "{name}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(unpack(b"no archive", folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_source_that_is_behind_has_no_artifact_yet() {
+        let source = |observed: i64| {
+            json!({"metadata": {"generation": 2}, "status": {"observedGeneration": observed,
+            "artifact": {"url": "http://127.0.0.1/a.tgz", "digest": "sha256:0", "revision": "1.0.0"}}})
+        };
+        assert!(Artifact::of(&source(2), "it").is_ok());
+        assert!(Artifact::of(&source(1), "it").is_err());
+    }
+}

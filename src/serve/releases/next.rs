@@ -1,0 +1,466 @@
+//! What is done next about a HelmRelease, as a pure function: what was decided before (which stands on the object), what is seen of it
+//! now, and a verdict where one came. Each step is one write onto exactly the object that was seen, so a restart at any point is a look
+//! at the same object, and two that act at once cannot both be heard.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// How long is waited for a source or a value before it is looked at again without news.
+const AGAIN: Duration = Duration::from_secs(15);
+/// How often what is held is judged anew without news: windows open, health returns, time goes by.
+const RECHECK: Duration = Duration::from_secs(60);
+/// How often is looked while helm-controller may act.
+const CLOSE: Duration = Duration::from_millis(300);
+/// How long helm-controller may take to begin before the release is suspended again: it waits for something that is not there.
+const BEGINS: Duration = Duration::from_secs(60);
+/// How much longer than its own timeout helm-controller may take.
+const GRACE: Duration = Duration::from_secs(60);
+/// How often is looked at what rests.
+const REST: Duration = Duration::from_secs(15);
+
+/// What a release is made of at one time, each as a digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Its spec, without whether it is suspended.
+    pub spec: String,
+    /// The artifact of its chart.
+    pub chart: String,
+    /// The objects of its values.
+    pub values: String,
+}
+
+/// Where a release stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It is to be judged, or something that it is made of is not there.
+    Waiting,
+    /// A gate holds it.
+    Held,
+    /// It cannot be said what it does.
+    Undecided,
+    /// helm-controller may act.
+    Resumed,
+    /// helm-controller has acted.
+    Done,
+    /// helm-controller has acted, failed, and tries no more until something changes.
+    Failed,
+    /// A person has suspended it, and a person resumes it.
+    Theirs,
+    /// It is deleted, and helm-controller may uninstall it.
+    Removing,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Waiting,
+        Self::Held,
+        Self::Undecided,
+        Self::Resumed,
+        Self::Done,
+        Self::Failed,
+        Self::Theirs,
+        Self::Removing,
+    ];
+
+    /// The word that stands on the object.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Held => "held",
+            Self::Undecided => "undecided",
+            Self::Resumed => "resumed",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Theirs => "suspended-by-hand",
+            Self::Removing => "uninstalling",
+        }
+    }
+
+    /// Whether helm-controller may act.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Resumed | Self::Removing)
+    }
+}
+
+/// What was decided, as it stands on the object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Where it stands.
+    pub phase: Phase,
+    /// What was judged last.
+    pub made: Option<Made>,
+    /// What helm-controller did last without failing.
+    pub applied: Option<Made>,
+    /// The generation that it was resumed with; 0 where it is not.
+    pub generation: i64,
+    /// Digest of the report.
+    pub verdict: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Why, in one line; empty where there is nothing to say.
+    pub why: String,
+}
+
+/// What helm-controller says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flux {
+    /// It has begun with this generation.
+    pub began: bool,
+    /// It is done with this generation.
+    pub done: bool,
+    /// What it did went well.
+    pub ready: bool,
+    /// It tries no more until something changes.
+    pub stalled: bool,
+    /// It has a release, or had one and may.
+    pub installed: bool,
+    /// What it says of it.
+    pub said: String,
+}
+
+/// What is seen of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// Whether it asks to be gated.
+    pub asked: bool,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether it cannot go before it is let go here.
+    pub guarded: bool,
+    /// Whether it is suspended.
+    pub suspended: bool,
+    /// Its generation.
+    pub generation: i64,
+    /// What it is made of, or what of that is not there.
+    pub made: Result<Made, String>,
+    /// What helm-controller says.
+    pub flux: Flux,
+    /// How often it is reconciled.
+    pub interval: Duration,
+    /// How long helm-controller may take.
+    pub timeout: Duration,
+    /// The clock.
+    pub now: Timestamp,
+    /// When it was judged last, by whoever looks.
+    pub judged: Option<Timestamp>,
+    /// Something that decides has changed, or a person asks.
+    pub stirred: bool,
+}
+
+/// What was decided of an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It may be.
+    Allow,
+    /// A gate holds it.
+    Hold,
+    /// It cannot be said.
+    Undecided,
+}
+
+/// A verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What was judged.
+    pub made: Made,
+    /// Whether it was its removal.
+    pub removal: bool,
+    /// What was decided.
+    pub answer: Answer,
+    /// Digest of the report.
+    pub digest: String,
+    /// Why, in one line with the next command.
+    pub line: String,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// Whether it is suspended from now on; `None` leaves that as it is.
+    pub suspend: Option<bool>,
+    /// What stands on it from now on; `None` takes everything of ours away.
+    pub state: Option<State>,
+}
+
+/// What people hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// One word.
+    pub reason: &'static str,
+    /// Whether somebody has to do something.
+    pub warns: bool,
+    /// Whether it is why the release waits.
+    pub waits: bool,
+    /// The line.
+    pub line: String,
+}
+
+/// What comes after the write, or where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// It is judged.
+    Judge,
+    /// Its removal is judged.
+    JudgeRemoval,
+    /// It is looked at again.
+    Look(Duration),
+    /// Nothing, until there is news of it.
+    Rest,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The write.
+    pub write: Option<Write>,
+    /// What is said once it is written.
+    pub say: Option<Said>,
+    /// What comes then.
+    pub then: Then,
+}
+
+impl Step {
+    const fn quiet(then: Then) -> Self {
+        Self { write: None, say: None, then }
+    }
+
+    fn to(suspend: Option<bool>, state: State, say: Option<Said>) -> Self {
+        Self { write: Some(Write { suspend, state: Some(state) }), say, then: Then::Look(Duration::ZERO) }
+    }
+
+    fn forget(say: Option<Said>) -> Self {
+        Self { write: Some(Write { suspend: None, state: None }), say, then: Then::Rest }
+    }
+}
+
+fn say(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<Said> {
+    Some(Said { reason, warns, waits: false, line: line.into() })
+}
+
+fn wait(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<Said> {
+    say(reason, warns, line).map(|said| Said { waits: true, ..said })
+}
+
+/// The next step.
+#[must_use]
+pub fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+    if seen.deleting {
+        return removed(state, seen, verdict);
+    }
+    let Some(state) = state else { return if seen.asked { taken(seen) } else { Step::quiet(Then::Rest) } };
+    if !seen.asked {
+        let line =
+            "it is no longer gated; it stays as it is, and flux resume helmrelease resumes it where it is suspended";
+        return Step::forget(say("NotGated", false, line));
+    }
+    match state.phase {
+        Phase::Theirs if seen.suspended => Step::quiet(Then::Rest),
+        Phase::Theirs => back(state, seen, say("Gated", false, "resumed by hand; it is judged before Flux acts")),
+        Phase::Resumed => resumed(state, seen),
+        _ if !seen.suspended => {
+            let line = "it was resumed by hand, and is suspended again until its change is allowed; \
+                        next: rollgate approve, or take the annotation off to go on without a gate";
+            back(state, seen, say("SuspendedAgain", true, line))
+        }
+        _ => resting(state, seen, verdict),
+    }
+}
+
+/// A release that asks for the first time.
+fn taken(seen: &Observed) -> Step {
+    let state = |phase, why: &str| State {
+        phase,
+        made: None,
+        applied: None,
+        generation: 0,
+        verdict: String::new(),
+        since: seen.now,
+        why: why.to_owned(),
+    };
+    if seen.suspended {
+        let why = "a person has suspended it; it is judged once a person resumes it";
+        return Step::to(None, state(Phase::Theirs, why), say("SuspendedByHand", false, why));
+    }
+    Step::to(Some(true), state(Phase::Waiting, "it is judged"), say("Gated", false, "it is judged before Flux acts"))
+}
+
+/// Suspends it, to be judged.
+fn back(state: &State, seen: &Observed, said: Option<Said>) -> Step {
+    let why = said.as_ref().map(|said| said.line.clone()).unwrap_or_default();
+    let state = State { phase: Phase::Waiting, generation: 0, since: seen.now, why, ..state.clone() };
+    Step::to(Some(true), state, said)
+}
+
+/// A release that is suspended by us.
+fn resting(state: &State, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+    let made = match &seen.made {
+        Ok(made) => made,
+        Err(why) if state.phase == Phase::Waiting && state.why == *why => return Step::quiet(Then::Look(AGAIN)),
+        Err(why) => {
+            let waiting = State { phase: Phase::Waiting, since: seen.now, why: why.clone(), ..state.clone() };
+            return Step::to(None, waiting, wait("Waiting", false, why.clone()));
+        }
+    };
+    if let Some(verdict) = verdict.filter(|verdict| !verdict.removal && verdict.made == *made) {
+        return answered(state, seen, verdict);
+    }
+    if state.made.as_ref() != Some(made) {
+        return Step::quiet(Then::Judge);
+    }
+    match state.phase {
+        Phase::Held | Phase::Undecided => due(seen, seen.judged.map(|at| age(at, seen.now)), RECHECK),
+        // What failed as it is fails again; a person who asks is heard.
+        Phase::Failed => Step::quiet(if seen.stirred { Then::Judge } else { Then::Look(REST) }),
+        Phase::Done => due(seen, Some(age(state.since, seen.now)), seen.interval),
+        _ => Step::quiet(Then::Judge),
+    }
+}
+
+/// Judges it when its time has come.
+fn due(seen: &Observed, age: Option<Duration>, every: Duration) -> Step {
+    match age.and_then(|age| every.checked_sub(age)).filter(|left| !left.is_zero() && !seen.stirred) {
+        Some(left) => Step::quiet(Then::Look(left.min(REST))),
+        None => Step::quiet(Then::Judge),
+    }
+}
+
+fn answered(state: &State, seen: &Observed, verdict: &Verdict) -> Step {
+    let now = State {
+        phase: Phase::Resumed,
+        made: Some(verdict.made.clone()),
+        applied: state.applied.clone(),
+        generation: 0,
+        verdict: verdict.digest.clone(),
+        since: seen.now,
+        why: String::new(),
+    };
+    let (phase, reason) = match verdict.answer {
+        Answer::Allow => {
+            let opened = State { generation: seen.generation + 1, why: "allowed; Flux may act".to_owned(), ..now };
+            // What happens at every interval is no news.
+            let is_news = state.applied.as_ref() != Some(&verdict.made);
+            let said = say("Allowed", false, format!("allowed; Flux may act; digest {}", verdict.digest));
+            return Step::to(Some(false), opened, said.filter(|_| is_news));
+        }
+        Answer::Hold => (Phase::Held, "Held"),
+        Answer::Undecided => (Phase::Undecided, "Undecided"),
+    };
+    let same = state.phase == phase && state.made.as_ref() == Some(&verdict.made) && state.why == verdict.line;
+    if same {
+        return Step::quiet(Then::Look(REST));
+    }
+    let held = State { phase, why: verdict.line.clone(), ..now };
+    Step::to(None, held, wait(reason, true, verdict.line.clone()))
+}
+
+/// A release that helm-controller may act on: only on what was judged, and only until it is done.
+fn resumed(state: &State, seen: &Observed) -> Step {
+    if seen.suspended {
+        let why = "a person has suspended it; it is judged once a person resumes it";
+        let theirs =
+            State { phase: Phase::Theirs, generation: 0, since: seen.now, why: why.to_owned(), ..state.clone() };
+        return Step::to(None, theirs, say("SuspendedByHand", false, why));
+    }
+    if seen.generation != state.generation || seen.made.as_ref().ok() != state.made.as_ref() {
+        return back(state, seen, say("ChangedWhileResumed", true, moved(state, seen)));
+    }
+    let closed = |phase, why: String, applied: Option<Made>, said: Option<Said>| {
+        let closed = State { phase, generation: 0, since: seen.now, why, applied, ..state.clone() };
+        Step::to(Some(true), closed, said)
+    };
+    let (before, age) = (state.applied.clone(), age(state.since, seen.now));
+    let failed = |what: &str| format!("{what}: {}", seen.flux.said);
+    if seen.flux.done && seen.flux.ready {
+        let is_news = state.applied != state.made;
+        let said = say("Applied", false, "Flux has applied what was allowed").filter(|_| is_news);
+        return closed(Phase::Done, String::new(), state.made.clone(), said);
+    }
+    if seen.flux.done {
+        let why = failed("Flux failed with what was allowed");
+        let phase = if seen.flux.stalled { Phase::Failed } else { Phase::Done };
+        return closed(phase, why.clone(), before, say("FluxFailed", true, why));
+    }
+    if !seen.flux.began && age >= BEGINS {
+        let why = failed("Flux does not begin, so it is suspended again and judged anew");
+        return closed(Phase::Waiting, why.clone(), before, say("NotBegun", true, why));
+    }
+    if age >= seen.timeout + GRACE {
+        let why = failed("Flux does not come to an end, so it is suspended again");
+        return closed(Phase::Done, why.clone(), before, say("NotDone", true, why));
+    }
+    Step::quiet(Then::Look(CLOSE))
+}
+
+/// What is no longer as it was judged.
+fn moved(state: &State, seen: &Observed) -> String {
+    let what = match (&seen.made, &state.made) {
+        (Err(why), _) => why.clone(),
+        (Ok(now), Some(was)) if now.chart != was.chart => "the artifact of its chart has changed".to_owned(),
+        (Ok(now), Some(was)) if now.values != was.values => "an object of its values has changed".to_owned(),
+        _ => "its spec has changed".to_owned(),
+    };
+    let begun = if seen.flux.began { "Flux had begun, so look at what it did" } else { "Flux had not begun" };
+    format!("{what} after it was judged; it is suspended again and judged anew ({begun})")
+}
+
+/// A release that is being deleted: what is suspended Flux forgets without uninstalling it, so it is kept until its removal was judged.
+fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+    if !seen.guarded {
+        return Step::quiet(Then::Rest);
+    }
+    let Some(state) = state else { return Step::forget(None) };
+    if !seen.flux.installed {
+        return Step::forget(None);
+    }
+    if !seen.asked || state.phase == Phase::Theirs || state.phase.is_open() && seen.suspended {
+        let line = "it goes without being uninstalled, as Flux has it with what a person suspends";
+        return Step::forget(say("NotUninstalled", true, line));
+    }
+    let age = age(state.since, seen.now);
+    match (state.phase, seen.suspended) {
+        (Phase::Removing, false) if age < seen.timeout + GRACE => return Step::quiet(Then::Look(CLOSE)),
+        (_, false) => {
+            let line = "it is deleted, and suspended until its removal is allowed";
+            return back(state, seen, say("RemovalWaits", false, line));
+        }
+        (_, true) => {}
+    }
+    let Some(verdict) = verdict.filter(|verdict| verdict.removal) else {
+        let is_judged = matches!(state.phase, Phase::Held | Phase::Undecided);
+        let judged = seen.judged.filter(|_| is_judged).map(|at| self::age(at, seen.now));
+        let step = due(seen, judged, RECHECK);
+        return if step.then == Then::Judge { Step::quiet(Then::JudgeRemoval) } else { step };
+    };
+    let (phase, suspend, reason) = match verdict.answer {
+        Answer::Allow => (Phase::Removing, Some(false), "RemovalAllowed"),
+        Answer::Hold => (Phase::Held, None, "RemovalHeld"),
+        Answer::Undecided => (Phase::Undecided, None, "RemovalUndecided"),
+    };
+    if suspend.is_none() && state.phase == phase && state.why == verdict.line {
+        return Step::quiet(Then::Look(REST));
+    }
+    let open = suspend.is_some();
+    let line = if open { "its removal is allowed; Flux may uninstall it".to_owned() } else { verdict.line.clone() };
+    let now = State {
+        phase,
+        generation: if open { seen.generation + 1 } else { 0 },
+        verdict: verdict.digest.clone(),
+        since: seen.now,
+        why: line.clone(),
+        ..state.clone()
+    };
+    Step::to(suspend, now, say(reason, !open, line))
+}
+
+/// How long ago something was; none where a clock went back.
+fn age(at: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "next_tests.rs"]
+mod tests;
