@@ -3,6 +3,8 @@
 # make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
 #              (20 minutes; make e2e does the quick ones of the first)
 # make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
+# make speed   measure what docs/speed.md says, and write its table (needs valgrind; an hour on two cores; DYFF names dyff where it
+#              is not on PATH or in the bench)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
@@ -11,7 +13,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts hunt oracle
+.PHONY: help bench e2e forecasts hunt oracle speed
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -31,3 +33,6 @@ hunt: bench
 
 oracle:
 	tests/oracle/record.sh $(ORACLE)
+
+speed:
+	DYFF="$${DYFF:-$$(command -v dyff || echo "$$(tests/bench/build.sh --bin-dir)/dyff")}" ROLLGATE_SPEED_WRITE=1 cargo bench --locked --bench speed

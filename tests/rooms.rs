@@ -82,7 +82,7 @@ fn literals(line: &str) -> Vec<&str> {
 
 #[test]
 fn only_kinds_and_providers_name_kinds() {
-    let packs = Rules::built_in().packs();
+    let packs = Rules::built_in().packs().collect::<Vec<_>>();
     let mut names: BTreeSet<&str> =
         packs.iter().flat_map(|pack| &pack.kinds).flat_map(|name| [name.kind.as_str(), name.group.as_str()]).collect();
     names.extend(PROVIDERS.iter().flat_map(|provider| provider.kinds).flat_map(|kind| [kind.name, kind.group]));

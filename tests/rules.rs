@@ -47,7 +47,6 @@ fn found(ask: &Ask) -> Option<(String, String)> {
     let rules = Rules::built_in();
     let groups: Vec<&str> = rules
         .packs()
-        .iter()
         .flat_map(|pack| &pack.kinds)
         .filter(|name| name.kind == ask.kind)
         .map(|name| name.group.as_str())
@@ -104,7 +103,7 @@ fn every_rule_takes_its_case_and_leaves_the_near_one() {
         }
         seen.insert(case.rule);
     }
-    for rule in Rules::built_in().packs().iter().flat_map(|pack| &pack.rules) {
+    for rule in Rules::built_in().packs().flat_map(|pack| &pack.rules) {
         if !seen.contains(&rule.id) {
             faults.push(format!("{}: no case", rule.id));
         }

@@ -8,38 +8,18 @@
 #![expect(clippy::print_stdout, reason = "a bench is its output.")]
 
 mod cost;
+mod file;
 mod objects;
 mod online;
 #[path = "../../tests/bench/starter.rs"]
 mod starter;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use rollgate::compare::redact::MarkKey;
-use rollgate::host::Host;
-use rollgate::object::{Inventory, Object};
-use rollgate::world::snapshot::Snapshot;
-use rollgate::world::{Base, BaseKind, LiveKind, files};
-use serde_json::Value;
+use std::path::PathBuf;
 
 use cost::{Cost, cost};
+use file::Fleet;
 use objects::Layout;
-
-/// What was in place, and what takes its place.
-const ADDRESSES: (&str, &str) = ("55.55.55.55", "10.0.3.7");
-
-/// One fleet on disk.
-pub(crate) struct Fleet {
-    pub(crate) layout: Layout,
-    pub(crate) clusters: usize,
-    /// The stream as it was written last.
-    pub(crate) old: PathBuf,
-    /// The stream that is planned.
-    pub(crate) new: PathBuf,
-    /// The World.
-    world: PathBuf,
-}
 
 fn main() {
     let temporary = tempfile::tempdir().expect("a temporary folder");
@@ -49,7 +29,7 @@ fn main() {
     for layout in Layout::BOTH {
         let mut smaller = Smaller::default();
         for clusters in &sizes {
-            let fleet = write(&folder, layout, *clusters);
+            let fleet = file::write(&folder, layout, *clusters);
             from_file(&fleet, &mut smaller);
             online::measure(&fleet, &mut smaller);
         }
@@ -66,36 +46,6 @@ pub(crate) fn sizes(variable: &str, usual: &[usize]) -> Vec<usize> {
 /// The program that is measured: this build's, or another one (ROLLGATE_BIN).
 pub(crate) fn rollgate() -> PathBuf {
     std::env::var_os("ROLLGATE_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_rollgate")), PathBuf::from)
-}
-
-/// Writes both streams and the World of a fleet.
-fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
-    let write = |name: &str, text: &[u8]| -> PathBuf {
-        let file = folder.join(format!("{}-{clusters}-{name}", layout.word()));
-        std::fs::write(&file, text).expect("the temporary folder can be written");
-        file
-    };
-    let old = layout.rendered(clusters, ADDRESSES.0);
-    let stream = objects::stream(&old);
-    let new = objects::stream(&layout.rendered(clusters, ADDRESSES.1));
-    let mut world = files::nothing(&Host::default(), jiff::Timestamp::now());
-    world.source.kind = LiveKind::Cluster;
-    world.live = inventory(layout.live(clusters, ADDRESSES.0));
-    world.base = Base { kind: BaseKind::File, objects: inventory(old), ..Base::default() };
-    let world = Snapshot::of(world, &MarkKey::fresh(), &[]);
-    let world = serde_json::to_vec(&world).expect("a World is JSON");
-    Fleet {
-        layout,
-        clusters,
-        old: write("old.yaml", stream.as_bytes()),
-        new: write("new.yaml", new.as_bytes()),
-        world: write("world.json", &world),
-    }
-}
-
-fn inventory(objects: Vec<Value>) -> Inventory {
-    let objects = objects.into_iter().map(|object| Object::from_value(object.into(), 0).expect("an object"));
-    objects.collect::<Vec<_>>().into()
 }
 
 /// The time for each cluster in the smallest fleet, by what was measured.

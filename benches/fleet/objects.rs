@@ -162,6 +162,7 @@ fn class(address: &str) -> Vec<Value> {
     let of = |group: &str, kind: &str, spec: Value| object(group, kind, CLASS_NAMESPACE, "class", spec);
     let template = |group: &str, kind: &str| json!({"templateRef": {"apiVersion": format!("{group}/v1beta2"), "kind": kind, "name": "class"}});
     let mut control_plane = template(CONTROL_PLANE, "KubeadmControlPlaneTemplate");
+    control_plane["templateRef"]["name"] = json!(name);
     control_plane["machineInfrastructure"] = template(INFRASTRUCTURE, "DevMachineTemplate");
     vec![
         of(

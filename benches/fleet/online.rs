@@ -8,7 +8,8 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
 use crate::cost::cost;
-use crate::{ADDRESSES, Fleet, Smaller, rollgate, sizes, starter};
+use crate::file::{ADDRESSES, Fleet};
+use crate::{Smaller, rollgate, sizes, starter};
 
 /// So many objects are made at one time.
 const AT_ONCE: usize = 24;

@@ -63,8 +63,11 @@ fn entry(field: &str, name: &str, value: &Value, is_secret: bool) -> Option<Refu
     }
     let is_encoded = field == "binaryData" || (is_secret && field == "data");
     // Go's decoder passes over line breaks.
-    let plain: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
-    (is_encoded && STANDARD.decode(plain).is_err())
+    let is_broken = || {
+        let plain: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
+        STANDARD.decode(plain).is_err()
+    };
+    (is_encoded && is_broken())
         .then(|| at("a value is not base64; plain text belongs into stringData".to_owned()))
         .flatten()
 }

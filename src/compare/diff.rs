@@ -105,6 +105,10 @@ impl Walk {
     fn keys(&mut self, before: &Map, after: &Map, mut visit: impl FnMut(&mut Self, &str, &Value, &Value)) {
         for (key, new) in after {
             let old = before.get(key).unwrap_or(&Value::Null);
+            // Most keys say the same, and need no place of their own.
+            if old.is_same(new) {
+                continue;
+            }
             self.below(Segment::Key(key.to_string()), |walk| visit(walk, key, old, new));
         }
         for (key, old) in before.iter().filter(|(key, _)| !after.contains_key(key)) {

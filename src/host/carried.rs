@@ -191,7 +191,7 @@ pub(super) fn before<'a>(run: &Run<'a>, object: &Object) -> Option<&'a Object> {
 /// How an object differs from what was written last, or from what is there.
 fn differs(run: &Run<'_>, object: &Object) -> Result<Differs, LoadError> {
     let world = run.world;
-    let rendered = reprint::value(object)?;
+    let rendered = reprint::value(object, None)?;
     let compared = |before: &Object, overlaid: bool| {
         // What cannot be read differs for all that is known.
         let Ok(before) = before.value() else { return Differs::MayBe };

@@ -15,7 +15,7 @@ impl Run<'_> {
     /// Adds the pair of a new object.
     pub(super) fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
-        let rendered = sent(reprint::value(object)?.into_owned(), &key);
+        let rendered = sent(reprint::value(object, None)?.into_owned(), &key);
         let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, way))) {
             None => Some(Ok(rendered)),
             Some(way) => {

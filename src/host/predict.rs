@@ -274,7 +274,8 @@ impl<'a> Run<'a> {
         if !self.server.is_asked_about_all() && self.is_untouched(object, live, base) {
             return Ok(());
         }
-        let rendered = sent(reprint::value(object)?.into_owned(), &live.key);
+        let read = live.value().ok();
+        let rendered = sent(reprint::value(object, read.as_deref())?.into_owned(), &live.key);
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
         if schema::reshape(&mut live_value, &rendered) {
             self.reshaped += 1;

@@ -71,9 +71,10 @@ impl Run<'_> {
         if is_same(last) || (self.way.is_none() && is_same(live)) {
             return None;
         }
-        let sent = object.value().ok()?;
-        let live = live.and_then(|live| live.value().ok());
-        let last = last.and_then(|last| last.value().ok());
+        // Every object of the stream is looked at, and most are nobody's business afterwards.
+        let sent = object.glance().ok()?;
+        let live = live.and_then(|live| live.glance().ok());
+        let last = last.and_then(|last| last.glance().ok());
         let applied = self.way == Some(WriteMethod::ServerSideApply);
         let whole = applied || matches!(self.way, Some(WriteMethod::Replace | WriteMethod::Recreate));
         // Without a cluster the other side is a render: what only the server sets does not stand there.

@@ -11,12 +11,15 @@ use crate::yaml::{self, NodeId, NodeKind, Scalar, Style, Tree};
 /// Annotation that Helm 4 puts on each object before it calls a post-renderer: what has it is printed again.
 const FILENAME: &[u8] = b"postrenderer.helm.sh/postrender-filename";
 
-/// The tree of a rendered object as it is written.
+/// The tree of a rendered object as it is written, sharing with what is live whatever is equal.
 ///
 /// # Errors
 /// When the text is not what Kubernetes reads.
-pub(super) fn value(object: &Object) -> Result<Cow<'_, Value>, LoadError> {
-    let mut value = object.value()?;
+pub(super) fn value<'o>(object: &'o Object, live: Option<&Value>) -> Result<Cow<'o, Value>, LoadError> {
+    let mut value = match live {
+        Some(live) => object.value_beside(live)?,
+        None => object.value()?,
+    };
     let Body::Text(bytes, span) = &object.body else { return Ok(value) };
     let text = span.of(bytes);
     if memchr::memchr(b'>', text).is_none() || memchr::memmem::find(text, FILENAME).is_none() {
@@ -138,7 +141,7 @@ mod tests {
                 "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, annotations: {{{annotations}}}}}\ndata:\n  a: >\n    b\n      deep\n  list: |\n    b\n      deep\n"
             );
             let stream = Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
-            value(&stream.objects.objects()[0]).expect("a tree").into_owned()
+            value(&stream.objects.objects()[0], None).expect("a tree").into_owned()
         };
         assert_eq!(rendered("")["data"]["a"], "b\n  deep\n");
         let again = rendered("postrenderer.helm.sh/postrender-filename: a.yaml");

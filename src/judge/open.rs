@@ -36,7 +36,7 @@ fn asked<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>, rules: &'s Rules) -> 
     let mut out = BTreeSet::new();
     for (group, kind) in kinds {
         out.extend(release_of(group, kind));
-        out.extend(rules.packs().iter().filter(|pack| pack.is_about(group, kind)).map(|pack| named(&pack.provider)));
+        out.extend(rules.providers_about(group, kind).map(named));
     }
     out
 }

@@ -64,13 +64,15 @@ pub fn is_in(object: &Object, namespace: Option<&str>) -> bool {
 /// The key that a reference of either shape means.
 #[must_use]
 pub fn target(reference: &Value, namespace: Option<&str>) -> Option<Key> {
-    let group = text(reference, "/apiGroup")
-        .or_else(|| text(reference, "/apiVersion").map(|version| ApiVersion::parse(version).group))?;
+    let map = reference.as_object()?;
+    let text = |key: &str| map.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let group = text("apiGroup").or_else(|| text("apiVersion").map(|version| ApiVersion::parse(version).group))?;
+    let (kind, name) = (text("kind")?, text("name")?);
     Some(Key {
         group: group.to_owned(),
-        kind: text(reference, "/kind")?.to_owned(),
-        namespace: text(reference, "/namespace").or(namespace).map(str::to_owned),
-        name: text(reference, "/name")?.to_owned(),
+        kind: kind.to_owned(),
+        namespace: text("namespace").or(namespace).map(str::to_owned),
+        name: name.to_owned(),
     })
 }
 

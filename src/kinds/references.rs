@@ -2,9 +2,8 @@
 //! `infrastructureRef`, `bootstrap.configRef`, `templateRef`, `ref`, with `apiVersion` (v1beta1) or `apiGroup` (v1beta2).
 
 use super::contract::{CONFIG_MAP, INFRASTRUCTURE, SECRET};
-use super::fields::{target, text};
 use crate::object::{ApiVersion, Path};
-use crate::tree::Value;
+use crate::tree::{Map, Value};
 
 /// What a field called `dataTemplate` means, which one provider names by name alone (CAPM3 `api/v1beta1/metal3machine_types.go`).
 const DATA_TEMPLATE: &str = "Metal3DataTemplate";
@@ -135,32 +134,45 @@ fn is_reference_field(field: &str) -> bool {
 pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {
-            if let Some(key) = target(value, None).filter(|_| !map.contains_key("metadata")) {
-                add(&key.kind, &key.name);
-            } else if let (Some(kind @ (SECRET | CONFIG_MAP)), Some(name)) =
-                (text(value, "/kind"), text(value, "/name"))
+            if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
+                && (matches!(kind, SECRET | CONFIG_MAP) || says_group(map) && !map.contains_key("metadata"))
             {
                 add(kind, name);
             }
-            for (key, child) in map {
-                // A reference of an old provider says no group.
-                if let (Some(kind), Some(name), None) =
-                    (text(child, "/kind"), text(child, "/name"), target(child, None))
-                    && key.ends_with("Ref")
-                    && !matches!(kind, SECRET | CONFIG_MAP)
-                {
-                    add(kind, name);
-                }
-                let named = text(child, "/name").or_else(|| child.as_str());
-                if let (Some(name), None) = (named, text(child, "/kind")) {
-                    kinds_by_field(key, child.is_string()).iter().for_each(|kind| add(kind, name));
-                }
-            }
+            map.iter().for_each(|(key, child)| named_in_field(key, child, add));
             map.values().for_each(|child| named(child, add));
         }
         Value::Array(list) => list.iter().for_each(|child| named(child, add)),
         _ => {}
     }
+}
+
+/// The same of one field, where the field says what the value itself does not.
+fn named_in_field(field: &str, value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::Object(map) => match (said(map, "kind"), said(map, "name")) {
+            // A reference of an old provider says no group.
+            (Some(kind), Some(name))
+                if field.ends_with("Ref") && !says_group(map) && !matches!(kind, SECRET | CONFIG_MAP) =>
+            {
+                add(kind, name);
+            }
+            (None, Some(name)) => kinds_by_field(field, false).iter().for_each(|kind| add(kind, name)),
+            _ => {}
+        },
+        Value::String(name) => kinds_by_field(field, true).iter().for_each(|kind| add(kind, name)),
+        _ => {}
+    }
+}
+
+/// A text of a map that says something.
+fn said<'m>(map: &'m Map, key: &str) -> Option<&'m str> {
+    map.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// Whether a reference says the group of what it refers to.
+fn says_group(map: &Map) -> bool {
+    said(map, "apiGroup").or_else(|| said(map, "apiVersion")).is_some()
 }
 
 /// Hands on every text of a spec that may be the name of an object whose kind is not said beside it.
@@ -189,19 +201,29 @@ pub fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
 
 /// The kinds that a field without a kind of its own can mean, by its name. A text in a field about a key is the key.
 fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
-    let lower = field.to_ascii_lowercase();
-    if matches!(lower.as_str(), "identityref" | "cloudssecret" | "credentialsref" | "acsendpoint")
-        || lower.ends_with("credentialsname")
-        || lower == "preprovisioningnetworkdataname"
-        || (!is_text && (matches!(lower.as_str(), "userdata" | "networkdata") || field == "metaData"))
-        || (lower.contains("secret") && !(is_text && lower.contains("key")))
+    let is = |word: &str| field.eq_ignore_ascii_case(word);
+    let ends = |word: &str| {
+        let from = field.len().checked_sub(word.len());
+        from.and_then(|from| field.as_bytes().get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let holds =
+        |word: &str| field.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    // No word that is looked for is shorter.
+    if field.len() < 6 {
+        return &[];
+    }
+    if ["identityref", "cloudssecret", "credentialsref", "acsendpoint"].iter().any(|word| is(word))
+        || ends("credentialsname")
+        || is("preprovisioningnetworkdataname")
+        || (!is_text && (is("userdata") || is("networkdata") || field == "metaData"))
+        || (holds("secret") && !(is_text && holds("key")))
     {
         &[SECRET]
-    } else if lower.contains("configmap") {
+    } else if holds("configmap") {
         &[CONFIG_MAP]
-    } else if lower == "resolvconf" {
+    } else if is("resolvconf") {
         &[SECRET, CONFIG_MAP]
-    } else if lower == "datatemplate" {
+    } else if is("datatemplate") {
         &[DATA_TEMPLATE]
     } else {
         &[]

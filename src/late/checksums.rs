@@ -25,6 +25,9 @@ pub(super) fn stale(
     filled: impl Fn(usize) -> bool,
     objects: &Inventory,
 ) -> Vec<Finding> {
+    if policy.late_values.is_empty() {
+        return Vec::new();
+    }
     let hashes = hashes(stream);
     if hashes.is_empty() {
         return Vec::new();
@@ -88,9 +91,15 @@ fn hashes(stream: &[u8]) -> Hashes<'_> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'=');
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let mut hashes = Hashes::new();
+    // Whatever stands before `at` is no digit of what follows. A run that is long enough covers every place that lies so far ahead.
     let mut at = 0;
-    while let Some(step) = stream[at..].iter().position(is_digit) {
-        let start = at + step;
+    while let Some(probe) = stream.get(at + SHORTEST - 1) {
+        if !is_digit(probe) {
+            at += SHORTEST;
+            continue;
+        }
+        let back = stream[at..at + SHORTEST].iter().rev().take_while(|byte| is_digit(byte)).count();
+        let start = at + SHORTEST - back;
         let length = stream[start..].iter().position(|byte| !is_digit(byte)).unwrap_or(stream.len() - start);
         let end = start + length;
         at = end;

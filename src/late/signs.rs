@@ -124,8 +124,11 @@ struct Likely {
 fn likely_in(policy: &Policy, compared: &[&Object], values: &[String]) -> Vec<(Key, Likely)> {
     let kinds = kinds(policy);
     let mut list = Vec::new();
+    if kinds.is_empty() {
+        return list;
+    }
     for object in compared {
-        let Ok(value) = object.value() else { continue };
+        let Ok(value) = object.glance() else { continue };
         let mut found: BTreeMap<String, Likely> = BTreeMap::new();
         each_text(&value, &mut Path::root(), &mut |path, text| {
             for (late, range, what) in likely(&kinds, text) {

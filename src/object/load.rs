@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,17 @@ pub struct Object {
     pub line: usize,
     /// The list that it stood in, where it was an item of one.
     pub carrier: Option<Arc<Carrier>>,
+    read: Read,
+}
+
+/// The tree of a text, once somebody has asked for it.
+#[derive(Clone, Default)]
+pub(super) struct Read(OnceLock<Value>);
+
+impl std::fmt::Debug for Read {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Read").field(&self.0.get().is_some()).finish()
+    }
 }
 
 /// Why an object could not be had from its content.
@@ -134,18 +145,56 @@ impl Object {
         let kind = text("/kind").ok_or_else(|| missing("kind"))?;
         let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
         let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
-        Ok(Self { key, api_version, body: Body::Value(value), line, carrier: None })
+        Ok(Self { key, api_version, body: Body::Value(value), line, carrier: None, read: Read::default() })
     }
 
-    /// The whole content as a tree; read anew on each call where the body is text.
+    /// An object whose head was found in a text.
+    pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize) -> Self {
+        Self { key, api_version, body, line, carrier: None, read: Read::default() }
+    }
+
+    /// The whole content as a tree; read once where the body is text.
     ///
     /// # Errors
     /// When the text is not what Kubernetes reads.
     pub fn value(&self) -> Result<Cow<'_, Value>, LoadError> {
-        match &self.body {
-            Body::Value(value) => Ok(Cow::Borrowed(value)),
-            Body::Text(bytes, span) => Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?)),
+        self.tree(None)
+    }
+
+    /// The same with every part that is equal to another tree of the object shared with it, where nobody has read it before.
+    ///
+    /// # Errors
+    /// When the text is not what Kubernetes reads.
+    pub fn value_beside(&self, other: &Value) -> Result<Cow<'_, Value>, LoadError> {
+        self.tree(Some(other))
+    }
+
+    /// The same for one look: what nobody has read before is not kept either.
+    ///
+    /// # Errors
+    /// When the text is not what Kubernetes reads.
+    pub fn glance(&self) -> Result<Cow<'_, Value>, LoadError> {
+        match (&self.body, self.read.0.get()) {
+            (Body::Text(bytes, span), None) => {
+                Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?))
+            }
+            _ => self.tree(None),
         }
+    }
+
+    fn tree(&self, beside: Option<&Value>) -> Result<Cow<'_, Value>, LoadError> {
+        let (bytes, span) = match &self.body {
+            Body::Value(value) => return Ok(Cow::Borrowed(value)),
+            Body::Text(bytes, span) => (bytes, span),
+        };
+        if let Some(read) = self.read.0.get() {
+            return Ok(Cow::Borrowed(read));
+        }
+        let mut value = yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?;
+        if let Some(other) = beside {
+            value.share(other);
+        }
+        Ok(Cow::Borrowed(self.read.0.get_or_init(|| value)))
     }
 }
 

@@ -103,7 +103,7 @@ fn by_head(bytes: &Arc<[u8]>, section: &yaml::Section) -> Option<Object> {
     let head = yaml::head(section.document.of(bytes))?;
     let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
     let body = Body::Text(Arc::clone(bytes), section.document);
-    Some(Object { key, api_version: head.api_version.to_owned(), body, line: section.line, carrier: None })
+    Some(Object::of_text(key, head.api_version.to_owned(), body, section.line))
 }
 
 /// Whether the API server makes the name up.

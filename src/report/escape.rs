@@ -94,11 +94,18 @@ impl Formatter for Visible {
 
 /// Nearly every text is plain, and reports are long.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && !text.contains("##") && !text.contains("::")
+    is_plain_beside(text, |_| false)
+}
+
+/// The same where some signs may stay.
+fn is_plain_beside(text: &str, stays: fn(char) -> bool) -> bool {
+    text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte.is_ascii() && stays(char::from(byte)))
+        && !text.contains("##")
+        && !text.contains("::")
 }
 
 fn escaped(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
-    if is_plain(text) || !signs(text).any(|(_, c, risky)| risky && !stays(c)) {
+    if is_plain_beside(text, stays) || !signs(text).any(|(_, c, risky)| risky && !stays(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use semver::Version;
 
+use super::builtin::{self, BuiltIn};
 pub use super::pack::Shift;
-use super::pack::{Pack, Rule};
+use super::pack::{self, Pack, Rule};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};
 use crate::object::{Key, Path, Segment};
@@ -15,7 +16,8 @@ use crate::tree::Value;
 /// All packs in force for a run.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    pub(super) packs: Vec<Pack>,
+    /// Those that are built in, in the order in which they are asked.
+    pub(super) packs: &'static [BuiltIn],
     pub(super) user: Vec<Pack>,
 }
 
@@ -78,10 +80,7 @@ pub struct Hit {
 }
 
 /// The packs that are built in, in the order in which they are asked.
-static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
-    let packs = super::builtin::packs();
-    Rules { packs, user: Vec::new() }
-});
+static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| Rules { packs: builtin::packs(), user: Vec::new() });
 
 impl Rules {
     /// The packs that are built in.
@@ -90,15 +89,14 @@ impl Rules {
         &BUILT_IN
     }
 
-    /// The packs, in the order in which they are asked.
-    #[must_use]
-    pub fn packs(&self) -> &[Pack] {
-        &self.packs
+    /// The packs that are built in, in the order in which they are asked. All of them are read.
+    pub fn packs(&self) -> impl Iterator<Item = &Pack> + Clone + use<'_> {
+        self.packs.iter().map(BuiltIn::pack)
     }
 
     /// Every id that `rollgate explain` answers.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.packs.iter().chain(&self.user).flat_map(|pack| {
+        self.packs().chain(&self.user).flat_map(|pack| {
             let causes = pack.causes.iter().map(|cause| cause.id.as_str());
             causes.chain(pack.rules.iter().map(|rule| rule.id.as_str()))
         })
@@ -106,19 +104,25 @@ impl Rules {
 
     /// The packs that are about a kind.
     pub fn about<'r>(&'r self, key: &'r Key) -> impl Iterator<Item = &'r Pack> {
-        self.packs.iter().filter(|pack| pack.is_about(&key.group, &key.kind))
+        self.packs.iter().filter(|pack| pack.is_about(&key.group, &key.kind)).map(BuiltIn::pack)
+    }
+
+    /// The providers whose packs are about a kind.
+    pub fn providers_about<'r>(&'r self, group: &'r str, kind: &'r str) -> impl Iterator<Item = &'static str> {
+        self.packs.iter().filter(move |pack| pack.is_about(group, kind)).map(BuiltIn::provider)
     }
 
     /// Whether any pack is about this kind.
     #[must_use]
     pub fn knows(&self, key: &Key) -> bool {
-        self.about(key).next().is_some()
+        self.packs.iter().any(|pack| pack.is_about(&key.group, &key.kind))
     }
 
     /// The minor versions since which a rule begins or ends to hold, by the provider of its pack.
     pub fn turns(&self) -> impl Iterator<Item = (&str, (u64, u64))> {
-        let rules =
-            self.packs.iter().chain(&self.user).flat_map(|pack| pack.rules.iter().map(move |rule| (pack, rule)));
+        let turning = self.packs.iter().filter(|pack| pack.may_say("since:") || pack.may_say("until:"));
+        let packs = turning.map(BuiltIn::pack).chain(&self.user);
+        let rules = packs.flat_map(|pack| pack.rules.iter().map(move |rule| (pack, rule)));
         rules.flat_map(|(pack, rule)| {
             let since = rule.since.as_ref().map(|version| (version.major, version.minor));
             let after = rule.until.as_ref().map(|version| (version.major, version.minor + 1));
@@ -138,7 +142,7 @@ impl Rules {
     /// The sentence and source of a cause that a mirror gave.
     #[must_use]
     pub fn cause(&self, id: &str) -> Option<(&str, &str)> {
-        let mut all = self.packs.iter().flat_map(|pack| &pack.causes);
+        let mut all = self.packs.iter().filter(|pack| pack.may_say(id)).flat_map(|pack| &pack.pack().causes);
         all.find(|cause| cause.id == id).map(|cause| (cause.because.as_str(), cause.source.as_str()))
     }
 }
@@ -147,9 +151,7 @@ impl Pack {
     /// Whether the pack is about a kind.
     #[must_use]
     pub fn is_about(&self, group: &str, kind: &str) -> bool {
-        self.kinds
-            .iter()
-            .any(|name| (name.group == "*" || name.group == group) && (name.kind == "*" || name.kind == kind))
+        pack::is_about(&self.kinds, group, kind)
     }
 }
 

@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_packs_that_are_built_in_keep_to_the_rules() {
-        let faults: Vec<String> = Rules::built_in().packs().iter().flat_map(faults).map(|fault| fault.text).collect();
+        let faults: Vec<String> = Rules::built_in().packs().flat_map(faults).map(|fault| fault.text).collect();
         assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 

@@ -41,6 +41,11 @@ pub struct KindName {
     pub kind: String,
 }
 
+/// Whether one of these is a kind.
+pub(super) fn is_about(kinds: &[KindName], group: &str, kind: &str) -> bool {
+    kinds.iter().any(|name| (name.group == "*" || name.group == group) && (name.kind == "*" || name.kind == kind))
+}
+
 /// The sentence of a cause that a mirror gives.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -8,14 +8,14 @@ use super::{Pattern, Rules};
 /// Name and text of each page, the index first.
 #[must_use]
 pub fn pages() -> Vec<(String, String)> {
-    let packs = Rules::built_in().packs();
-    let mut out = vec![("README.md".to_owned(), index(packs))];
+    let packs: Vec<&Pack> = Rules::built_in().packs().collect();
+    let mut out = vec![("README.md".to_owned(), index(&packs))];
     out.extend(packs.iter().map(|pack| (format!("{}.md", pack.pack), page(pack))));
     out
 }
 
 /// The list of packs.
-fn index(packs: &[Pack]) -> String {
+fn index(packs: &[&Pack]) -> String {
     let mut text = String::from(
         "# Rules\n\nMade from `src/providers/*/packs/*.yaml`; a test fails when they part. `rollgate explain kcp/version` and\n\
          `rollgate explain KubeadmControlPlane.spec.version` show the same.\n\nCauses are decided by a mirror of the controller, \

@@ -4,39 +4,33 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::sync::{LazyLock, OnceLock};
 
+use flate2::read::DeflateDecoder;
 use serde::Deserialize;
 
 use super::Node;
 use crate::object::Key;
 
-/// The generated table, one kind and version a line.
-const TABLE: &[u8] = include_bytes!("builtin.jsonl.gz");
+/// The lines of the table, each packed alone (`build.rs`).
+const LINES_OF_TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas-of-kinds"));
 
-/// Lines by `group/version/kind`; each is read when it is asked for.
-static LINES: LazyLock<HashMap<String, Line>> = LazyLock::new(unpack);
+/// What lies where in it.
+const INDEX: &str = include_str!(concat!(env!("OUT_DIR"), "/schemas-of-kinds.index"));
+
+/// Lines by `group/version/kind`; each is unpacked and read when it is asked for.
+static LINES: LazyLock<HashMap<&'static str, Line>> = LazyLock::new(|| lines().map(|line| (line.id, line)).collect());
 
 /// Groups and kinds that live outside namespaces.
-static CLUSTER_WIDE: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
-    LINES.values().filter(|line| line.cluster).map(|line| (line.group.clone(), line.kind.clone())).collect()
+static CLUSTER_WIDE: LazyLock<HashSet<(&'static str, &'static str)>> = LazyLock::new(|| {
+    let group_and_kind = |line: Line| Some((line.id.split_once('/')?.0, line.id.rsplit_once('/')?.1));
+    lines().filter(|line| line.cluster).filter_map(group_and_kind).collect()
 });
 
 /// One kind in one version.
 struct Line {
-    group: String,
-    kind: String,
-    text: String,
+    id: &'static str,
     cluster: bool,
+    packed: &'static [u8],
     schema: OnceLock<Option<Node>>,
-}
-
-/// What a line says about itself.
-#[derive(Deserialize)]
-struct Head {
-    group: String,
-    version: String,
-    kind: String,
-    #[serde(default)]
-    cluster: bool,
 }
 
 /// The schema part of a line.
@@ -48,36 +42,30 @@ struct Body {
 /// The schema of the `spec` of a kind; `None` where the table does not know it.
 #[must_use]
 pub fn builtin(api_version: &str, kind: &str) -> Option<&'static Node> {
-    let line = LINES.get(&format!("{api_version}/{kind}"))?;
-    line.schema.get_or_init(|| serde_json::from_str::<Body>(&line.text).ok().map(|body| body.spec)).as_ref()
+    let line = LINES.get(format!("{api_version}/{kind}").as_str())?;
+    let read = || {
+        let mut text = String::new();
+        DeflateDecoder::new(line.packed).read_to_string(&mut text).ok()?;
+        serde_json::from_str::<Body>(&text).ok().map(|body| body.spec)
+    };
+    line.schema.get_or_init(read).as_ref()
 }
 
 /// Whether the table knows a kind as one that lives outside namespaces.
 #[must_use]
 pub fn is_cluster_wide(key: &Key) -> bool {
-    CLUSTER_WIDE.contains(&(key.group.clone(), key.kind.clone()))
+    CLUSTER_WIDE.contains(&(key.group.as_str(), key.kind.as_str()))
 }
 
-/// Unpacks the table.
-fn unpack() -> HashMap<String, Line> {
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(TABLE).read_to_string(&mut text).expect("the table in the program is gzip of UTF-8");
-    text.lines()
-        .filter_map(|text| {
-            let head: Head = serde_json::from_str(text).ok()?;
-            let id = format!("{}/{}/{}", head.group, head.version, head.kind);
-            Some((
-                id,
-                Line {
-                    group: head.group,
-                    kind: head.kind,
-                    text: text.to_owned(),
-                    cluster: head.cluster,
-                    schema: OnceLock::new(),
-                },
-            ))
-        })
-        .collect()
+/// The lines of the table, still packed.
+fn lines() -> impl Iterator<Item = Line> {
+    let mut from = 0;
+    INDEX.lines().filter_map(move |line| {
+        let mut words = line.split(' ');
+        let (id, cluster, end) = (words.next()?, words.next()? == "true", words.next()?.parse().ok()?);
+        let packed = LINES_OF_TABLE.get(std::mem::replace(&mut from, end)..end)?;
+        Some(Line { id, cluster, packed, schema: OnceLock::new() })
+    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,23 @@ impl List {
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+
+    /// The items, where nobody else holds them.
+    pub(super) fn own(&mut self) -> Option<&mut [Value]> {
+        Arc::get_mut(&mut self.0).map(Vec::as_mut_slice)
+    }
+
+    /// The list with other items where there are some; `None` where no item changes.
+    #[must_use]
+    pub fn changed(&self, mut other: impl FnMut(usize, &Value) -> Option<Value>) -> Option<Self> {
+        let mut out: Option<Self> = None;
+        for (place, item) in self.0.iter().enumerate() {
+            if let Some(other) = other(place, item) {
+                out.get_or_insert_with(|| self.clone())[place] = other;
+            }
+        }
+        out
+    }
 }
 
 impl Deref for List {

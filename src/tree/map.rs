@@ -65,6 +65,11 @@ impl Map {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// The entries, where nobody else holds them.
+    pub(super) fn own(&mut self) -> Option<&mut [(Text, Value)]> {
+        Arc::get_mut(&mut self.0).map(|entries| entries.list.as_mut_slice())
+    }
+
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -171,6 +176,36 @@ impl Map {
         if entries.list.len() != before && entries.index.is_some() {
             entries.note_places();
         }
+    }
+
+    /// The map without the entries of which the answer is false; `None` where all are kept.
+    #[must_use]
+    pub fn filtered(&self, mut is_kept: impl FnMut(&Text, &Value) -> bool) -> Option<Self> {
+        let all = &self.0.list;
+        let mut kept: Option<Vec<(Text, Value)>> = None;
+        for (place, (key, value)) in all.iter().enumerate() {
+            match (is_kept(key, value), &mut kept) {
+                (true, Some(kept)) => kept.push((key.clone(), value.clone())),
+                (false, kept @ None) => *kept = Some(all[..place].to_vec()),
+                _ => {}
+            }
+        }
+        let mut entries = Entries { list: kept?, index: None };
+        entries.note_places();
+        Some(Self(Arc::new(entries)))
+    }
+
+    /// The map with other values where there are some; `None` where no value changes.
+    #[must_use]
+    pub fn changed(&self, mut other: impl FnMut(&Text, &Value) -> Option<Value>) -> Option<Self> {
+        let mut out: Option<Self> = None;
+        for (place, (key, value)) in self.0.list.iter().enumerate() {
+            if let Some(other) = other(key, value) {
+                let out = out.get_or_insert_with(|| self.clone());
+                Arc::make_mut(&mut out.0).list[place].1 = other;
+            }
+        }
+        out
     }
 
     /// Sorts the entries by key.

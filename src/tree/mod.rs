@@ -6,8 +6,11 @@
 mod convert;
 mod equal;
 mod list;
+#[doc(hidden)]
+pub mod literal;
 mod map;
 mod place;
+mod share;
 mod wire;
 
 use std::fmt;
@@ -20,16 +23,6 @@ pub use smol_str::SmolStr as Text;
 pub use wire::{from_value, to_value};
 
 pub use crate::json;
-
-#[doc(hidden)]
-pub use serde_json as json_syntax;
-
-/// A tree from JSON as it is written in the source: `json!({"spec": {"replicas": 3}})`. Expressions in it are anything that
-/// serialises.
-#[macro_export]
-macro_rules! json {
-    ($($json:tt)+) => { $crate::tree::Value::from($crate::tree::json_syntax::json!($($json)+)) };
-}
 
 /// A value of JSON.
 #[derive(Clone, Default)]
@@ -75,11 +68,27 @@ impl Value {
     /// What stands at a JSON pointer (RFC 6901).
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
-        place::steps(pointer)?.try_fold(self, |at, step| match at {
-            Self::Object(map) => map.get(&step),
-            Self::Array(list) => list.get(place::position(&step)?),
+        if memchr::memchr(b'~', pointer.as_bytes()).is_some() {
+            return place::steps(pointer)?.try_fold(self, |at, step| at.step(&step));
+        }
+        let mut at = self;
+        let mut rest = pointer;
+        while !rest.is_empty() {
+            let way = rest.strip_prefix('/')?;
+            let end = way.bytes().position(|byte| byte == b'/').unwrap_or(way.len());
+            at = at.step(&way[..end])?;
+            rest = &way[end..];
+        }
+        Some(at)
+    }
+
+    /// What stands at one step of a JSON pointer.
+    fn step(&self, step: &str) -> Option<&Self> {
+        match self {
+            Self::Object(map) => map.get(step),
+            Self::Array(list) => list.get(place::position(step)?),
             _ => None,
-        })
+        }
     }
 
     /// What stands at a JSON pointer (RFC 6901), to be changed.

@@ -313,9 +313,10 @@ fn learn(redactor: &mut Redactor, object: &Object) {
 
 /// Objects with everything secret hashed.
 fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
-    let hide = |object: Object| {
+    let hide = |mut object: Object| {
         let value = redactor.value(&object.key, &Path::root(), None, object.value().ok()?.as_ref());
-        Some(Object { body: Body::Value(value), ..object })
+        object.body = Body::Value(value);
+        Some(object)
     };
     Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
 }

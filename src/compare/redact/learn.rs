@@ -17,7 +17,7 @@ const SHORTEST_ODD: usize = 5;
 impl Redactor {
     /// Remembers the secrets of an object, so that they are also hidden where they stand in other texts.
     pub fn learn(&mut self, key: &Key, object: &Value) {
-        for secret in self.secrets_of(key, object) {
+        for secret in self.secrets_of(key, object, None) {
             self.notice(&secret);
         }
     }
@@ -51,14 +51,21 @@ impl Redactor {
 
     /// The secrets of both sides of a pair.
     pub(super) fn found_in(&self, pair: &Pair) -> Vec<String> {
-        let sides = [&pair.live, &pair.predicted].into_iter().flatten();
-        sides.flat_map(|side| self.secrets_of(&pair.key, side)).collect()
+        let mut found = Vec::new();
+        if let Some(live) = &pair.live {
+            found = self.secrets_of(&pair.key, live, None);
+        }
+        if let Some(predicted) = &pair.predicted {
+            found.extend(self.secrets_of(&pair.key, predicted, pair.live.as_ref()));
+        }
+        found
     }
 
-    /// The secrets of an object, and what is behind those that are encoded.
-    fn secrets_of(&self, key: &Key, object: &Value) -> Vec<String> {
+    /// The secrets of an object, and what is behind those that are encoded. What it has in common with another side of it, whose
+    /// secrets are known, is left out.
+    fn secrets_of(&self, key: &Key, object: &Value, other: Option<&Value>) -> Vec<String> {
         let mut found = Vec::new();
-        self.collect(key, &Route::At(&Path::root()), None, object, &mut found);
+        self.collect(key, &Route::At(&Path::root()), None, (object, other), &mut found);
         for secret in std::mem::take(&mut found) {
             if let Some(plain) = self.plain(&secret) {
                 self.shaped(&plain, 1, &mut found);
@@ -69,22 +76,36 @@ impl Redactor {
         found
     }
 
-    /// Collects the secret texts below a value.
-    fn collect(&self, key: &Key, place: &Route<'_>, item: Option<&str>, value: &Value, found: &mut Vec<String>) {
+    /// Collects the secret texts below a value that do not stand at the same place of the other side.
+    fn collect(
+        &self,
+        key: &Key,
+        place: &Route<'_>,
+        item: Option<&str>,
+        (value, other): (&Value, Option<&Value>),
+        found: &mut Vec<String>,
+    ) {
+        if other.is_some_and(|other| value.is_same(other)) {
+            return;
+        }
         if self.is_secret(key, place, item) {
             leaves(value, found);
             return;
         }
         match value {
             Value::Object(map) => {
-                let item = places::name_of(value).or(item);
+                let own = places::name_of(value);
+                // What the item is called says what is secret in it.
+                let other = other.filter(|other| places::name_of(other) == own).and_then(Value::as_object);
                 for (name, value) in map {
-                    self.collect(key, &place.key(name), item, value, found);
+                    let other = other.and_then(|other| other.get(name));
+                    self.collect(key, &place.key(name), own.or(item), (value, other), found);
                 }
             }
             Value::Array(items) => {
                 for (at, value) in items.iter().enumerate() {
-                    self.collect(key, &place.index(at), item, value, found);
+                    let other = other.and_then(|other| other.get(at));
+                    self.collect(key, &place.index(at), item, (value, other), found);
                 }
             }
             Value::String(text) => self.shaped(text, 0, found),

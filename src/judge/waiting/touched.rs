@@ -154,8 +154,10 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
 
 /// Whether both sides of a pair differ at a place.
 fn differs(pair: &Pair, place: &str) -> bool {
-    let at = |value: &Option<Value>| value.as_ref().and_then(|value| value.pointer(place)).cloned();
-    at(&pair.live) != at(&pair.predicted)
+    fn at<'v>(value: &'v Option<Value>, place: &str) -> Option<&'v Value> {
+        value.as_ref()?.pointer(place)
+    }
+    at(&pair.live, place) != at(&pair.predicted, place)
 }
 
 /// The Cluster of a pair.

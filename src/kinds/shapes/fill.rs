@@ -3,19 +3,19 @@
 
 use super::{Node, Shape, node};
 use crate::object::{Path, Route};
-use crate::tree::{Map, Value, json};
+use crate::tree::{List, Map, Text, Value, json};
 
 impl Shape {
     /// Takes out the fields that the kind does not have and says where they were.
     pub fn prune(&self, value: &mut Value, at: &Path) -> Vec<Path> {
         let mut dropped = Vec::new();
-        prune(self.root, value, &Route::At(at), &mut dropped);
+        replace(value, prune(self.root, value, &Route::At(at), &mut dropped));
         dropped
     }
 
     /// Takes out nulls that cannot stay and fills in defaults.
     pub fn fill(&self, value: &mut Value) {
-        fill(self.root, value);
+        replace(value, fill(self.root, value));
     }
 }
 
@@ -24,14 +24,14 @@ impl Shape {
     /// empty texts that may be absent go unless they are pointers in Go, required fields that are absent come with their zero
     /// value.
     pub fn round_trip(&self, value: &mut Value, pointers: &[&str]) {
-        round_trip(self.root, value, pointers);
+        replace(value, round_trip(self.root, value, pointers));
     }
 }
 
 impl Shape {
     /// What a mutating webhook of 1.11 and later adds to an object by reading it into Go's types and writing it again.
     pub fn add_zeros(&self, value: &mut Value) {
-        add_zeros(self.root, value, "");
+        replace(value, add_zeros(self.root, value, ""));
     }
 }
 
@@ -40,8 +40,8 @@ impl Shape {
     /// are absent come with their zero value everywhere, and so do the blocks that Go cannot leave out, which are named.
     /// What comes gets its defaults.
     pub fn write_zeros(&self, value: &mut Value, blocks: &[&str]) {
-        write_zeros(self.root, value, blocks);
-        fill(self.root, value);
+        replace(value, write_zeros(self.root, value, blocks));
+        replace(value, fill(self.root, value));
     }
 }
 
@@ -65,12 +65,67 @@ pub const POINTERS: &[&str] = &[
     "version",
 ];
 
+/// A map that is only copied where something in it changes: most of them stay as they are, and stay shared.
+struct Draft<'v> {
+    read: &'v Map,
+    made: Option<Map>,
+}
+
+impl<'v> Draft<'v> {
+    fn of(read: &'v Map) -> Self {
+        Self { read, made: None }
+    }
+
+    fn now(&self) -> &Map {
+        self.made.as_ref().unwrap_or(self.read)
+    }
+
+    fn keep(&mut self, is_kept: impl FnMut(&Text, &Value) -> bool) {
+        let kept = self.now().filtered(is_kept);
+        self.made = kept.or(self.made.take());
+    }
+
+    fn insert(&mut self, key: &str, value: Value) {
+        self.made.get_or_insert_with(|| self.read.clone()).insert(key, value);
+    }
+
+    fn change(&mut self, other: impl FnMut(&Text, &Value) -> Option<Value>) {
+        let changed = self.now().changed(other);
+        self.made = changed.or(self.made.take());
+    }
+
+    fn end(self) -> Option<Value> {
+        self.made.map(Value::Object)
+    }
+}
+
+/// What `step` makes of each item of a list; `None` where all stay as they are.
+fn items(shape: &Node, list: &List, mut step: impl FnMut(&Node, usize, &Value) -> Option<Value>) -> Option<Value> {
+    let below = shape.items.and_then(node)?;
+    list.changed(|place, item| step(below, place, item)).map(Value::Array)
+}
+
+/// Puts the other value in the place of one, where there is another.
+fn replace(value: &mut Value, other: Option<Value>) {
+    if let Some(other) = other {
+        *value = other;
+    }
+}
+
+impl Node {
+    /// What stands at a key.
+    fn below(&self, key: &str) -> Option<&'static Self> {
+        self.fields.get(key).copied().or(self.others).and_then(node)
+    }
+}
+
 /// Reads into Go's types and writes again.
-fn round_trip(shape: &Node, value: &mut Value, pointers: &[&str]) {
+fn round_trip(shape: &Node, value: &Value, pointers: &[&str]) -> Option<Value> {
     match value {
         Value::Object(map) => {
+            let mut draft = Draft::of(map);
             if !shape.fields.is_empty() {
-                map.retain(|key, child| {
+                draft.keep(|key, child| {
                     let is_time = || {
                         let below = shape.fields.get(key.as_str()).copied().and_then(node);
                         below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
@@ -80,52 +135,41 @@ fn round_trip(shape: &Node, value: &mut Value, pointers: &[&str]) {
                         || pointers.contains(&key.as_str())
                         || is_time()
                 });
-                zeros(shape, map);
+                zeros(shape, &mut draft);
             }
-            for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-                    round_trip(below, child, pointers);
-                }
-            }
+            draft.change(|key, child| round_trip(shape.below(key)?, child, pointers));
+            draft.end()
         }
-        Value::Array(list) => {
-            if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| round_trip(below, child, pointers));
-            }
-        }
-        _ => {}
+        Value::Array(list) => items(shape, list, |below, _, child| round_trip(below, child, pointers)),
+        _ => None,
     }
 }
 
 /// Adds zeros at every place.
-fn write_zeros(shape: &Node, value: &mut Value, blocks: &[&str]) {
+fn write_zeros(shape: &Node, value: &Value, blocks: &[&str]) -> Option<Value> {
     match value {
         Value::Object(map) => {
+            let mut draft = Draft::of(map);
             if !shape.fields.is_empty() {
-                zeros(shape, map);
+                zeros(shape, &mut draft);
             }
             let is_block =
                 |key: &str| shape.fields.get(key).copied().and_then(node).is_some_and(|below| below.kind == "o");
             for block in blocks.iter().filter(|block| is_block(block)) {
-                map.entry(*block).or_insert_with(|| json!({}));
-            }
-            for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-                    write_zeros(below, child, blocks);
+                if !draft.now().contains_key(block) {
+                    draft.insert(block, json!({}));
                 }
             }
+            draft.change(|key, child| write_zeros(shape.below(key)?, child, blocks));
+            draft.end()
         }
-        Value::Array(list) => {
-            if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| write_zeros(below, child, blocks));
-            }
-        }
-        _ => {}
+        Value::Array(list) => items(shape, list, |below, _, child| write_zeros(below, child, blocks)),
+        _ => None,
     }
 }
 
 /// Adds the zero values that Go cannot leave out: fields that must be there and are no pointers.
-fn zeros(shape: &Node, map: &mut Map) {
+fn zeros(shape: &Node, draft: &mut Draft<'_>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
         let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
@@ -136,8 +180,8 @@ fn zeros(shape: &Node, map: &mut Map) {
             "b" => Value::Bool(false),
             _ => Value::Null,
         });
-        if let (false, Some(zero)) = (map.contains_key(key), zero.filter(|zero| !zero.is_null())) {
-            map.insert(key.clone(), zero);
+        if let (false, Some(zero)) = (draft.now().contains_key(key), zero.filter(|zero| !zero.is_null())) {
+            draft.insert(key, zero);
         }
     }
 }
@@ -155,101 +199,76 @@ const OF_KUBERNETES: &[(&str, &str)] = &[
 ];
 
 /// Adds zeros in the values that are Kubernetes' own types.
-fn add_zeros(shape: &Node, value: &mut Value, parent: &str) {
+fn add_zeros(shape: &Node, value: &Value, parent: &str) -> Option<Value> {
     match value {
         Value::Object(map) => {
-            for (key, child) in map.iter_mut() {
-                let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) else {
-                    continue;
-                };
+            let mut draft = Draft::of(map);
+            draft.change(|key, child| {
+                let below = shape.below(key)?;
                 let own =
                     OF_KUBERNETES.iter().any(|(outer, name)| name == key && (outer.is_empty() || *outer == parent));
                 match (own, child) {
-                    (true, Value::Array(list)) => {
-                        let item = below.items.and_then(node);
-                        for (item, child) in list.iter_mut().filter_map(|child| Some((item?, child.as_object_mut()?))) {
-                            zeros(item, child);
-                        }
-                    }
-                    (true, Value::Object(child)) => zeros(below, child),
-                    _ => {}
+                    (true, Value::Array(list)) => items(below, list, |item, _, child| with_zeros(item, child)),
+                    (true, child) => with_zeros(below, child),
+                    _ => None,
                 }
-            }
-            for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-                    add_zeros(below, child, key);
-                }
-            }
+            });
+            draft.change(|key, child| add_zeros(shape.below(key)?, child, key));
+            draft.end()
         }
-        Value::Array(list) => {
-            if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| add_zeros(below, child, parent));
-            }
-        }
-        _ => {}
+        Value::Array(list) => items(shape, list, |below, _, child| add_zeros(below, child, parent)),
+        _ => None,
     }
 }
 
+/// A map with the zeros of its shape.
+fn with_zeros(shape: &Node, value: &Value) -> Option<Value> {
+    let mut draft = Draft::of(value.as_object()?);
+    zeros(shape, &mut draft);
+    draft.end()
+}
+
 /// Takes out what a node does not name.
-fn prune(shape: &Node, value: &mut Value, at: &Route<'_>, dropped: &mut Vec<Path>) {
+fn prune(shape: &Node, value: &Value, at: &Route<'_>, dropped: &mut Vec<Path>) -> Option<Value> {
     match value {
         Value::Object(map) => {
-            let open = shape.open || shape.kind == "*";
-            map.retain(|key, _| {
-                let known = open || shape.others.is_some() || shape.fields.contains_key(key.as_str());
-                if !known {
-                    dropped.push(at.key(key).to_path());
-                }
-                known
-            });
-            for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-                    prune(below, child, &at.key(key), dropped);
-                }
+            let mut draft = Draft::of(map);
+            if !shape.open && shape.kind != "*" && shape.others.is_none() {
+                draft.keep(|key, _| {
+                    let known = shape.fields.contains_key(key.as_str());
+                    if !known {
+                        dropped.push(at.key(key).to_path());
+                    }
+                    known
+                });
             }
+            draft.change(|key, child| prune(shape.below(key)?, child, &at.key(key), dropped));
+            draft.end()
         }
-        Value::Array(list) => {
-            if let Some(below) = shape.items.and_then(node) {
-                for (place, child) in list.iter_mut().enumerate() {
-                    prune(below, child, &at.index(place), dropped);
-                }
-            }
-        }
-        _ => {}
+        Value::Array(list) => items(shape, list, |below, place, child| prune(below, child, &at.index(place), dropped)),
+        _ => None,
     }
 }
 
 /// Fills in what a node says.
-fn fill(shape: &Node, value: &mut Value) {
+fn fill(shape: &Node, value: &Value) -> Option<Value> {
     match value {
         Value::Object(map) => {
-            map.retain(|key, child| {
-                let below = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node);
-                !child.is_null() || below.is_none_or(|below| below.nullable || below.kind == "*")
+            let mut draft = Draft::of(map);
+            draft.keep(|key, child| {
+                !child.is_null() || shape.below(key).is_none_or(|below| below.nullable || below.kind == "*")
             });
-            defaults(shape, map);
-            for (key, child) in map.iter_mut() {
-                if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-                    fill(below, child);
+            for (key, below) in &shape.fields {
+                if let Some(default) = node(*below).and_then(|below| below.default.as_ref())
+                    && !draft.now().contains_key(key)
+                {
+                    draft.insert(key, default.clone());
                 }
             }
+            draft.change(|key, child| fill(shape.below(key)?, child));
+            draft.end()
         }
-        Value::Array(list) => {
-            if let Some(below) = shape.items.and_then(node) {
-                list.iter_mut().for_each(|child| fill(below, child));
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Puts in the defaults of the fields of a map.
-fn defaults(shape: &Node, map: &mut Map) {
-    for (key, below) in &shape.fields {
-        if !map.contains_key(key)
-            && let Some(default) = node(*below).and_then(|below| below.default.clone())
-        {
-            map.insert(key.clone(), default);
-        }
+        Value::Array(list) => items(shape, list, |below, _, child| fill(below, child)),
+        _ => None,
     }
 }

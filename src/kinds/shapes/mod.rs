@@ -7,7 +7,7 @@ mod fill;
 pub use fill::POINTERS;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use semver::Version;
 use serde::Deserialize;
@@ -98,17 +98,31 @@ pub(super) enum Word {
     Unread(#[expect(dead_code, reason = "it stands there for the reader of the file.")] String),
 }
 
-/// The whole file.
-#[derive(Debug, Deserialize)]
+/// The whole file: a node a line, then the roots.
 struct Table {
-    nodes: Vec<Node>,
-    roots: BTreeMap<String, BTreeMap<String, usize>>,
+    /// Each node is read when somebody comes to it: one kind needs few of them.
+    nodes: Vec<(&'static str, OnceLock<Node>)>,
+    /// A provider's version a line, with the nodes of its kinds.
+    roots: &'static str,
 }
 
-/// The file, read once.
+/// What stands before the nodes, and between them and the roots.
+const PARTS: (&str, &str) = ("{\"nodes\": [\n", "\n],\n\"roots\": ");
+
+/// The file, cut once.
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("shapes.json")).expect("a test reads the shapes that are built in")
+    let text = include_str!("shapes.json").trim_end();
+    let parts =
+        text.strip_prefix(PARTS.0).and_then(|text| text.strip_suffix('}')).and_then(|text| text.split_once(PARTS.1));
+    let (nodes, roots) = parts.expect(TESTED);
+    Table {
+        nodes: nodes.lines().map(|line| (line.strip_suffix(',').unwrap_or(line), OnceLock::new())).collect(),
+        roots,
+    }
 });
+
+/// What is said where the file cannot be read, which a test rules out.
+const TESTED: &str = "a test reads the shapes that are built in";
 
 /// The shape of `spec` of one kind in one version.
 #[derive(Debug, Clone, Copy)]
@@ -124,9 +138,9 @@ impl Shape {
         let second = if api_version.starts_with("vmware.") { "vmware." } else { "" };
         let word = format!("{second}{kind}/{}", api_version.rsplit('/').next()?);
         let mut best: Option<&Root> = None;
-        for root in ROOTS.get(&word)? {
+        for root in ROOTS.get(word.as_str())? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
-            let wanted = versions.known_or_newest(&root.provider);
+            let wanted = versions.known_or_newest(root.provider);
             if best.is_none() || (root.version.major, root.version.minor) <= (wanted.major, wanted.minor) {
                 best = Some(root);
             }
@@ -138,8 +152,8 @@ impl Shape {
 /// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
 #[must_use]
 pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
-    let root = ROOTS.get(&format!("{kind}/{}", api_version.rsplit('/').next()?))?.first()?;
-    Some((root.provider.as_str(), (root.version.major, root.version.minor)))
+    let root = ROOTS.get(format!("{kind}/{}", api_version.rsplit('/').next()?).as_str())?.first()?;
+    Some((root.provider, (root.version.major, root.version.minor)))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
@@ -162,28 +176,42 @@ pub fn has_shapes(group: &str) -> bool {
 
 /// A shape's place in the table.
 struct Root {
-    provider: String,
+    provider: &'static str,
     version: Version,
     node: usize,
 }
 
 /// The shapes of each kind and version of its API, from the oldest to the newest.
-static ROOTS: LazyLock<HashMap<String, Vec<Root>>> = LazyLock::new(|| {
-    let mut out: HashMap<String, Vec<Root>> = HashMap::new();
-    for (name, kinds) in &TABLE.roots {
-        let Some((provider, version)) = name.split_once('@') else { continue };
-        let Some(version) = parse(version) else { continue };
-        for (kind, node) in kinds {
-            let root = Root { provider: provider.to_owned(), version: version.clone(), node: *node };
-            out.entry(kind.clone()).or_default().push(root);
-        }
+static ROOTS: LazyLock<HashMap<&'static str, Vec<Root>>> = LazyLock::new(|| {
+    let mut out: HashMap<&'static str, Vec<Root>> = HashMap::new();
+    for (provider, version, kind, node) in roots(TABLE.roots) {
+        out.entry(kind).or_default().push(Root { provider, version, node });
     }
     out.values_mut().for_each(|roots| roots.sort_by(|left, right| left.version.cmp(&right.version)));
     out
 });
+
+/// Provider, version, kind and node of each root, from lines such as `"aws@2.10.3": {"AWSCluster/v1beta1":1557}`.
+fn roots(text: &'static str) -> impl Iterator<Item = (&'static str, Version, &'static str, usize)> {
+    text.lines().flat_map(|line| {
+        // What stands in quotes is every second piece.
+        let mut pieces = line.split('"').skip(1);
+        let name = pieces.next().and_then(|name| name.split_once('@'));
+        let head = name.and_then(|(provider, version)| Some((provider, parse(version)?)));
+        pieces.next();
+        std::iter::from_fn(move || {
+            let (kind, node) = (pieces.next()?, pieces.next()?);
+            let node = node.trim_matches(|sign: char| !sign.is_ascii_digit()).parse().expect(TESTED);
+            let (provider, version) = head.as_ref()?;
+            Some((*provider, version.clone(), kind, node))
+        })
+    })
+}
+
 /// A node by its place.
 fn node(place: usize) -> Option<&'static Node> {
-    TABLE.nodes.get(place)
+    let (text, node) = TABLE.nodes.get(place)?;
+    Some(node.get_or_init(|| serde_json::from_str(text).expect(TESTED)))
 }
 
 #[cfg(test)]
@@ -201,7 +229,21 @@ mod tests {
     #[test]
     fn the_shapes_that_are_built_in_can_be_read() {
         assert!(TABLE.nodes.len() > 500);
-        assert!(TABLE.roots.len() > 10);
+        assert!((0..TABLE.nodes.len()).all(|place| node(place).is_some()));
+        let read: BTreeMap<String, BTreeMap<String, usize>> = serde_json::from_str(TABLE.roots).expect("JSON");
+        assert!(read.len() > 10);
+        let read = read.into_iter().flat_map(|(name, kinds)| {
+            let named = move |(kind, node)| (name.clone(), kind, node);
+            kinds.into_iter().map(named)
+        });
+        let name = |provider: &str, version: Version| format!("{provider}@{version}");
+        let mut cut: Vec<_> = roots(TABLE.roots)
+            .map(|(provider, version, kind, node)| (name(provider, version), kind.to_owned(), node))
+            .collect();
+        let mut read: Vec<_> = read.collect();
+        cut.sort();
+        read.sort();
+        assert_eq!(cut, read);
     }
 
     #[test]

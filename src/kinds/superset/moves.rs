@@ -44,13 +44,21 @@ pub(crate) fn carry_path(path: &Path, from: &[Option<Segment>], to: &[Option<Seg
 pub(crate) fn carry(object: &mut Value, from: &[Option<Segment>], to: &[Option<Segment>], how: How) {
     // Only bootstrap tokens go through a list, and both patterns share the way there.
     if let Some(at) = from.iter().position(Option::is_none) {
+        if from[..at].iter().flatten().try_fold(&*object, |value, segment| value.get(key_of(segment)?)).is_none() {
+            return;
+        }
         let list = from[..at].iter().flatten().try_fold(object, |value, segment| step_mut(value, segment));
         for item in list.and_then(Value::as_array_mut).into_iter().flatten() {
             carry(item, &from[at + 1..], &to[at + 1..], how);
         }
         return;
     }
-    let keys: Vec<&str> = from.iter().flatten().filter_map(key_of).collect();
+    let keys = || from.iter().flatten().filter_map(key_of);
+    // Most objects have few of the fields that move, and what is not there must not make a copy of what is shared.
+    if keys().try_fold(&*object, |value, key| value.get(key)).is_none() {
+        return;
+    }
+    let keys: Vec<&str> = keys().collect();
     let Some((last, parents)) = keys.split_last() else { return };
     let parent = parents.iter().try_fold(&mut *object, |value, key| value.get_mut(*key));
     let Some(taken) = parent.and_then(Value::as_object_mut).and_then(|map| map.remove(last)) else { return };
