@@ -79,3 +79,17 @@ pub(crate) fn script() -> Option<Script> {
     let text = fs::read_to_string(file).expect("the script can be read");
     Some(serde_json::from_str(&text).expect("a script is what a hunt wrote"))
 }
+
+/// What earlier walks found, to be played before a new one: names and scripts of the folder `tests/hunt/found`.
+pub(crate) fn found() -> Vec<(String, Script)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hunt/found");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the folder of what was found").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(&file).expect("the script can be read");
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, serde_json::from_str(&text).expect("a script is what a hunt wrote"))
+    };
+    files.into_iter().map(read).collect()
+}

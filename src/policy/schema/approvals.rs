@@ -26,8 +26,21 @@ pub struct Expectation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
     /// When it ends.
+    #[serde(deserialize_with = "moment")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub until: jiff::Timestamp,
+}
+
+/// A moment, or an error that shows what one looks like.
+fn moment<'de, D: serde::Deserializer<'de>>(told: D) -> Result<jiff::Timestamp, D::Error> {
+    let text = String::deserialize(told)?;
+    text.parse()
+        .map_err(|_| serde::de::Error::custom(format!("expected a moment such as {text}T18:00:00Z", text = day(&text))))
+}
+
+/// The day that a text says, or any one.
+fn day(text: &str) -> &str {
+    if text.parse::<jiff::civil::Date>().is_ok() { text } else { "2026-12-31" }
 }
 
 /// Where a person's yes to one change counts.
@@ -177,5 +190,24 @@ impl std::fmt::Display for ApprovalPlace {
             Self::File(file) => write!(f, "file {}", file.file),
             Self::Trailer(trailer) => write!(f, "trailer {}", trailer.git_trailer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_a_moment_and_the_error_shows_one() {
+        let read = |until: &str| {
+            let text = format!("{{\"kind\": \"Cluster\", \"path\": \"spec.x\", \"to\": 1, \"until\": \"{until}\"}}");
+            serde_json::from_str::<Expectation>(&text)
+                .map(|read| read.until.to_string())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read("2026-12-01T18:00:00Z").as_deref(), Ok("2026-12-01T18:00:00Z"));
+        let said = |until: &str| read(until).expect_err("no moment");
+        assert!(said("2026-12-01").starts_with("expected a moment such as 2026-12-01T18:00:00Z"));
+        assert!(said("tomorrow").starts_with("expected a moment such as 2026-12-31T18:00:00Z"));
     }
 }
