@@ -227,6 +227,9 @@ pub struct CommonArgs {
     /// The policy: a file, a ConfigMap of the cluster, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` wants to be told.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|configmap/[NAMESPACE/]NAME|none")]
     pub policy: Option<String>,
+    /// What was told of it, where that of the base counts.
+    #[arg(skip)]
+    pub told_policy: Option<String>,
     /// A file with rules of your own, in the format of the policy's `rules`; several times if wanted.
     #[arg(long, value_name = "FILE")]
     pub pack: Vec<PathBuf>,

@@ -9,6 +9,7 @@ use super::called::Called;
 use super::{Outside, Stop, approve, argocd, flux, releases, setup, upgrade};
 use crate::exit::Exit;
 use crate::judge::upgrade::Wanted;
+use crate::model::{Decision, Reason};
 use crate::pipeline::Apart;
 use crate::report::{self, Report};
 use crate::score::Front;
@@ -99,6 +100,7 @@ pub(super) struct Judged {
 impl CommonArgs {
     /// What decides stands in the base.
     pub(super) fn under(&mut self, trees: &Trees) -> Result<(), Stop> {
+        self.told_policy.clone_from(&self.policy);
         self.policy = Some(trees.policy(self.policy.as_deref())?);
         for pack in &mut self.pack {
             *pack = trees.of_base(pack);
@@ -193,6 +195,10 @@ impl Case {
             None => common.called(&setup, &ready.world.host),
             Some(_) => Called { policy: None, live: None, ..common.called(&setup, &ready.world.host) },
         };
+        if let Some(said) = trees.and_then(|trees| trees.own_policy(common.told_policy.as_deref(), &setup.policy)) {
+            judgement.report.reasons.push(Reason::new("policy", Decision::Warn, said));
+            judgement.report.decision = judgement.report.decision.max(Decision::Warn);
+        }
         called.complete(&mut judgement.report);
         for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {
             let text = format!("approval {} in {place} is for one install; a plan does not use it up", approval.id);

@@ -10,6 +10,7 @@ mod images;
 pub mod input;
 pub mod late;
 mod observer;
+mod own_policy;
 mod owners;
 pub mod packs;
 mod pins;

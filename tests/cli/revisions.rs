@@ -54,7 +54,26 @@ fn the_policy_of_the_base_judges_the_change() {
         "{}",
         ran.stdout
     );
+    let looser = super::sentence(&ran.stdout, "warn policy");
+    let wanted = "this change changes its policy, which does not judge it; once it is merged more passes: gates.rollout its default -> allow";
+    assert_eq!(looser, format!("warn policy  {wanted}"), "{}", ran.stdout);
     assert_eq!(worktrees(&program), 1);
+}
+
+#[test]
+fn a_policy_that_only_the_base_changed_is_not_the_doing_of_the_change() {
+    let program = repository();
+    git(&program, &["checkout", "--quiet", "main"]);
+    git(&program, &["checkout", "--quiet", "-b", "other"]);
+    program.file("version", "v1.33.0");
+    git(&program, &["commit", "--quiet", "--all", "--message", "other"]);
+    git(&program, &["checkout", "--quiet", "main"]);
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates: {maxMachines: 1}\n");
+    git(&program, &["commit", "--quiet", "--all", "--message", "stricter"]);
+    git(&program, &["checkout", "--quiet", "other"]);
+    let ran = plan(&program, &["--base-ref", "main", "--render", RENDER]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("warn policy"), "{}", ran.stdout);
 }
 
 #[test]

@@ -1,0 +1,43 @@
+//! A change that rewrites the policy it will be judged by once it is merged: the base's judges it, and what it gives away is said.
+
+use super::policy::is_object;
+use super::revisions::Trees;
+use crate::policy::{self, Moved, Policy};
+
+/// Most places that are named.
+const SHOWN: usize = 5;
+
+impl Trees {
+    /// What the change does to its own policy, as a sentence; `None` where it leaves the file alone. Judged is by the base's.
+    #[must_use]
+    pub fn own_policy(&self, told: Option<&str>, judges: &Policy) -> Option<String> {
+        let before = self.policy_before(told).ok()?;
+        let after = match self.policy_of_change(told) {
+            Ok(after) => after,
+            Err(_) => return Some("this change moves its policy to a name that nobody looks for".to_owned()),
+        };
+        let bytes = |file: &str| std::fs::read(file).ok();
+        if is_object(&after) || bytes(&before) == bytes(&after) {
+            return None;
+        }
+        let new = match bytes(&after) {
+            None => Ok(Policy::default()),
+            Some(bytes) => policy::parse(&after, &bytes),
+        };
+        let what = if after == "none" { "takes its policy away" } else { "changes its policy" };
+        let judged = "which does not judge it";
+        let Ok(new) = new else { return Some(format!("this change {what} to one that cannot be read, {judged}")) };
+        let Moved { looser, other } = policy::moved(judges, &new);
+        let list = |of: &[String]| match of {
+            [.., _] if of.len() > SHOWN => format!("{} and {} more", of[..SHOWN].join(", "), of.len() - SHOWN),
+            all => all.join(", "),
+        };
+        let looser = (!looser.is_empty()).then(|| format!("once it is merged more passes: {}", list(&looser)));
+        let other = (!other.is_empty()).then(|| format!("other changes: {}", list(&other)));
+        let parts: Vec<String> = looser.into_iter().chain(other).collect();
+        if parts.is_empty() {
+            return None;
+        }
+        Some(format!("this change {what}, {judged}; {}", parts.join("; ")))
+    }
+}
