@@ -49,7 +49,7 @@ pub enum Command {
     #[command(after_long_help = examples::VALUES)]
     Values(super::values::ValuesArgs),
     /// Render one values template that `values` hands over on standard input.
-    #[command(name = super::values::apart::COMMAND, hide = true)]
+    #[command(name = crate::session::late::apart::COMMAND, hide = true)]
     RenderValues,
     /// Show the pinned late values, move one by hand, or compare them with their sources.
     #[command(after_long_help = examples::PIN)]

@@ -1,12 +1,15 @@
 //! What runs in the cluster. The admission webhook: an API server shows it a write with both of its sides, and hears whether it may go on. It
 //! judges as `plan` does, under the same policy, from a cache that watches keep current; it writes nothing but its own certificate.
 //! Beside it, where that is wanted,
-//! the gate of HelmReleases (`releases`).
+//! the gate of HelmReleases (`releases`), and their values that come late (`values`).
 
+mod api;
 pub mod cache;
+mod event;
 mod http;
 pub mod judge;
 mod keep;
+mod lease;
 mod log;
 mod metrics;
 mod own;
@@ -14,6 +17,7 @@ pub mod releases;
 pub mod review;
 mod said;
 mod tls;
+mod values;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,6 +36,7 @@ use self::log::Log;
 use self::metrics::Metrics;
 use self::releases::Gate;
 use self::tls::Certificate;
+use self::values::Publisher;
 use crate::cluster::Cluster;
 use crate::session::{Setup, Stop, process, runtime};
 use crate::tree::json;
@@ -65,6 +70,8 @@ pub struct Options {
     pub drain: Duration,
     /// The gate of HelmReleases, where it is wanted.
     pub gate: Option<releases::Options>,
+    /// Namespace of the Lease by which one of several replicas publishes values, where that is wanted.
+    pub publish: Option<String>,
 }
 
 /// Where the cache comes from.
@@ -98,6 +105,11 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
         (Some(wanted), Some(cluster)) => Some(Arc::new(Gate::new(wanted, setup, cluster.clone(), log.clone()))),
         (Some(_), None) => return Err(Stop::usage(anyhow!("--gate-releases needs a cluster, and --live names none"))),
     };
+    let publisher = match (&options.publish, &cluster) {
+        (None, _) => None,
+        (Some(namespace), Some(cluster)) => Some(Publisher::new(setup, cluster, namespace, log.clone())),
+        (Some(_), None) => return Err(Stop::usage(anyhow!("--publish-values needs a cluster, and --live names none"))),
+    };
     let judge = Arc::new(Judge::new(setup, options.manner, Arc::clone(&cache), cluster.clone())?);
     let desk = Arc::new(Desk::new(judge, Arc::clone(&certificate), Arc::clone(&metrics), log.clone()));
     let ended = runtime()?.block_on(async {
@@ -121,7 +133,10 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
                 (Tls::Own(_), None) => std::future::pending().await,
             }
         };
-        let gating = gate.map(|gate| tokio::spawn(gate.run(stop.clone())));
+        let beside = [
+            gate.map(|gate| tokio::spawn(gate.run(stop.clone()))),
+            publisher.map(|publisher| tokio::spawn(publisher.run(stop.clone()))),
+        ];
         let serving = http::serve(listener, tls, desk, options.connections, stop, options.drain);
         let keeping = async {
             match cluster {
@@ -134,9 +149,13 @@ pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Sto
             () = renewing => false,
             () = keeping => false,
         };
-        if let Some(gating) = gating {
+        let mut writes = false;
+        for task in beside.into_iter().flatten() {
             // It hears of the same signal, and gives up what another replica waits for.
-            drop(tokio::time::timeout(Duration::from_secs(5), gating).await);
+            drop(tokio::time::timeout(Duration::from_secs(5), task).await);
+            writes = true;
+        }
+        if writes {
             process::end_all();
         }
         Ok(whole)

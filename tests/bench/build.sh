@@ -30,6 +30,7 @@ capd              | capi              | ./capd                                | 
 rke2-bootstrap    | rke2              | github.com/rancher/cluster-api-provider-rke2/bootstrap    | github.com/rancher/cluster-api-provider-rke2 |
 rke2-controlplane | rke2              | github.com/rancher/cluster-api-provider-rke2/controlplane | github.com/rancher/cluster-api-provider-rke2 |
 helm-controller   | helm-controller   | github.com/fluxcd/helm-controller     | github.com/fluxcd/helm-controller  |
+source-controller | source-controller | github.com/fluxcd/source-controller   | github.com/fluxcd/source-controller |
 dyff              | dyff              | github.com/homeport/dyff/cmd/dyff     | github.com/homeport/dyff           |
 kustomize         | kustomize         | sigs.k8s.io/kustomize/kustomize/v5    | sigs.k8s.io/kustomize/kustomize/v5 |
 config-core              | capi              | config:core/config                   | sigs.k8s.io/cluster-api            |

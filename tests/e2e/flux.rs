@@ -14,10 +14,15 @@ const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
 
 /// Serves a chart as source-controller does.
 pub(crate) fn publish(space: &Space, chart: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts").join(chart);
+    publish_from(space, chart, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts").join(chart));
+}
+
+/// The same with a chart that lies elsewhere.
+pub(crate) fn publish_from(space: &Space, chart: &str, folder: &Path) {
     let output = Command::new(space.bench.bin.join("bench"))
         .args(["publish", "--namespace", &space.namespace, "--name", chart, "--out"])
-        .args([&space.bench.out, &folder])
+        .arg(&space.bench.out)
+        .arg(folder)
         .output()
         .expect("the starter runs");
     assert!(output.status.success(), "{output:?}");

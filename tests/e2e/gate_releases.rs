@@ -1,26 +1,27 @@
 //! The gate of HelmReleases with the real helm-controller: nothing is written that was not judged, and what is allowed goes through.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::bench::{Space, bench};
-use crate::flux::publish;
+use crate::flux::{publish, publish_from};
 use crate::helm::rollgate;
 use crate::observe::{CAPI, condition};
 use crate::serve::{Server, installed_with, kubectl};
 
-const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
-const POLICY: &str =
-    "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\n";
+pub(crate) const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
+const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\nflux: {gate: [tier=prod]}\n";
 const PATIENCE: Duration = Duration::from_secs(150);
 const LATE: &str = "reconcile.fluxcd.io/watch";
 
 /// A gate that runs with the rights that its manifests give it.
-struct Gated<'a> {
+pub(crate) struct Gated<'a> {
     space: &'a Space,
     /// One gate at a time: each would look at all namespaces, and there is one Lease.
     _alone: MutexGuard<'static, ()>,
@@ -29,7 +30,7 @@ struct Gated<'a> {
 }
 
 impl<'a> Gated<'a> {
-    fn new(space: &'a Space) -> Self {
+    pub(crate) fn new(space: &'a Space) -> Self {
         static ONE: Mutex<()> = Mutex::new(());
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = space.file("rollgate.yaml", POLICY);
@@ -37,14 +38,18 @@ impl<'a> Gated<'a> {
         Self { space, _alone: alone, policy, kubeconfig }
     }
 
-    fn start(&self) -> Server {
+    pub(crate) fn start(&self) -> Server {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, more: &[&str]) -> Server {
         let bin = &self.space.bench.bin;
         let (helm, kustomize) = (bin.join("helm4"), bin.join("kustomize"));
         let text = |path: &Path| path.to_str().expect("text").to_owned();
         let (helm, kustomize) = (text(&helm), text(&kustomize));
-        let more =
+        let own =
             ["--gate-releases", "--lease-namespace", "rollgate-system", "--helm", &helm, "--kustomize", &kustomize];
-        Server::start_under(self.policy.to_str().expect("text"), &self.kubeconfig, &more)
+        Server::start_under(self.policy.to_str().expect("text"), &self.kubeconfig, &[own.as_slice(), more].concat())
     }
 
     fn path(&self, name: &str) -> String {
@@ -61,7 +66,7 @@ impl<'a> Gated<'a> {
     }
 
     /// Waits until the gate says of a release that it stands so, and gives the release.
-    fn stands(&self, server: &Server, name: &str, phase: &str) -> Value {
+    pub(crate) fn stands(&self, server: &Server, name: &str, phase: &str) -> Value {
         let began = Instant::now();
         loop {
             let release = self.space.bench.api.get(&self.path(name)).expect("the HelmRelease is there");
@@ -73,7 +78,7 @@ impl<'a> Gated<'a> {
         }
     }
 
-    fn events(&self, name: &str) -> Vec<String> {
+    pub(crate) fn events(&self, name: &str) -> Vec<String> {
         let all = self.space.bench.api.list(&format!("/api/v1/namespaces/{}/events", self.space.namespace));
         let ours =
             all.iter().filter(|one| one["involvedObject"]["name"] == name && one["source"]["component"] == "rollgate");
@@ -86,12 +91,13 @@ impl<'a> Gated<'a> {
     }
 
     /// What the gate says to do, done as it stands there.
-    fn does_what_is_next(&self, held: &Value) {
+    pub(crate) fn does_what_is_next(&self, held: &Value) {
         let why = mark(held, "why");
         let command = why.split_once("; next: ").expect("a next command").1.replace("TEXT", "CHG0042");
-        let bin = self.space.file("rollgate", "");
-        std::fs::remove_file(&bin).expect("it was made");
-        std::os::unix::fs::symlink(rollgate(), &bin).expect("a link");
+        let bin = self.space.dir.join("rollgate");
+        if !bin.is_symlink() {
+            std::os::unix::fs::symlink(rollgate(), &bin).expect("a link");
+        }
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{}:{path}", self.space.dir.display(), self.space.bench.bin.display());
         let mut shell = Command::new("sh");
@@ -101,7 +107,7 @@ impl<'a> Gated<'a> {
     }
 }
 
-fn mark(release: &Value, name: &str) -> String {
+pub(crate) fn mark(release: &Value, name: &str) -> String {
     let all = &release["metadata"]["annotations"];
     all[format!("gate.rollgate.dev/{name}")].as_str().unwrap_or_default().to_owned()
 }
@@ -110,13 +116,41 @@ fn suspended(release: &Value) -> bool {
     release["spec"]["suspend"] == true
 }
 
+/// Takes what notification-controller is told, for as long as the test runs.
+fn notified() -> (String, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let heard = Arc::new(Mutex::new(String::new()));
+    let kept = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            let (mut line, mut length) = (String::new(), 0);
+            while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let lower = line.to_ascii_lowercase();
+                length =
+                    lower.strip_prefix("content-length:").and_then(|rest| rest.trim().parse().ok()).unwrap_or(length);
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            drop(stream.read_exact(&mut body));
+            kept.lock().expect("no panic").push_str(&String::from_utf8_lossy(&body));
+            drop(
+                stream.get_mut().write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+            );
+        }
+    });
+    (url, heard)
+}
+
 #[test]
 fn a_helm_release_is_resumed_only_for_what_was_allowed() {
     let Some(bench) = bench() else { return };
     let space = Space::new(bench, "gate-releases");
     publish(&space, "kubeadm");
     let gated = Gated::new(&space);
-    let server = gated.start();
+    let (notify, heard) = notified();
+    let server = gated.start_with(&["--notify", &notify]);
     gated.release(
         "demo",
         &json!({"interval": "1h", "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
@@ -143,6 +177,15 @@ fn a_helm_release_is_resumed_only_for_what_was_allowed() {
     let shown = space.bench.api.get(&gated.path("demo")).expect("it is there");
     let ready = condition(&shown, "Ready").cloned().unwrap_or_default();
     assert_eq!((&ready["status"], &ready["reason"]), (&json!("False"), &json!("HeldByRollgate")), "{ready}");
+
+    let notified = || {
+        let heard = heard.lock().expect("no panic");
+        heard.contains("\"reason\":\"Held\"") && heard.contains("\"kind\":\"HelmRelease\"")
+    };
+    while !notified() {
+        assert!(said.elapsed() < PATIENCE, "{heard:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
 
     // A restart forgets nothing, and nothing is written meanwhile.
     drop(server);
@@ -201,4 +244,228 @@ fn values_that_change_while_a_release_is_resumed_suspend_it_at_once() {
     gated.stands(&server, "later", "suspended-by-hand");
     std::thread::sleep(Duration::from_secs(5));
     assert!(suspended(&gated.stands(&server, "later", "suspended-by-hand")));
+}
+
+/// Who takes away what the gate has set: Git that says nothing of `suspend`, Git that says the opposite, `flux resume`, an edit of what was
+/// decided, and whoever copies all of it into another namespace.
+#[test]
+fn nobody_else_resumes_what_is_held() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "gate-others");
+    publish(&space, "kubeadm");
+    let gated = Gated::new(&space);
+    let server = gated.start();
+    space.config_map("late", &json!({LATE: "Enabled"}), &json!({"vip": "10.0.3.7"}));
+    let spec = json!({"interval": "1h", "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
+        "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
+        "valuesFrom": [{"kind": "ConfigMap", "name": "late", "valuesKey": "vip", "targetPath": "vip"}]});
+    // As kustomize-controller applies it, and by the label that the policy names.
+    let applied = |suspend: Option<bool>| {
+        let mut object = json!({"apiVersion": RELEASES, "kind": "HelmRelease", "spec": spec,
+            "metadata": {"name": "demo", "namespace": space.namespace, "labels": {"tier": "prod"}}});
+        if let Some(suspend) = suspend {
+            object["spec"]["suspend"] = json!(suspend);
+        }
+        let file = space.file("release.json", &object.to_string());
+        let file = file.to_str().expect("a path");
+        kubectl(
+            &space,
+            &["apply", "--server-side", "--force-conflicts", "--field-manager=kustomize-controller", "-f", file],
+        )
+    };
+    applied(None).succeeded();
+    gated.stands(&server, "demo", "done");
+    space.config_map("late", &json!({LATE: "Enabled"}), &json!({"vip": "10.0.9.9"}));
+    gated.stands(&server, "demo", "held");
+
+    let still = |what: &str| {
+        std::thread::sleep(Duration::from_secs(3));
+        let release = gated.stands(&server, "demo", "held");
+        assert!(
+            suspended(&release) && gated.control_plane().contains("10.0.3.7"),
+            "{what}: {release:#}\n{}",
+            server.log()
+        );
+    };
+    applied(None).succeeded();
+    still("Git that says nothing of it takes nothing away");
+    let words = "rollgate gates this HelmRelease";
+    for (what, run) in [
+        ("Git", applied(Some(false))),
+        (
+            "flux resume",
+            kubectl(&space, &["patch", "helmrelease", "demo", "--type=merge", "-p", r#"{"spec":{"suspend":false}}"#]),
+        ),
+        (
+            "an edit",
+            kubectl(
+                &space,
+                &["patch", "helmrelease", "demo", "--type=json", "-p", r#"[{"op":"remove","path":"/spec/suspend"}]"#],
+            ),
+        ),
+    ] {
+        let run = run.refused(words);
+        assert!(run.stderr.contains("orbidden") && !run.stderr.contains("immutable"), "{what}: {run:?}");
+    }
+    kubectl(&space, &["annotate", "--overwrite", "helmrelease", "demo", "gate.rollgate.dev/phase=suspended-by-hand"])
+        .refused("written by rollgate alone");
+    kubectl(&space, &["annotate", "helmrelease", "demo", "gate.rollgate.dev/values-"])
+        .refused("written by rollgate alone");
+    // What Flux is asked for by annotation it does once it may.
+    let asks = ["reconcile.fluxcd.io/requestedAt=1", "reconcile.fluxcd.io/forceAt=1", "reconcile.fluxcd.io/resetAt=1"];
+    kubectl(&space, &[["annotate", "--overwrite", "helmrelease", "demo"].as_slice(), &asks].concat()).succeeded();
+    still("flux reconcile --force --reset");
+
+    // A copy with everything that stands on it, in a new release that was never judged: nothing of it is believed.
+    let mut copy = space.bench.api.get(&gated.path("demo")).expect("it is there");
+    copy["metadata"] =
+        json!({"name": "copy", "labels": {"tier": "prod"}, "annotations": copy["metadata"]["annotations"]});
+    copy["metadata"]["annotations"]["gate.rollgate.dev/phase"] = json!("resumed");
+    copy["metadata"]["annotations"]["gate.rollgate.dev/generation"] = json!("1");
+    copy["spec"]["suspend"] = json!(true);
+    drop(copy.as_object_mut().expect("a map").remove("status"));
+    let all = format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace);
+    space.bench.api.create(&all, &copy);
+    let stands = gated.stands(&server, "copy", "suspended-by-hand");
+    assert!(suspended(&stands), "{stands:#}");
+}
+
+/// Where a replica dies between two writes the other goes on, and both at once resume nothing that was not allowed.
+#[test]
+fn another_replica_goes_on_where_one_dies() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "gate-replicas");
+    publish(&space, "kubeadm");
+    let gated = Gated::new(&space);
+    let mut servers = vec![gated.start(), gated.start()];
+    let spec = json!({"interval": "1h", "chartRef": {"kind": "OCIRepository", "name": "kubeadm"},
+        "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
+        "valuesFrom": [{"kind": "ConfigMap", "name": "late", "valuesKey": "vip", "targetPath": "vip"}]});
+    let address = |vip: &str| space.config_map("late", &json!({LATE: "Enabled"}), &json!({"vip": vip}));
+    address("10.0.3.7");
+    gated.release("demo", &spec);
+    // Killed wherever it stands, again and again, for as long as it takes to be installed.
+    let began = Instant::now();
+    while !gated.control_plane().contains("10.0.3.7") {
+        assert!(began.elapsed() < PATIENCE, "{}", servers.iter().map(Server::log).collect::<String>());
+        std::thread::sleep(Duration::from_millis(700));
+        drop(servers.remove(0));
+        servers.push(gated.start());
+        // The Lease of the one that was killed has to run out.
+        let held = Instant::now();
+        while held.elapsed() < Duration::from_secs(20)
+            && !servers.iter().any(|one| one.log().contains("gates releases now"))
+        {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        std::thread::sleep(Duration::from_millis(900));
+    }
+    gated.stands(&servers[0], "demo", "done");
+    address("10.0.9.9");
+    gated.stands(&servers[0], "demo", "held");
+    for _ in 0..2 {
+        drop(servers.remove(0));
+        servers.push(gated.start());
+        std::thread::sleep(Duration::from_secs(4));
+        let release = gated.stands(&servers[0], "demo", "held");
+        assert!(suspended(&release) && gated.control_plane().contains("10.0.3.7"), "{release:#}");
+    }
+}
+
+/// source-controller as it is, in one namespace: it serves its artifacts until this goes.
+struct Sources(std::process::Child);
+
+impl Drop for Sources {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn sources(space: &Space) -> Sources {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
+    let storage = space.dir.join("artifacts");
+    std::fs::create_dir_all(&storage).expect("a folder");
+    let log = std::fs::File::create(space.dir.join("source-controller.log")).expect("a file");
+    let address = format!("127.0.0.1:{port}");
+    let mut command = Command::new(space.bench.bin.join("source-controller"));
+    command.args([
+        "--watch-all-namespaces=false",
+        "--events-addr=",
+        "--metrics-addr=127.0.0.1:0",
+        "--health-addr=127.0.0.1:0",
+    ]);
+    command.args(["--storage-addr", &address, "--storage-adv-addr", &address]).arg("--storage-path").arg(&storage);
+    command.env("KUBECONFIG", &space.bench.kubeconfig).env("RUNTIME_NAMESPACE", &space.namespace);
+    command.stderr(log.try_clone().expect("the file")).stdout(log);
+    Sources(command.spawn().expect("source-controller is built with the bench"))
+}
+
+/// A repository of charts holds another version, which the range of a HelmRelease takes: nothing of the HelmRelease changes, and it is
+/// judged before Flux writes it.
+#[test]
+fn a_new_version_of_a_chart_is_judged_before_it_is_written() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "gate-charts");
+    let (group, folder) = ("source.toolkit.fluxcd.io/v1", space.bench.out.join("charts/gate-charts"));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // Two versions of one chart, packed and served by the bench.
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts/kubeadm");
+    let version = |version: &str, release: &str| {
+        let chart = space.dir.join(version);
+        std::fs::create_dir_all(chart.join("templates")).expect("a folder");
+        for file in std::fs::read_dir(from.join("templates")).expect("templates").flatten() {
+            std::fs::copy(file.path(), chart.join("templates").join(file.file_name())).expect("a copy");
+        }
+        let values = std::fs::read_to_string(from.join("values.yaml")).expect("values").replace("v1.34.0", release);
+        std::fs::write(chart.join("values.yaml"), values).expect("a file");
+        std::fs::write(chart.join("Chart.yaml"), format!("apiVersion: v2\nname: kubeadm\nversion: {version}\n"))
+            .expect("a file");
+        publish_from(&space, "kubeadm", &chart);
+        let source = space.get(group, "ocirepositories", "kubeadm").expect("it is published");
+        let artifact = source["status"]["artifact"].clone();
+        let word = |field: &str| artifact[field].as_str().expect("text").to_owned();
+        json!({"name": "kubeadm", "version": version, "apiVersion": "v2", "urls": [word("url")], "digest": word("digest").trim_start_matches("sha256:")})
+    };
+    let (first, second) = (version("1.0.0", "v1.34.0"), version("1.1.0", "v1.34.1"));
+    let url = first["urls"][0].as_str().expect("a URL").rsplit_once('/').expect("a path").0.to_owned();
+    let index = |all: &[&Value]| {
+        let text = json!({"apiVersion": "v1", "entries": {"kubeadm": all}}).to_string();
+        std::fs::write(folder.join("index.yaml"), text).expect("a file");
+    };
+    index(&[&first]);
+    space
+        .bench
+        .api
+        .send("DELETE", &format!("/apis/{group}/namespaces/gate-charts/ocirepositories/kubeadm"), None)
+        .expect("it goes");
+    let _sources = sources(&space);
+    let repository = json!({"apiVersion": group, "kind": "HelmRepository", "metadata": {"name": "charts"},
+        "spec": {"interval": "3s", "url": format!("{url}/gate-charts")}});
+    space.bench.api.create(&format!("/apis/{group}/namespaces/gate-charts/helmrepositories"), &repository);
+    let gated = Gated::new(&space);
+    let server = gated.start();
+    gated.release(
+        "demo",
+        &json!({"interval": "1h", "values": {"vip": "10.0.3.7", "controlPlane": {"replicas": 1}, "workers": {"replicas": 0}},
+            "chart": {"spec": {"chart": "kubeadm", "version": "1.x", "interval": "3s",
+                "sourceRef": {"kind": "HelmRepository", "name": "charts"}}}}),
+    );
+    let done = gated.stands(&server, "demo", "done");
+    assert!(gated.control_plane().contains("v1.34.0"), "{done:#}");
+    let chart = space.get(group, "helmcharts", "gate-charts-demo").expect("its HelmChart");
+    assert_eq!(
+        (&chart["metadata"]["generation"], &done["status"]["helmChart"]),
+        (&json!(1), &json!("gate-charts/gate-charts-demo"))
+    );
+    index(&[&first, &second]);
+    let held = gated.stands(&server, "demo", "held");
+    assert_eq!(held["metadata"]["generation"], done["metadata"]["generation"], "nothing of it has changed");
+    assert!(
+        mark(&held, "artifact") != mark(&done, "artifact") && gated.control_plane().contains("v1.34.0"),
+        "{held:#}"
+    );
+    gated.does_what_is_next(&held);
+    let done = gated.stands(&server, "demo", "done");
+    assert!(suspended(&done) && gated.control_plane().contains("v1.34.1"), "{done:#}\n{}", server.log());
 }

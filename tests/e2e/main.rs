@@ -22,6 +22,8 @@ mod gate_releases;
 mod gates;
 mod helm;
 mod inputs;
+#[cfg(feature = "serve")]
+mod lines;
 mod matrix;
 mod names;
 mod observe;

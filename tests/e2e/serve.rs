@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -100,14 +100,14 @@ impl Drop for Server {
 }
 
 /// The configuration of the webhook while a test runs; it is removed with this, so that nothing blocks others.
-struct Hook<'a> {
+pub(crate) struct Hook<'a> {
     space: &'a Space,
     path: String,
 }
 
 impl<'a> Hook<'a> {
     /// What `serve manifests` prints, for one namespace and by URL, since no Service leads anywhere here.
-    fn install(space: &'a Space, stream: &str, url: &str) -> Self {
+    pub(crate) fn install(space: &'a Space, stream: &str, url: &str) -> Self {
         let file = space.file("all.yaml", stream);
         let read = Command::new(rollgate()).args(["debug", "yaml"]).arg(&file).output().expect("rollgate runs");
         let lines = Run::of(read).succeeded().stdout;
@@ -142,7 +142,7 @@ impl<'a> Hook<'a> {
     }
 
     /// Leads it elsewhere.
-    fn moves(&self, url: &str) {
+    pub(crate) fn moves(&self, url: &str) {
         let hooks = self.space.bench.api.get(&self.path).expect("it is there");
         let mut hooks = hooks["webhooks"].clone();
         for hook in hooks.as_array_mut().expect("webhooks") {
@@ -176,6 +176,9 @@ fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
 
 /// The same with further options of `serve manifests`.
 pub(crate) fn installed_with(space: &Space, more: &[&str]) -> (String, PathBuf) {
+    // Tests that make the same namespace at once would see each other's.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let user = administrator(space);
     let printed = Command::new(rollgate())
         .args(["serve", "manifests", "--image", "r.example.org/rollgate:v1"])

@@ -158,6 +158,21 @@ fn a_word_that_would_change_an_expression_is_refused() {
 }
 
 #[test]
+fn the_publisher_has_rights_of_its_own() {
+    let policy = ["--policy", "configmap/fleet/policy"];
+    let objects = printed(&[&["--publish-values"], policy.as_slice()].concat());
+    let role = objects.iter().find(|one| one["kind"] == "ClusterRole" && one["metadata"]["name"] == "rollgate-values");
+    let rights = role.expect("its rights")["rules"].to_string();
+    assert!(rights.contains("update") && !rights.contains("delete") && !rights.contains("helmreleases"), "{rights}");
+    let args = one(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+    assert!(args.contains("--publish-values") && !args.contains("--gate-releases"), "{args}");
+    let without: String = printed(&policy).iter().map(ToString::to_string).collect();
+    assert!(!without.contains("rollgate-values"), "nothing is published where nobody says so");
+    let all = ["serve", "manifests", "--image", "r.example.org/r:1", "--publish-values"];
+    assert_eq!(rollgate(&all, None).status.code(), Some(2), "no policy says what");
+}
+
+#[test]
 fn the_gate_has_rights_of_its_own_and_only_where_it_is_wanted() {
     let text = |objects: &[Value]| objects.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let without = text(&printed(&[]));

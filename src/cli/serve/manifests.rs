@@ -18,6 +18,8 @@ const ISSUED: &str = include_str!("certificate.yaml");
 const POLICY_RIGHTS: &str = include_str!("policy.yaml");
 /// What the gate of HelmReleases may do.
 const GATE: &str = include_str!("gate.yaml");
+/// What the publisher of values may do.
+const PUBLISH: &str = include_str!("publish.yaml");
 /// With whom it speaks then, beside the API server: source-controller and notification-controller, by their Services or their own port.
 const GATE_NETWORK: &str = "\n- ports: [{port: 80, protocol: TCP}, {port: 9090, protocol: TCP}]";
 /// The service accounts of controllers of Cluster API, NAMESPACE:NAME a line, as their own manifests call them.
@@ -54,6 +56,10 @@ fn checked(args: &ManifestArgs) -> anyhow::Result<Option<(&str, &str)>> {
     ensure!(plain(&args.data_label, "-._/"), "--data-label {}: it is no label", args.data_label);
     let notify = args.notify.as_deref().unwrap_or("http://plain");
     ensure!(plain(notify, "-._:/"), "--notify {notify}: it is no address that can be written into a list");
+    ensure!(
+        !args.publish_values || args.policy != "none",
+        "--publish-values: the policy says what is published; name it with --policy configmap/NAMESPACE/NAME"
+    );
     ensure!(args.skip.len() <= MOST_USERS, "--skip: at most {MOST_USERS} users");
     for user in &args.skip {
         ensure!(plain(user, "-._:@/"), "--skip {user}: only letters, digits and -._:@/ are written into an expression");
@@ -126,8 +132,8 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         ("POLICYRULES", POLICY_RULES.to_owned()),
         ("NETWORKRULES", format!("{}{}", NETWORK_RULES.trim_end(), word(GATE_NETWORK)).replace('\n', "\n  ")),
         ("WEBHOOKS", WEBHOOKS.to_owned()),
-        ("GATE", word(GATE)),
-        ("GATING", if args.gate_releases { gating(args) } else { String::new() }),
+        ("GATE", format!("{}{}", word(GATE), if args.publish_values { PUBLISH } else { "" })),
+        ("GATING", for_flux(args)),
         ("CERTIFICATE", tls.objects.to_owned()),
         ("CERTIFICATERULES", CERTIFICATE_RULES.to_owned()),
         ("BUNDLERULES", BUNDLE_RULES.to_owned()),
@@ -175,8 +181,13 @@ fn volumes(files: bool, gates: bool) -> String {
         .collect()
 }
 
-/// The further arguments of a server that gates.
-fn gating(args: &ManifestArgs) -> String {
-    let notify = args.notify.as_ref().map(|url| format!(", \"--notify={url}\"")).unwrap_or_default();
-    format!(", \"--gate-releases\", \"--lease-namespace={}\"{notify}", args.namespace)
+/// The further arguments of a server that gates, or publishes.
+fn for_flux(args: &ManifestArgs) -> String {
+    let both = [(args.gate_releases, "--gate-releases"), (args.publish_values, "--publish-values")];
+    let mut words: Vec<String> = both.iter().filter(|(is, _)| *is).map(|(_, word)| (*word).to_owned()).collect();
+    if !words.is_empty() {
+        words.push(format!("--lease-namespace={}", args.namespace));
+    }
+    words.extend(args.notify.as_ref().map(|url| format!("--notify={url}")));
+    words.iter().map(|word| format!(", \"{word}\"")).collect()
 }

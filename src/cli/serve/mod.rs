@@ -93,12 +93,15 @@ pub struct ServeArgs {
 
 /// Options of the gate of HelmReleases.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "The gate of HelmReleases")]
+#[command(next_help_heading = "For Flux")]
 pub struct GateArgs {
     /// Keep HelmReleases with the annotation rollgate.dev/gate: enabled suspended, and resume each for exactly what was judged.
     #[arg(long)]
     pub gate_releases: bool,
-    /// Namespace of the Lease by which one of several replicas gates; that of the Pod or of the context where nothing is said.
+    /// Publish the values that the policy names (`flux.values`) as soon as their late values are known, and hold one that moves.
+    #[arg(long)]
+    pub publish_values: bool,
+    /// Namespace of the Leases by which one of several replicas gates, and one publishes; that of the Pod or of the context where nothing is said.
     #[arg(long, value_name = "NAMESPACE")]
     pub lease_namespace: Option<String>,
     /// Where notification-controller takes events, such as http://notification-controller.flux-system.svc.cluster.local./
@@ -179,6 +182,9 @@ pub struct ManifestArgs {
     /// With the gate of HelmReleases, and the rights that it needs; the image has to hold Helm and kustomize then.
     #[arg(long)]
     pub gate_releases: bool,
+    /// With the values that the policy publishes (`flux.values`), and the rights that this needs.
+    #[arg(long)]
+    pub publish_values: bool,
     /// Where notification-controller takes what the gate says.
     #[arg(long, value_name = "URL", requires = "gate_releases")]
     pub notify: Option<String>,
@@ -254,6 +260,7 @@ fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     let mode = if args.mode == ServeMode::Enforce { Mode::Enforce } else { Mode::Observe };
     let mut options = Options {
         gate: None,
+        publish: None,
         listen: args.listen,
         tls: tls(args)?,
         manner: Manner { mode, undecided: then(args.on_undecided), not_ready: then(args.not_ready) },
@@ -280,6 +287,13 @@ fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     };
     if let (true, Source::Cluster(cluster)) = (args.gate.gate_releases, &source) {
         options.gate = Some(args.gate.options(cluster.namespace()));
+    }
+    if args.gate.publish_values {
+        if setup.policy.flux.values.is_empty() {
+            return Err(Stop::usage(anyhow!("--publish-values: the policy names nothing to publish (flux.values)")));
+        }
+        let home = if let Source::Cluster(cluster) = &source { cluster.namespace() } else { "" };
+        options.publish = Some(args.gate.lease_namespace.clone().unwrap_or_else(|| home.to_owned()));
     }
     let whole = serve::run(&options, &setup, source)?;
     Ok(if whole { Exit::Allow } else { Exit::Internal })

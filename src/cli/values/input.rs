@@ -9,43 +9,31 @@ use anyhow::{Context as _, anyhow, bail};
 use super::{Stop, ValuesArgs};
 use crate::late::template;
 use crate::session::input::STDIN;
+use crate::session::late::fill::Input;
 use crate::world::whole;
 use crate::yaml;
 
-/// One values file.
-#[derive(Debug)]
-pub(super) struct Input {
-    /// How a person calls it.
-    pub(super) name: String,
-    /// Its text.
-    pub(super) text: String,
-    /// Whether it is a template.
-    pub(super) template: bool,
-}
-
-impl Input {
-    /// Reads a file, or standard input for `-`. A plain file must be YAML, as Helm wants it.
-    pub(super) fn read(file: &Path) -> Result<Self, Stop> {
-        let (name, bytes) = match file.as_os_str() == "-" {
-            true => {
-                let stdin = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
-                let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
-                (STDIN.to_owned(), bytes)
-            }
-            false => {
-                let name = file.display().to_string();
-                let bytes = File::open(file).and_then(whole).with_context(|| format!("values {name}"));
-                (name, bytes.map_err(Stop::usage)?)
-            }
-        };
-        let text = std::str::from_utf8(&bytes).map_err(|_| Stop::usage(anyhow!("{name}: the text is not UTF-8")))?;
-        let text = text.to_owned();
-        let template = template::is_template(&name, &text);
-        if !template {
-            yaml::read(text.as_bytes()).map_err(|error| Stop::usage(anyhow!("{name}:{error}")))?;
+/// Reads a file, or standard input for `-`. A plain file must be YAML, as Helm wants it.
+pub(super) fn read(file: &Path) -> Result<Input, Stop> {
+    let (name, bytes) = match file.as_os_str() == "-" {
+        true => {
+            let stdin = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            let bytes = stdin.and_then(whole).context("cannot read standard input").map_err(Stop::usage)?;
+            (STDIN.to_owned(), bytes)
         }
-        Ok(Self { name, text, template })
+        false => {
+            let name = file.display().to_string();
+            let bytes = File::open(file).and_then(whole).with_context(|| format!("values {name}"));
+            (name, bytes.map_err(Stop::usage)?)
+        }
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| Stop::usage(anyhow!("{name}: the text is not UTF-8")))?;
+    let text = text.to_owned();
+    let template = template::is_template(&name, &text);
+    if !template {
+        yaml::read(text.as_bytes()).map_err(|error| Stop::usage(anyhow!("{name}:{error}")))?;
     }
+    Ok(Input { name, text, template })
 }
 
 /// What Helm calls a getter with: `CERT KEY CA URL` (helm `pkg/getter/plugingetter.go`).

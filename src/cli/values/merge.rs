@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{anyhow, bail};
 
-use super::input::Input;
+use crate::session::late::fill::Input;
 use crate::tree::{Map, Value};
 use crate::yaml::{self, double_quoted};
 

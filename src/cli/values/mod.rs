@@ -5,7 +5,6 @@ pub(super) mod apart;
 mod input;
 mod merge;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
@@ -19,15 +18,14 @@ use super::called::{self, Called};
 use super::known::{KnownArgs, duration};
 use super::{Outside, Stop, signals};
 use crate::exit::Exit;
-use crate::late::template::{Rendered, Scope};
-use crate::late::{self, Settled};
+use crate::late::Settled;
 use crate::memory;
 use crate::policy::{self, Policy};
 use crate::report::escape;
 use crate::session::late::LateValues;
+use crate::session::late::fill::{Filled, Input, whole};
 use crate::session::runtime;
-use crate::verdict;
-use input::{Call, Input};
+use input::{Call, read};
 
 /// Options of `values`.
 #[derive(Debug, Clone, Args)]
@@ -111,7 +109,7 @@ pub(super) fn with_values<'o>(
     if args.files.iter().filter_map(length).sum::<u64>() > most {
         return Err(too_large());
     }
-    let inputs: Vec<Input> = args.files.iter().map(|file| Input::read(file)).collect::<Result<_, _>>()?;
+    let inputs: Vec<Input> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     if inputs.iter().map(|input| memory::weight(input.text.as_bytes())).sum::<u64>() > most {
         return Err(too_large());
     }
@@ -119,63 +117,19 @@ pub(super) fn with_values<'o>(
     let (policy, policy_file, folder) = policy(&args, needs_policy)?;
     let wait = args.wait.as_deref().map(|text| duration(text, "--wait")).transpose()?;
     let mut known = args.known.late_values(&policy, &folder, "", wait)?;
-    let mut settled = BTreeMap::new();
-    let texts = loop {
-        match render_all(&inputs, &policy, &known, &settled)? {
-            Ok(texts) => break texts,
-            Err(names) => {
-                let mut found = known.settle(&names, outside)?;
-                let reasons: Vec<_> = found.iter().filter_map(|one| one.reason.clone()).collect();
-                let exit = verdict::exit(verdict::decide(&reasons));
-                say(&mut found, &args.known.called(&known, policy_file.as_deref()), outside);
-                if exit != Exit::Allow {
-                    return Ok(exit);
-                }
-                settled.extend(found.into_iter().map(|one| (one.name.clone(), one)));
-            }
-        }
+    let called = |known: &LateValues<'_>, found: &mut [Settled], outside: &mut Outside<'_>| {
+        say(found, &args.known.called(known, policy_file.as_deref()), outside);
+    };
+    let (texts, settled) = match known.fill(&inputs, outside, called)? {
+        Filled::Waits(exit) => return Ok(exit),
+        Filled::Texts(texts, settled) => (texts, settled),
     };
     let text = match texts.as_slice() {
         [one] => one.clone(),
         _ => merge::merge(&inputs, &texts).map_err(Stop::usage)?,
     };
-    refuse_placeholders(&text, &policy)?;
-    let settled: Vec<Settled> = settled.into_values().collect();
+    whole(&text, &policy)?;
     done(&text, &mut known, &settled, outside)
-}
-
-/// Values with a placeholder in them make the chart render it: the very thing that this command is there against.
-fn refuse_placeholders(text: &str, policy: &Policy) -> Result<(), Stop> {
-    match late::standing(text.as_bytes(), policy) {
-        None => Ok(()),
-        Some((name, line)) => Err(Stop::undecided(anyhow!(
-            "line {line} of the values still holds a placeholder of late value {name}; write {{{{ late({name:?}) }}}} there"
-        ))),
-    }
-}
-
-/// The text of each file, or the late values that have to be known first.
-fn render_all(
-    inputs: &[Input],
-    policy: &Policy,
-    known: &LateValues<'_>,
-    settled: &BTreeMap<String, Settled>,
-) -> Result<Result<Vec<String>, BTreeSet<String>>, Stop> {
-    let values = settled.iter().filter_map(|(name, one)| Some((name.clone(), one.value.clone()?))).collect();
-    let seen = Scope::new(policy, values, known.variables());
-    let mut texts = Vec::new();
-    let mut needs = BTreeSet::new();
-    for input in inputs {
-        if !input.template {
-            texts.push(input.text.clone());
-            continue;
-        }
-        match apart::render(&input.name, &input.text, &seen, known.deadline())? {
-            Rendered::Text(text) => texts.push(text),
-            Rendered::Needs(names) => needs.extend(names),
-        }
-    }
-    Ok(if needs.is_empty() { Ok(texts) } else { Err(needs) })
 }
 
 /// Says why values cannot be had, and what a person should know.

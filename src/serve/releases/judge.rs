@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail, ensure};
 use jiff::Timestamp;
 
-use super::api::Api;
+use super::super::api::{Api, Fault};
 use super::look::{self, Name, Seen};
 use super::next::{Answer, Made, Verdict};
 use super::{artifact, marks};
@@ -213,7 +213,7 @@ impl Judge {
         if let Some((_, known)) = served.as_ref().filter(|(at, _)| at.elapsed() < KNOWN) {
             return Ok(known.clone());
         }
-        let api = Api::new(self.cluster.client().clone());
+        let api = Api::new(self.cluster.client().clone(), marks::WRITER);
         let asked = runtime().map_err(|stop| stop.error)?.block_on(capabilities(&api));
         let known = asked.map_err(|fault| anyhow!("what the API server serves is not known: {fault}"))?;
         *served = Some((Instant::now(), known.clone()));
@@ -222,7 +222,7 @@ impl Judge {
 }
 
 /// Version and kinds of the API server, as Helm has them (helm `pkg/action/action.go`, `GetVersionSet`).
-async fn capabilities(api: &Api) -> Result<Vec<String>, super::api::Fault> {
+async fn capabilities(api: &Api) -> Result<Vec<String>, Fault> {
     let version = api.get("/version").await?;
     let mut out = vec![format!("--kube-version={}", text(&version, "/gitVersion").unwrap_or_default())];
     let groups = api.get("/apis").await?;
@@ -233,7 +233,7 @@ async fn capabilities(api: &Api) -> Result<Vec<String>, super::api::Fault> {
         let resources = match api.get(&path).await {
             Ok(resources) => resources,
             // A group that went meanwhile is served no more.
-            Err(super::api::Fault::Absent) => continue,
+            Err(Fault::Absent) => continue,
             Err(fault) => return Err(fault),
         };
         let mut kinds: Vec<&str> = list(&resources, "/resources").filter_map(|one| text(one, "/kind")).collect();
@@ -248,6 +248,11 @@ async fn capabilities(api: &Api) -> Result<Vec<String>, super::api::Fault> {
 /// Refuses what Flux does beside writing what is rendered.
 fn refuse(release: &Release, value: &Value) -> anyhow::Result<()> {
     ensure!(!release.replaces(), "spec.upgrade.force may replace objects whole, which is not predicted");
+    ensure!(
+        !uninstalls(value),
+        "spec.upgrade.remediation.strategy uninstall deletes all that the release has once an upgrade fails; say rollback, or take the strategy \
+         RetryOnFailure"
+    );
     let was = |field: &str| text(value, &format!("/status/{field}")).filter(|text| !text.is_empty());
     let pairs = [
         ("its release name", was("history/0/name"), &release.release),
@@ -258,6 +263,16 @@ fn refuse(release: &Release, value: &Value) -> anyhow::Result<()> {
         ensure!(before.is_none_or(|before| before == now), "{}", reinstalls(what));
     }
     Ok(())
+}
+
+/// Whether helm-controller deletes the whole release where an upgrade fails (helm-controller `api/v2/helmrelease_types.go`,
+/// `UpgradeRemediation`: the last failure is remediated where retries are told).
+fn uninstalls(release: &Value) -> bool {
+    let told = |field: &str| release.pointer(&format!("/spec/upgrade/remediation/{field}"));
+    let retries = told("retries").and_then(Value::as_i64).unwrap_or_default() != 0;
+    let is_last = told("remediateLastFailure").and_then(Value::as_bool).unwrap_or(retries);
+    let strategy = told("strategy").and_then(Value::as_str);
+    strategy == Some("uninstall") && (retries || is_last)
 }
 
 fn reinstalls(what: &str) -> String {
@@ -300,4 +315,23 @@ fn approve(report: &Report, setup: &Setup, name: &Name) -> String {
 fn shown(name: &Name) -> String {
     let (object, namespace) = (marks::report(&name.name), quoted(&name.namespace));
     format!("kubectl get configmap {object} -n {namespace} -o jsonpath='{{.data.report\\.json}}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::json;
+
+    #[test]
+    fn a_failure_that_deletes_everything_is_seen_before_it() {
+        let release = |remediation: Value| json!({"spec": {"upgrade": {"remediation": remediation}}});
+        assert!(uninstalls(&release(json!({"strategy": "uninstall", "retries": 3}))));
+        assert!(uninstalls(&release(json!({"strategy": "uninstall", "remediateLastFailure": true}))));
+        // Nothing is remediated there, or by a rollback.
+        assert!(!uninstalls(&release(json!({"strategy": "uninstall"}))));
+        assert!(!uninstalls(&release(json!({"strategy": "uninstall", "retries": 0, "remediateLastFailure": false}))));
+        assert!(
+            !uninstalls(&release(json!({"strategy": "rollback", "retries": 3}))) && !uninstalls(&json!({"spec": {}}))
+        );
+    }
 }

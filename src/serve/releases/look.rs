@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::api::{Api, Fault};
+use super::super::api::{Api, Fault};
 use super::artifact::Artifact;
 use super::marks::Gated;
 use super::next::{Flux, Made, Observed, Phase};

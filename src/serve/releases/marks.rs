@@ -127,7 +127,7 @@ mod tests {
             Gated::of(&policy)
         };
         assert!(gated(&[]).is_one(&release("enabled")) && !gated(&[]).is_one(&release("disabled")));
-        // What the policy names cannot be taken out by whoever may write the object.
+        // What the policy names is not taken out by an annotation.
         assert!(gated(&["tier=prod"]).is_one(&release("disabled")));
         assert!(gated(&["tier=lab", "metadata.namespace=telco"]).is_one(&release("")));
         assert!(!gated(&["tier=lab", "tier=prod,metadata.name=core"]).is_one(&release("")));

@@ -1,11 +1,9 @@
 //! The gate before helm-controller acts. A HelmRelease that asks for it is kept suspended, judged as it would be written now, and resumed
 //! for exactly that outcome; then it is suspended again. What was decided stands on the object, so that any replica goes on from there.
 
-mod api;
 mod artifact;
 mod chart;
 mod judge;
-mod lease;
 mod look;
 pub mod marks;
 pub mod next;
@@ -20,13 +18,14 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
-use self::api::{Api, Fault};
 use self::judge::{Cleared, Judge, Judged};
-use self::lease::Lease;
 use self::look::{Memory, Name, Seen};
 use self::marks::Gated;
 use self::next::{Step, Then, Verdict, Write};
 use self::tell::Teller;
+use super::api::{Api, Fault};
+use super::event::Reporter;
+use super::lease::{self, Lease};
 use super::log::Log;
 use crate::cluster::{Cluster, News, Watched};
 use crate::flux::{RELEASES, SOURCES};
@@ -89,10 +88,11 @@ impl std::fmt::Debug for Gate {
 
 impl Gate {
     pub(super) fn new(options: &Options, setup: &Setup, cluster: Cluster, log: Log) -> Self {
-        let api = Api::new(cluster.client().clone());
+        let api = Api::new(cluster.client().clone(), marks::WRITER);
         let holder = lease::holder();
         let lease = Lease::new(api.clone(), &options.namespace, "rollgate-gate", holder.clone());
-        let teller = Teller { api: api.clone(), notify: options.notify.clone(), holder };
+        let reporter = Reporter { api: api.clone(), holder };
+        let teller = Teller { api: api.clone(), reporter, notify: options.notify.clone() };
         let approvals = setup.policy.approvals.from.iter().filter_map(ApprovalPlace::config_map);
         let approvals = approvals.map(str::to_owned).collect();
         let gated = Gated::of(&setup.policy);

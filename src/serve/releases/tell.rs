@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::api::{Api, Fault};
+use super::super::api::{Api, Fault};
+use super::super::event::{self, Reporter, SPEAKER, seconds};
 use super::look::Name;
 use super::marks;
 use super::next::{Phase, Said, State};
@@ -18,31 +19,29 @@ use crate::report::Report;
 use crate::store::cluster::OURS;
 use crate::tree::{Value, json};
 
-/// Most characters of an Event's message (`k8s.io/api/core/v1`).
-const MESSAGE: usize = 1_000;
 /// Longest time for notification-controller.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Most bytes of a report that is kept: an object may have one MiB.
 const LARGEST: usize = 900_000;
-/// Who says it.
-const SPEAKER: &str = "rollgate";
 
 /// Tells people.
 #[derive(Debug, Clone)]
 pub(super) struct Teller {
     pub(super) api: Api,
+    pub(super) reporter: Reporter,
     /// Address of notification-controller.
     pub(super) notify: Option<String>,
-    /// Name of this replica.
-    pub(super) holder: String,
 }
 
 impl Teller {
     /// Says something of a HelmRelease. What cannot be said is given back, for the log: nothing waits for it.
     pub(super) async fn say(&self, release: &Value, said: &Said) -> Vec<String> {
         let mut faults = Vec::new();
-        let message: String = said.line.chars().take(MESSAGE).collect();
-        if let Err(fault) = self.event(release, said, &message).await {
+        let event = crate::serve::event::Said { reason: said.reason, warns: said.warns, line: said.line.clone() };
+        let message = event.message();
+        if let Err(fault) =
+            self.reporter.event(&format!("{RELEASES}/{}", super::look::VERSION), "HelmRelease", release, &event).await
+        {
             faults.push(format!("Event: {fault}"));
         }
         if let Some(url) = &self.notify
@@ -51,21 +50,6 @@ impl Teller {
             faults.push(format!("notification-controller: {why}"));
         }
         faults
-    }
-
-    async fn event(&self, release: &Value, said: &Said, message: &str) -> Result<(), Fault> {
-        let namespace = text(release, "/metadata/namespace").unwrap_or_default();
-        let now = Timestamp::now();
-        let name = text(release, "/metadata/name").unwrap_or_default();
-        let body = json!({
-            "apiVersion": "v1", "kind": "Event",
-            "metadata": {"name": format!("{name}.{:x}", now.as_nanosecond()), "namespace": namespace},
-            "involvedObject": about(release),
-            "reason": said.reason, "message": message, "type": if said.warns { "Warning" } else { "Normal" },
-            "source": {"component": SPEAKER}, "reportingComponent": SPEAKER, "reportingInstance": self.holder,
-            "action": "Gate", "count": 1, "firstTimestamp": seconds(now), "lastTimestamp": seconds(now),
-        });
-        self.api.create(&format!("/api/v1/namespaces/{namespace}/events"), &body).await.map(drop)
     }
 
     /// Says in the Ready condition why it waits, which is what `flux get helmreleases` shows. helm-controller writes it anew as soon as
@@ -121,9 +105,7 @@ impl Teller {
 
 /// The HelmRelease as others refer to it.
 fn about(release: &Value) -> Value {
-    let word = |field: &str| release.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
-    json!({"apiVersion": format!("{RELEASES}/{}", super::look::VERSION), "kind": "HelmRelease", "namespace": word("namespace"),
-        "name": word("name"), "uid": word("uid"), "resourceVersion": word("resourceVersion")})
+    event::about(&format!("{RELEASES}/{}", super::look::VERSION), "HelmRelease", release)
 }
 
 /// An event as Flux's controllers send it to notification-controller (fluxcd/pkg `apis/event/v1beta1`).
@@ -136,11 +118,6 @@ fn notice(release: &Value, said: &Said, message: &str) -> Value {
 async fn notify(url: &str, release: &Value, said: &Said, message: &str) -> Result<(), String> {
     let address = Address { url, ca: None, folder: Path::new("."), limit: PATIENCE };
     address.post(notice(release, said, message).to_string().into_bytes()).await
-}
-
-/// A time in whole seconds, as most fields want it.
-fn seconds(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]

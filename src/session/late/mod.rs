@@ -1,6 +1,8 @@
 //! Late values for those who read nothing else: sources and pins are read, what is missing is waited for, and what was
 //! used is pinned. The cluster is asked only where an object or the pin store is in it.
 
+pub mod apart;
+pub mod fill;
 pub mod publish;
 mod waiting;
 

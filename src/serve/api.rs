@@ -1,4 +1,4 @@
-//! The few requests that the gate sends. Each ends in time, and a write only onto what was read.
+//! The few requests with which something is written in the cluster, by the gate and by the publisher. Each ends in time, and a write only onto what was read.
 
 use std::time::Duration;
 
@@ -30,9 +30,13 @@ pub(super) enum Fault {
     Other(String),
 }
 
-/// The API server, as far as the gate asks it.
+/// The API server, as far as it is asked here.
 #[derive(Clone)]
-pub(super) struct Api(Client);
+pub(super) struct Api {
+    client: Client,
+    /// What it calls whoever writes.
+    writer: &'static str,
+}
 
 impl std::fmt::Debug for Api {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -41,8 +45,8 @@ impl std::fmt::Debug for Api {
 }
 
 impl Api {
-    pub(super) const fn new(client: Client) -> Self {
-        Self(client)
+    pub(super) const fn new(client: Client, writer: &'static str) -> Self {
+        Self { client, writer }
     }
 
     /// An object.
@@ -57,13 +61,13 @@ impl Api {
 
     /// Merges into an object.
     pub(super) async fn merge(&self, path: &str, body: &Value) -> Result<Value, Fault> {
-        let path = format!("{path}?fieldManager={}", super::marks::WRITER);
+        let path = format!("{path}?fieldManager={}", self.writer);
         self.send(Request::patch(path).header(header::CONTENT_TYPE, MERGE), Some(body)).await
     }
 
     /// Makes an object.
     pub(super) async fn create(&self, path: &str, body: &Value) -> Result<Value, Fault> {
-        let path = format!("{path}?fieldManager={}", super::marks::WRITER);
+        let path = format!("{path}?fieldManager={}", self.writer);
         self.send(Request::post(path).header(header::CONTENT_TYPE, JSON), Some(body)).await
     }
 
@@ -72,7 +76,7 @@ impl Api {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string().into_bytes()));
         let request = request.body(body).map_err(|_| other("the request has no path"))?;
         let work = async {
-            let answer = self.0.send(request).await.map_err(|_| other("the API server cannot be reached"))?;
+            let answer = self.client.send(request).await.map_err(|_| other("the API server cannot be reached"))?;
             let status = answer.status();
             let bytes = answer.into_body().collect().await.map_err(|_| other("the answer broke off"))?.to_bytes();
             Ok((status, bytes))
