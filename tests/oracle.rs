@@ -150,9 +150,13 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     (
         "Azure (CAPZ)",
         "webhooks and schemas of v1.26.0, AzureMachine not",
-        "what reaches Azure and scale sets; AzureMachine",
+        "what reaches Azure and scale sets; AzureMachine; new machine templates",
     ),
-    ("GCP (CAPG)", "webhooks and schemas of v1.13.1", "what reaches GCP; the machine template up to v1.12"),
+    (
+        "GCP (CAPG)",
+        "webhooks and schemas of v1.13.1",
+        "what reaches GCP; new objects; the machine template up to v1.12",
+    ),
     ("CloudStack (CAPC)", "webhooks and schemas of v0.6.1, v1beta3", "failure domains that go; other API versions"),
     ("Talos", "webhooks and schemas of the bootstrap provider v0.6.7", "the control plane provider v0.5.12, mirrored"),
     ("Nutanix, Tinkerbell, IONOS Cloud, Outscale", "nothing", "v1.10, v0.7, v0.6, v1.5"),
@@ -166,7 +170,7 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
 fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
     let mut text = String::from(
         "# Accuracy\n\nEach row replays a recording of the controllers' own answers (`testdata/oracle/`, see `tests/oracle/README.md`): one case is one\n\
-         change of one field. Made by `ROLLGATE_WRITE=1 cargo test --test oracle`; the test fails when it is stale.\n\n\
+         change of one field, or what a test of the provider's own writes (`-tables`). Made by `ROLLGATE_WRITE=1 cargo test --test oracle`; the test fails when it is stale.\n\n\
          - *differ*: refused, replaced, propagated or not replaced was not answered as the controller did\n\
          - *false safe*: Machines are replaced or the write is refused, and nothing said so\n\
          - *false hold*: nothing happens, and a rollout or a refusal was said\n\
@@ -178,7 +182,7 @@ fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
     }
     text.push_str(
         "\n## By reading\n\nNo function of the controllers answers for these, so their rules were read from the source that each of them names:\n\
-         topology and ClusterClass, what MachinePool providers do, what a MachineHealthCheck replaces, Cluster API 1.5, the providers and the\n\
+         topology and what a ClusterClass makes, what MachinePool providers do, what a MachineHealthCheck replaces, Cluster API 1.5, the providers and the\n\
          versions of them that have no row above, and what happens when an object is deleted.\n\n\
          ## What was run of each provider\n\nWhere the webhooks were run, what is refused is theirs; what an accepted change reaches was read all the same.\n\n\
          | provider | run | read |\n|---|---|---|\n",

@@ -118,6 +118,7 @@ type Minor = (u64, u64);
 const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-ipam-provider-in-cluster", (1, 0), (1, 0)),
     ("cluster-api", (1, 5), (1, 14)),
+    ("cluster-api-addon-provider-helm", (0, 6), (0, 6)),
     ("cluster-api-provider-rke2", (0, 2), (0, 25)),
     ("cluster-api-provider-openstack", (0, 8), (0, 15)),
     ("cluster-api-provider-metal3", (1, 4), (1, 14)),

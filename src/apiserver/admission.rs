@@ -70,7 +70,7 @@ pub(crate) fn admit(
         }
         if webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null()) {
             // What was there already is let through; of a new object nothing was.
-            let past = if is_new { None } else { Some(&old) };
+            let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
             let sent = pair.predicted.as_ref();
             refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
         }

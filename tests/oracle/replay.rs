@@ -198,8 +198,9 @@ impl Recording {
             told.entry(gate.to_owned()).or_insert(false);
         }
         let (provider, version) = (said("provider"), said("version"));
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut out = Self {
-            name: format!("{provider}@{version}"),
+            name: file.trim_end_matches(".jsonl.gz").to_owned(),
             provider,
             version,
             now: said("now"),

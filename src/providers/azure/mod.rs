@@ -2,6 +2,7 @@
 
 mod defaults;
 mod fixed;
+mod machine;
 pub mod webhook;
 
 use self::fixed::MACHINE_TEMPLATE;

@@ -2,8 +2,8 @@
 //! Read beside `internal/webhooks/azure*_webhook.go`, `azuremanagedcontrolplane_validation.go` and
 //! `internal/exp/webhooks/azuremachinepool_webhook.go` of cluster-api-provider-azure 1.26.
 
-use super::defaults;
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
+use super::{defaults, machine};
 use crate::kinds::fields::{list, text};
 use crate::kinds::versions::parse;
 use crate::kinds::webhook::{Refusal, Write, Written, refuse};
@@ -14,7 +14,7 @@ use crate::providers::kubeadm::mirror::with_v;
 use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("capz/rejected");
+pub(super) const RULE: RuleId = RuleId::of("capz/rejected");
 
 /// Maps whose keys anyone chooses.
 const MAPS: &[&str] = &["additionalTags", "protectedSettings", "settings"];
@@ -45,6 +45,14 @@ impl Webhook for Azure {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
+        match (write.kind_name(), write.new.pointer("/spec/template")) {
+            ("AzureMachinePool", Some(template)) => {
+                machine::image(template, &spec.key("template"), &mut out);
+                machine::disk(template, &spec.key("template"), &mut out);
+            }
+            ("AzureMachineTemplate", _) if write.is_new => machine::new_template(write.new, &mut out),
+            _ => {}
+        }
         let Some(old) = write.past() else { return out };
         let sides = (old, write.new);
         match write.kind_name() {
@@ -138,6 +146,7 @@ fn machine_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal
     if told(old).is_some() && told(old) != told(new) {
         refuse(out, RULE, spec, "template.disableVMBootstrapExtension", "it cannot change once it is set");
     }
+    role((old, new), spec, out);
     let minutes = new.pointer("/spec/template/terminateNotificationTimeout").and_then(Value::as_i64);
     if minutes.is_some_and(|minutes| !(5..=15).contains(&minutes)) {
         refuse(out, RULE, spec, "template.terminateNotificationTimeout", "it lies between 5 and 15 minutes");
@@ -158,6 +167,21 @@ fn machine_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal
         for key in ["template.networkInterfaces", "template.subnetName"] {
             refuse(out, RULE, spec, key, "networkInterfaces and subnetName exclude each other");
         }
+    }
+}
+
+/// A role is of a pool with the identity of its system, and a pool that was made without one takes none: the webhook reads the old
+/// one without asking whether it is there, and a webhook that panics refuses (`validateSystemAssignedIdentity`).
+fn role((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    const PLACE: &str = "systemAssignedIdentityRole";
+    let told = |side: &Value| side.pointer("/spec/systemAssignedIdentityRole").is_some_and(Value::is_object);
+    if !told(new) {
+        return;
+    }
+    if text(new, "/spec/identity") != Some("SystemAssigned") {
+        refuse(out, RULE, spec, PLACE, "a role needs the identity SystemAssigned");
+    } else if !told(old) {
+        refuse(out, RULE, spec, PLACE, "the webhook fails where a pool without a role gets one");
     }
 }
 
@@ -192,5 +216,14 @@ mod tests {
         let place = ["spec.template.disableVMBootstrapExtension"];
         assert_eq!(refused(machine_pool, chosen(json!(true)), chosen(json!(false))), place);
         assert_eq!(refused(machine_pool, chosen(json!(false)), json!({})), place);
+    }
+
+    #[test]
+    fn a_role_of_a_pool_is_refused_where_the_webhook_does_not_find_the_old_one() {
+        let role = |identity: &str| json!({"identity": identity, "systemAssignedIdentityRole": {}});
+        let place = ["spec.systemAssignedIdentityRole"];
+        assert_eq!(refused(machine_pool, json!({}), role("None")), place);
+        assert_eq!(refused(machine_pool, json!({}), role("SystemAssigned")), place, "the webhook panics");
+        assert_eq!(refused(machine_pool, role("SystemAssigned"), role("SystemAssigned")), [""; 0]);
     }
 }

@@ -1,5 +1,8 @@
-//! Mirror of what the core webhooks refuse about health checks, drain rules and sets of resources.
-//! Read beside `core/webhooks/admission/{machinehealthcheck,machinedrainrules,clusterresourceset}.go` of Cluster API 1.14.
+//! Mirror of what the core webhooks refuse about health checks, drain rules, sets of resources and addresses.
+//! Read beside `core/webhooks/admission/{machinehealthcheck,machinedrainrules,clusterresourceset,clusterresourcesetbinding,ipaddress,
+//! ipaddressclaim}.go` of Cluster API 1.14.
+
+use std::net::IpAddr;
 
 use crate::kinds::fields::text;
 use crate::kinds::labels;
@@ -14,9 +17,7 @@ use crate::tree::Value;
 pub(crate) fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let nothing = Value::Null;
     let selector = new.pointer("/spec/selector").unwrap_or(&nothing);
-    let is_empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(crate::tree::Map::is_empty)
-        && items(selector.get("matchExpressions")) == 0;
-    if is_empty {
+    if is_empty(selector) {
         refuse(out, RULE, spec, "selector", "the selector must not be empty");
     } else if labels::selects(selector, |_| None).is_none() {
         refuse(out, RULE, spec, "selector", "the selector is not one");
@@ -83,10 +84,58 @@ pub(crate) fn resource_set(api_version: &str, old: &Value, new: &Value) -> Vec<R
         }
     }
     let selector = new.pointer("/spec/clusterSelector").unwrap_or(&Value::Null);
-    if labels::selects(selector, |_| None).is_none() {
+    if is_empty(selector) {
+        refuse(&mut out, RULE, &spec, "clusterSelector", "the selector must not be empty");
+    } else if labels::selects(selector, |_| None).is_none() {
         refuse(&mut out, RULE, &spec, "clusterSelector", "the selector is not one");
     }
     out
+}
+
+/// Whether a selector names nothing.
+fn is_empty(selector: &Value) -> bool {
+    selector.get("matchLabels").and_then(Value::as_object).is_none_or(crate::tree::Map::is_empty)
+        && items(selector.get("matchExpressions")) == 0
+}
+
+/// What was applied to a cluster stays that of this cluster (`clusterresourcesetbinding.go` validate).
+pub(crate) fn binding(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let before = text(old, "/spec/clusterName").filter(|name| !name.is_empty());
+    if before.is_some() && before != text(new, "/spec/clusterName") {
+        refuse(out, RULE, spec, "clusterName", "the name of the cluster cannot change");
+    }
+}
+
+/// An address is one, its gateway too, and the prefix has no more bits than it (`ipaddress.go` validate).
+pub(crate) fn address(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let read = |pointer: &str| {
+        text(new, pointer).map(|told| told.split_once('%').map_or(told, |(address, _)| address).parse::<IpAddr>())
+    };
+    let address = read("/spec/address").and_then(Result::ok);
+    if address.is_none() {
+        refuse(out, RULE, spec, "address", "it is no IP address");
+    }
+    let bits = address.map_or(128, |address| if address.is_ipv4() { 32 } else { 128 });
+    if new.pointer("/spec/prefix").and_then(Value::as_i64).is_some_and(|prefix| !(0..=bits).contains(&prefix)) {
+        refuse(out, RULE, spec, "prefix", format!("it lies between 0 and {bits}"));
+    }
+    if text(new, "/spec/gateway").is_some_and(|told| !told.is_empty())
+        && read("/spec/gateway").is_some_and(|told| told.is_err())
+    {
+        refuse(out, RULE, spec, "gateway", "it is no IP address");
+    }
+}
+
+/// Fields of which nothing can change (`ipaddress.go` and `ipaddressclaim.go` ValidateUpdate).
+pub(crate) fn kept((old, new): (&Value, &Value), fields: &[&str], spec: &Path, out: &mut Vec<Refusal>) {
+    for field in fields {
+        let told = |side: &Value| {
+            side.pointer(&format!("/spec/{field}")).filter(|value| !value.is_null() && *value != "").cloned()
+        };
+        if told(old) != told(new) {
+            refuse(out, RULE, spec, field, format!("{field} cannot change"));
+        }
+    }
 }
 
 /// Selectors of a drain rule are selectors, and some behaviours have no order (`machinedrainrules.go` validate).
@@ -106,5 +155,42 @@ pub(crate) fn drain_rule(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::json;
+
+    fn refused(check: impl Fn(&Value, &Path, &mut Vec<Refusal>), new: Value) -> Vec<String> {
+        let mut out = Vec::new();
+        check(&json!({ "spec": new }), &Path::root().key("spec"), &mut out);
+        out.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn an_address_is_one() {
+        assert_eq!(refused(address, json!({"address": "10.0.0.1", "prefix": 32, "gateway": "10.0.0.254"})), [""; 0]);
+        assert_eq!(refused(address, json!({"address": "10.0.0.1", "prefix": 33})), ["spec.prefix"]);
+        assert_eq!(
+            refused(address, json!({"address": "fd00::1%eth0", "prefix": 64})),
+            [""; 0],
+            "a zone may stand there"
+        );
+        assert_eq!(refused(address, json!({"address": "10.0.0", "gateway": "gw"})), ["spec.address", "spec.gateway"]);
+    }
+
+    #[test]
+    fn what_was_bound_stays_bound() {
+        let old = json!({"spec": {"clusterName": "a"}});
+        let of = |old: Value| move |new: &Value, spec: &Path, out: &mut Vec<Refusal>| binding(&old, new, spec, out);
+        assert_eq!(refused(of(old.clone()), json!({"clusterName": "b"})), ["spec.clusterName"]);
+        assert_eq!(refused(of(old), json!({"clusterName": "a"})), [""; 0]);
+        assert_eq!(
+            refused(of(json!({"spec": {}})), json!({"clusterName": "b"})),
+            [""; 0],
+            "one without a name takes one"
+        );
     }
 }

@@ -4,6 +4,7 @@ pub mod changes;
 pub mod checks;
 mod class;
 pub mod defaults;
+mod extension;
 pub mod in_place;
 pub mod machine_deployment;
 pub(crate) mod naming;
@@ -141,8 +142,8 @@ static KINDS: &[Kind] = &[
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
     Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "InClusterIPPool", Role::Other) },
     Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "GlobalInClusterIPPool", Role::Other) },
-    Kind::new(IPAM, "IPAddress", Role::Address),
-    Kind::new(IPAM, "IPAddressClaim", Role::Address),
+    known(IPAM, "IPAddress", Role::Address),
+    known(IPAM, "IPAddressClaim", Role::Address),
 ];
 
 /// The provider.
@@ -168,6 +169,8 @@ pub static PROVIDER: Provider = Provider {
         ("whole-templates", include_str!("packs/whole-templates.yaml")),
         ("machine-templates", include_str!("packs/machine-templates.yaml")),
         ("harmless", include_str!("packs/harmless.yaml")),
+        ("add-on-charts", include_str!("packs/add-on-charts.yaml")),
+        ("add-on-releases", include_str!("packs/add-on-releases.yaml")),
         ("extension-config", include_str!("packs/extension-config.yaml")),
         ("address-pools", include_str!("packs/address-pools.yaml")),
         ("references", include_str!("packs/references.yaml")),

@@ -4,7 +4,8 @@
 
 use super::changes::{MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING};
 use super::{
-    POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, class, defaults, naming, topology,
+    POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, class, defaults, extension, naming,
+    topology,
 };
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
@@ -111,6 +112,13 @@ fn refusals(write: &Write<'_>) -> Vec<Refusal> {
         "Machine" => template(new, "/spec", "", versions, &spec, &mut out, false),
         "MachineHealthCheck" => checks::health_check(new, &spec, &mut out),
         "MachineDrainRule" => checks::drain_rule(new, &spec, &mut out),
+        "ExtensionConfig" => extension::refusals(&write.key.name, new, &spec, &mut out),
+        "ClusterResourceSetBinding" => checks::binding(old, new, &spec, &mut out),
+        "IPAddress" => {
+            checks::address(new, &spec, &mut out);
+            checks::kept((old, new), &["address", "prefix", "gateway", "claimRef", "poolRef"], &spec, &mut out);
+        }
+        "IPAddressClaim" => checks::kept((old, new), &["clusterName", "poolRef"], &spec, &mut out),
         "Cluster" => {
             cluster(old, new, versions, &spec, &mut out);
             topology::refusals(write, &spec, &mut out);
@@ -130,9 +138,13 @@ fn defined(block: Option<&Value>) -> bool {
     block.and_then(Value::as_object).is_some_and(|map| map.values().any(|value| !value.is_null() && value != ""))
 }
 
-/// Whether a reference is there: up to 1.10 it is a pointer that may point at nothing, since then it must say something.
+/// Whether a reference is there: up to 1.10 it is a pointer that may point at nothing, since then it must say something that v1beta2
+/// has a place for.
 fn is_set(block: Option<&Value>, versions: &Versions) -> bool {
-    if versions.has(&V1BETA2) { defined(block) } else { block.is_some_and(Value::is_object) }
+    const LOST: [&str; 4] = ["namespace", "uid", "resourceVersion", "fieldPath"];
+    let Some(block) = block.and_then(Value::as_object) else { return false };
+    let says = |key: &str, value: &Value| !LOST.contains(&key) && !value.is_null() && value != "";
+    !versions.has(&V1BETA2) || block.iter().any(|(key, value)| says(key, value))
 }
 
 /// Up to 1.10 a reference could name a namespace, but only the object's own.
@@ -205,7 +217,7 @@ fn template(
         refuse(out, RULE, spec, &place("version"), "an empty text is not a semantic version");
     }
     if let Some(version) = text(machine, "/version")
-        && semver::Version::parse(version.trim_start_matches('v')).is_err()
+        && semver::Version::parse(version.strip_prefix('v').unwrap_or(version)).is_err()
     {
         refuse(out, RULE, spec, &place("version"), format!("{version:?} is not a semantic version"));
     }

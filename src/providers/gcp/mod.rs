@@ -1,6 +1,7 @@
 //! Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.
 
 pub mod changes;
+mod created;
 mod fixed;
 pub mod webhook;
 

@@ -3,6 +3,7 @@
 //! cluster-api-provider-gcp 1.13.
 
 use super::changes::FREE_LABELS;
+use super::created;
 use super::fixed::{CLUSTER, FREE, MANAGED_CLUSTER, MANAGED_CONTROL_PLANE, MANAGED_POOL, STYLE};
 use crate::kinds::fields::{list, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
@@ -31,7 +32,10 @@ impl Webhook for Gcp {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
-        let Some(old) = write.past() else { return out };
+        let Some(old) = write.past() else {
+            created::refusals(write.kind_name(), write.new, &mut out);
+            return out;
+        };
         let sides = (old, write.new);
         match write.kind_name() {
             "GCPCluster" => {
@@ -112,7 +116,7 @@ fn managed((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// What the bounds of a pool cannot be.
-fn scaling(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+pub(super) fn scaling(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let told = |key: &str| new.pointer(&format!("/spec/scaling/{key}"));
     let count = |key: &str| told(key).and_then(Value::as_i64);
     if told("enableAutoscaling") == Some(&Value::Bool(false)) {

@@ -36,6 +36,7 @@ pub(crate) fn refused(before: Option<&str>, after: Option<&str>, skip: bool, ver
     if !after.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
         return Some(format!("{after:?} is not a tag of an image"));
     }
+    let version = |tag: &str| if versions.has(&V1BETA2) { version(tag) } else { whole_version(tag) };
     let Some(to) = version(after) else { return Some(format!("the tag {after:?} is not a version of CoreDNS")) };
     let before = before.filter(|tag| !tag.is_empty())?;
     let Some(from) = version(before) else {
@@ -60,6 +61,18 @@ fn version(tag: &str) -> Option<Version> {
     parse_version(&tag.replace('_', "+"))
 }
 
+/// Up to 1.10 all three numbers had to be there; whatever follows them is not looked at (ParseMajorMinorPatchTolerant).
+fn whole_version(tag: &str) -> Option<Version> {
+    let mut rest = tag.strip_prefix('v').unwrap_or(tag);
+    let mut number = |is_last: bool| {
+        let digits = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, after) = rest.split_at(digits);
+        rest = if is_last { after } else { after.strip_prefix('.')? };
+        if number.len() > 1 && number.starts_with('0') { None } else { number.parse::<u64>().ok() }
+    };
+    Some(Version::new(number(false)?, number(false)?, number(true)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +86,17 @@ mod tests {
         assert!(refused("v1.11.3", "v1.11.1"));
         assert!(refused("v1.11.3", "v1.99.0"));
         assert!(refused("v1.11.3", "latest"));
+    }
+
+    #[test]
+    fn an_old_provider_wants_all_three_numbers() {
+        let refused = |minor: &str, tag: &str| {
+            let versions = Versions::told("cluster-api", minor);
+            refused(None, Some(tag), false, &versions).is_some()
+        };
+        assert!(refused("v1.10.10", "v1.7"));
+        assert!(!refused("v1.11.5", "v1.7"));
+        assert!(!refused("v1.10.10", "v1.7.0"));
+        assert!(!refused("v1.10.10", "1.11.3_vendor.1"));
     }
 }

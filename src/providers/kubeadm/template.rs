@@ -68,7 +68,9 @@ pub(crate) fn differences(api_version: &str, old: &Value, new: &Value, versions:
 
 /// The content of a control plane template as its webhook compares it.
 fn kubeadm_control_plane(content: &mut Value, keeps_strategy: bool, is_old: bool, versions: &Versions) {
-    if let Some(config) = content.pointer_mut("/kubeadmConfigSpec").and_then(Value::as_object_mut) {
+    // Go's types always hold it, so that its defaults are filled in where it is not written too.
+    if let Some(content) = content.as_object_mut() {
+        let config = child(content, "kubeadmConfigSpec");
         if versions.has(&V1BETA2) {
             old_defaults(config);
         } else {

@@ -25,7 +25,7 @@ use crate::providers::core::changes::{CONTROL_PLANE_TAINTS, SKIP_COREDNS, V1BETA
 use crate::providers::core::{self, TOPOLOGY, defaults};
 use crate::providers::kind;
 
-use crate::tree::{Map, Value};
+use crate::tree::{Map, Value, json};
 
 /// Places that may change, each with the first and the last minor version of Cluster API in which it may.
 /// A `*` at the end means everything below and not the place itself.
@@ -115,7 +115,7 @@ impl Webhook for KubeadmWebhooks {
     }
 
     fn asks_for_spec(&self, name: &str) -> bool {
-        !matches!(name, CONFIG | CONFIG_TEMPLATE)
+        !matches!(name, CONFIG | CONFIG_TEMPLATE | CONTROL_PLANE_TEMPLATE)
     }
 
     fn needs(&self, key: &Key, object: &Value, is_new: bool, versions: &Versions, need: &mut Need<'_>) {
@@ -140,8 +140,17 @@ impl Webhook for KubeadmWebhooks {
             out = refusals(write.old, write.new, write.versions);
         }
         out.extend(config_webhook::refusals(write.new.pointer(place), &at, of_control_plane, write.versions));
-        if write.kind_name() == CONTROL_PLANE_TEMPLATE {
-            out.extend(strategy_filled_in(write));
+        let metadata = Path::root().key("spec").key("template").key("metadata");
+        match write.kind_name() {
+            CONFIG_TEMPLATE => labels::refusals(metadata.get(write.new), &metadata, &mut out),
+            CONTROL_PLANE_TEMPLATE => {
+                out.extend(strategy_filled_in(write));
+                if write.is_new {
+                    labels::refusals(metadata.get(write.new), &metadata, &mut out);
+                    out.extend(of_new_template(write.new, write.versions));
+                }
+            }
+            _ => {}
         }
         out
     }
@@ -150,6 +159,32 @@ impl Webhook for KubeadmWebhooks {
         write.kind.fixed?;
         Some(template::differences(write.api_version, write.old, write.new, write.versions))
     }
+}
+
+/// What is refused of a new template of control planes, whose content nobody looks at again: what is refused of a control plane, but for
+/// what a template does not say (`kubeadmcontrolplanetemplate.go` validateKubeadmControlPlaneTemplateResourceSpec).
+fn of_new_template(object: &Value, versions: &Versions) -> Vec<Refusal> {
+    let Some(content) = object.pointer("/spec/template/spec") else { return Vec::new() };
+    let plane = json!({ "spec": content });
+    let mut out = Vec::new();
+    // Nothing is asked of the days where no strategy is written (`validateRolloutAndCertValidityFields`).
+    if !versions.has(&V1BETA2) || says_something(plane.pointer("/spec/rollout/strategy")) {
+        surge(&plane, &mut out);
+        certificates(&plane, versions, &mut out);
+    }
+    expiry(&plane, versions, &mut out);
+    etcd(&plane, &plane, versions, &mut out);
+    naming(&plane, versions, &mut out);
+    metadata_and_taints(&plane, versions, &mut out);
+    dns(&Value::Null, &plane, versions, &mut out);
+    let below = |path: &Path| {
+        let start = Path::root().key("spec").key("template");
+        path.segments().iter().fold(start, |mut path, segment| {
+            path.push(segment.clone());
+            path
+        })
+    };
+    out.into_iter().map(|refusal| Refusal { path: below(&refusal.path), ..refusal }).collect()
 }
 
 /// A template of control planes that is stored without a strategy and written as v1beta1: that version's schema fills one in
@@ -194,15 +229,19 @@ fn refusals(old: &Value, new: &Value, versions: &Versions) -> Vec<Refusal> {
     etcd(old, new, versions, &mut out);
     certificates(new, versions, &mut out);
     naming(new, versions, &mut out);
-    if let Some(days) =
-        number(new, "/spec/rollout/before/certificatesExpiryDays").filter(|days| *days < 7 && !versions.has(&V1BETA2))
-    {
-        let place = "spec.rollout.before.certificatesExpiryDays";
-        refuse(&mut out, place, format!("the webhook refuses it: {days} days are less than 7"));
-    }
+    expiry(new, versions, &mut out);
     template(old, new, versions, &mut out);
     dns(old, new, versions, &mut out);
     out
+}
+
+/// Up to 1.10 a Machine is not replaced for its certificates before the last week.
+fn expiry(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+    let days = number(new, "/spec/rollout/before/certificatesExpiryDays");
+    if let Some(days) = days.filter(|days| *days < 7 && !versions.has(&V1BETA2)) {
+        let place = "spec.rollout.before.certificatesExpiryDays";
+        refuse(out, place, format!("the webhook refuses it: {days} days are less than 7"));
+    }
 }
 
 /// CoreDNS moves up only, and only along versions that the provider knows.
@@ -248,6 +287,11 @@ fn template(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal
             }
         }
     }
+    metadata_and_taints(new, versions, out);
+}
+
+/// Labels, annotations and taints of the Machines are ones that may be set.
+fn metadata_and_taints(new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let at = Path::root().key("spec").key("machineTemplate");
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");

@@ -33,7 +33,7 @@ fn defined(block: &Value) -> bool {
 /// The Kubernetes version: at most one minor version up, any way down.
 pub(super) fn version(old: &Value, new: &Value, out: &mut Vec<Refusal>) {
     let told = text(new, "/spec/version").unwrap_or_default();
-    let Some(to) = semver::Version::parse(told.trim_start_matches('v')).ok() else {
+    let Some(to) = semver::Version::parse(told.strip_prefix('v').unwrap_or(told)).ok() else {
         refuse(out, "spec.version", format!("the webhook refuses it: {told:?} is not a semantic version"));
         return;
     };
