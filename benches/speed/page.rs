@@ -9,6 +9,9 @@ use crate::measure::Median;
 pub(crate) const NOWHERE: &str = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: \"http://127.0.0.1:1\"}}]\n\
      contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\n";
 
+/// A policy by which an unread release is no doubt.
+pub(crate) const WITHOUT_RELEASE: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nunseen: {release: allow}\n";
+
 /// Where the table stands in the page.
 const MARKERS: (&str, &str) = ("<!-- made by `make speed` -->\n", "<!-- end -->\n");
 
