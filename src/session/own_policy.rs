@@ -12,9 +12,8 @@ impl Trees {
     #[must_use]
     pub fn own_policy(&self, told: Option<&str>, judges: &Policy) -> Option<String> {
         let before = self.policy_before(told).ok()?;
-        let after = match self.policy_of_change(told) {
-            Ok(after) => after,
-            Err(_) => return Some("this change moves its policy to a name that nobody looks for".to_owned()),
+        let Ok(after) = self.policy_of_change(told) else {
+            return Some("this change moves its policy to a name that nobody looks for".to_owned());
         };
         let bytes = |file: &str| std::fs::read(file).ok();
         if is_object(&after) || bytes(&before) == bytes(&after) {

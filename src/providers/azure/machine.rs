@@ -202,7 +202,7 @@ fn diagnostics(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let place = "diagnostics.boot.userManaged";
     match text(spec, "/diagnostics/boot/storageAccountType") {
         Some("UserManaged") if address.is_none() => {
-            refuse(out, RULE, at, place, "UserManaged needs a storageAccountURI")
+            refuse(out, RULE, at, place, "UserManaged needs a storageAccountURI");
         }
         Some("Managed" | "Disabled") if address.is_some() => {
             refuse(out, RULE, at, place, "only UserManaged has a storageAccountURI");
