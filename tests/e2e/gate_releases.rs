@@ -17,7 +17,7 @@ use crate::serve::{Server, installed_with, kubectl};
 
 pub(crate) const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
 const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\nflux: {gate: [tier=prod]}\n";
-const PATIENCE: Duration = Duration::from_secs(150);
+const PATIENCE: Duration = Duration::from_secs(300);
 const LATE: &str = "reconcile.fluxcd.io/watch";
 
 /// A gate that runs with the rights that its manifests give it.

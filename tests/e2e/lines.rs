@@ -14,7 +14,7 @@ use crate::gate_releases::{Gated, RELEASES, mark};
 use crate::observe::{CAPI, Sight, condition, wait_for};
 use crate::serve::{Hook, Server, installed_with, kubectl, person};
 
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(300);
 const OWNERS: &str = "controlplane.cluster.x-k8s.io/v1beta2";
 const EVENTS: [&str; 8] = [
     "first install by Flux",

@@ -127,8 +127,8 @@ impl Fleet {
         for set in 0..fleet.sets.len() {
             let stays = fleet.machines.iter().filter(|machine| machine.set == set && !machine.is_going).count();
             fleet.sets[set].wanted = stays as u64;
-            fleet.tell(set);
         }
+        fleet.tell_all();
         fleet
     }
 
@@ -144,12 +144,6 @@ impl Fleet {
         self.machines.iter().filter(|machine| machine.is_ready).count() as u64
     }
 
-    /// Machines that need not be replaced and stay.
-    #[must_use]
-    pub fn up_to_date(&self) -> u64 {
-        self.machines.iter().filter(|machine| !machine.is_outdated && !machine.is_going).count() as u64
-    }
-
     /// A MachineSet's controller writes what it sees (`machineset_controller_status.go` updateStatus).
     pub fn tell(&mut self, set: usize) {
         let own = || self.machines.iter().filter(|machine| machine.set == set);
@@ -158,11 +152,33 @@ impl Fleet {
         self.sets[set].told_available = available;
     }
 
+    /// Those of all MachineSets do, in one look at the Machines.
+    fn tell_all(&mut self) {
+        for set in &mut self.sets {
+            (set.told, set.told_available) = (0, 0);
+        }
+        for machine in &self.machines {
+            if let Some(set) = self.sets.get_mut(machine.set) {
+                set.told += 1;
+                set.told_available += u64::from(machine.is_ready);
+            }
+        }
+    }
+
+    /// Why the owner's reconcile did nothing, where it does not say so itself: looked for once nothing moves any more.
+    #[must_use]
+    pub fn stands(&self, strategy: &Strategy) -> Option<Wait> {
+        matches!(strategy, Strategy::Rolling { .. }).then(|| workers::waits(self)).flatten()
+    }
+
     /// One reconcile of the owner: what it does, or why it waits.
     pub fn owner_turn(&mut self, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         match strategy {
             Strategy::OneByOne { surge, sick_first, .. } => one_by_one::turn(self, *surge, *sick_first, can_make),
-            Strategy::Rolling { surge, unavailable, .. } => (Vec::new(), workers::roll(self, *surge, *unavailable)),
+            Strategy::Rolling { surge, unavailable, .. } => {
+                workers::roll(self, *surge, *unavailable);
+                (Vec::new(), None)
+            }
             Strategy::OnDelete { .. } => (Vec::new(), workers::on_delete(self)),
             Strategy::Stopped { why } => (Vec::new(), Some(Wait::Stopped(why.clone()))),
         }

@@ -170,34 +170,43 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         end: End::Endless,
     };
     let mut time = Time::new(pace, &fleet);
+    // A large group has a thousand turns, and each look at all of its Machines counts.
+    let has_condemned = fleet.machines.iter().any(|machine| machine.is_condemned);
     let longest = (fleet.count() + fleet.wanted + 8) * 16 * (pace.ready.unwrap_or(1) + pace.gone);
     while time.tick < longest {
         let sets = fleet.sets.clone();
         let passed = time.pass(&mut fleet);
         // What a deletion takes is seen before anything is made in its place.
-        note(&fleet, &mut out);
-        (0..fleet.sets.len()).for_each(|set| fleet.tell(set));
+        if passed {
+            note(&fleet, &mut out);
+        }
+        fleet.tell_all();
         let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
         let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
         if is_late && !acts.is_empty() && fleet.made == 1 {
             acts.extend((1..=pace.unseen).flat_map(|unseen| fleet.late_turn(strategy, pace.makes, unseen).0));
         }
         for set in 0..fleet.sets.len() {
+            if fleet.sets[set].told == fleet.sets[set].wanted && !has_condemned {
+                continue;
+            }
             let (more, why) = fleet.set_turn(set, strategy, pace.makes);
             acts.extend(more);
             wait = why.or(wait);
         }
         let moved = passed || !acts.is_empty() || fleet.sets != sets;
-        acts.iter().for_each(|act| time.take(act));
-        out.acts.extend(acts);
-        note(&fleet, &mut out);
+        if !acts.is_empty() {
+            acts.iter().for_each(|act| time.take(act));
+            out.acts.extend(acts);
+            note(&fleet, &mut out);
+        }
         match time.next() {
             _ if moved => {}
             // Until then every turn says the same.
             Some(next) => time.tick = time.tick.max(next.saturating_sub(1)),
             None => {
                 out.end = match time.waiting.len() as u64 {
-                    0 => end(&fleet, wait),
+                    0 => end(&fleet, wait.or_else(|| fleet.stands(strategy))),
                     count => End::Stuck(Wait::NoHost(count)),
                 };
                 break;
@@ -243,7 +252,12 @@ pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
 }
 
 fn counts(fleet: &Fleet) -> Counts {
-    Counts { there: fleet.count(), up_to_date: fleet.up_to_date(), available: fleet.available() }
+    let (mut up_to_date, mut available) = (0, 0);
+    for machine in &fleet.machines {
+        up_to_date += u64::from(!machine.is_outdated && !machine.is_going);
+        available += u64::from(machine.is_ready);
+    }
+    Counts { there: fleet.count(), up_to_date, available }
 }
 
 fn note(fleet: &Fleet, out: &mut Played) {

@@ -7,17 +7,14 @@ use super::{Fleet, Set, Wait};
 type Intents = Vec<Option<u64>>;
 
 /// One reconcile with the strategy `RollingUpdate`. Percentages are numbers by now.
-pub(super) fn roll(fleet: &mut Fleet, surge: u64, unavailable: u64) -> Option<Wait> {
+pub(super) fn roll(fleet: &mut Fleet, surge: u64, unavailable: u64) {
     let new = current(fleet);
     let mut intents: Intents = vec![None; fleet.sets.len()];
     intents[new] = grow(fleet, new, fleet.wanted + surge);
     let least = fleet.wanted.saturating_sub(unavailable);
     shrink(fleet, new, least, &mut intents);
     break_deadlock(fleet, new, &mut intents);
-    if apply(fleet, &intents) {
-        return None;
-    }
-    waits(fleet, new)
+    let _moved = apply(fleet, &intents);
 }
 
 /// One reconcile with the strategy `OnDelete`: old MachineSets forget the Machines that somebody deleted.
@@ -164,9 +161,10 @@ fn apply(fleet: &mut Fleet, intents: &Intents) -> bool {
     moved
 }
 
-/// Why a reconcile changed nothing while old Machines are still there.
-fn waits(fleet: &Fleet, new: usize) -> Option<Wait> {
-    let has_old = fleet.sets.iter().enumerate().any(|(set, one)| set != new && one.told.max(one.wanted) > 0);
+/// Why a reconcile of a rolling update changed nothing while old Machines are still there.
+pub(super) fn waits(fleet: &Fleet) -> Option<Wait> {
+    let new = fleet.sets.iter().position(|set| set.is_current);
+    let has_old = fleet.sets.iter().enumerate().any(|(set, one)| Some(set) != new && one.told.max(one.wanted) > 0);
     let [going, sick] = fleet.ailing();
     match (has_old, sick.is_empty(), going.is_empty()) {
         (false, _, _) => None,

@@ -2,6 +2,8 @@
 //! of another type. Read beside `internal/topology/variables/cluster_variable_validation.go` of Cluster API 1.14. Rules in
 //! CEL are not computed: a value that one of them looks at is not known.
 
+use std::collections::{HashMap, HashSet};
+
 use super::admission::refuse;
 use super::values::list;
 use crate::kinds::fields::text;
@@ -37,18 +39,22 @@ pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
 
 /// The first variable with another value that the class checks with a rule in CEL.
 pub(super) fn uncomputed(old: &Value, new: &Value, class: &Value) -> Option<String> {
-    let definitions = definitions(class);
+    let ruled: HashSet<&str> =
+        definitions(class).iter().filter(|one| has_rules(one.schema)).map(|one| one.name).collect();
+    if ruled.is_empty() {
+        return None;
+    }
     let mut lists = vec!["/spec/topology/variables".to_owned(), format!("/spec/topology/controlPlane{OVERRIDES}")];
     for workers in ["machineDeployments", "machinePools"] {
         let pointer = format!("/spec/topology/workers/{workers}");
         lists.extend((0..list(new, &pointer).count()).map(|place| format!("{pointer}/{place}{OVERRIDES}")));
     }
     lists.iter().find_map(|at| {
+        let had: HashMap<&str, &Value> =
+            list(old, at).filter_map(|variable| Some((text(variable, "/name")?, variable))).collect();
         list(new, at).find_map(|variable| {
-            let name = text(variable, "/name")?;
-            let had = list(old, at).any(|other| other == variable);
-            let definition = definitions.iter().find(|definition| definition.name == name)?;
-            (!had && has_rules(definition.schema)).then(|| name.to_owned())
+            let name = text(variable, "/name").filter(|name| ruled.contains(name))?;
+            (had.get(name) != Some(&variable)).then(|| name.to_owned())
         })
     })
 }
