@@ -21,7 +21,9 @@ const RANKS: &[&[&str]] = &[&["allow", "warn", "rollout", "hold"], &["observe", 
 #[must_use]
 pub fn moved(old: &Policy, new: &Policy) -> Moved {
     let mut out = Moved::default();
-    let [old, new] = [old, new].map(|policy| serde_json::to_value(policy).unwrap_or_default());
+    // Which releases there are is no question of how they are judged.
+    let of = |policy: &Policy| serde_json::to_value(Policy { releases: Vec::new(), ..policy.clone() });
+    let [old, new] = [old, new].map(|policy| of(policy).unwrap_or_default());
     walk(&old, &new, &mut Vec::new(), &mut out);
     out.other.dedup();
     out
