@@ -128,7 +128,7 @@ impl Fleet {
             let stays = fleet.machines.iter().filter(|machine| machine.set == set && !machine.is_going).count();
             fleet.sets[set].wanted = stays as u64;
         }
-        fleet.tell_all();
+        let _counts = fleet.tell_all();
         fleet
     }
 
@@ -152,17 +152,20 @@ impl Fleet {
         self.sets[set].told_available = available;
     }
 
-    /// Those of all MachineSets do, in one look at the Machines.
-    fn tell_all(&mut self) {
+    /// Those of all MachineSets do; all are counted in the same look at the Machines.
+    fn tell_all(&mut self) -> Counts {
         for set in &mut self.sets {
             (set.told, set.told_available) = (0, 0);
         }
+        let mut now = Counts { there: self.count(), up_to_date: 0, available: 0 };
         for machine in &self.machines {
+            now.add(machine);
             if let Some(set) = self.sets.get_mut(machine.set) {
                 set.told += 1;
                 set.told_available += u64::from(machine.is_ready);
             }
         }
+        now
     }
 
     /// Why the owner's reconcile did nothing, where it does not say so itself: looked for once nothing moves any more.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Act, Fleet, Machine, Wait};
+use super::{Act, Fleet, MADE, Machine, Wait};
 use crate::model::Strategy;
 
 /// How long things take, in ticks.
@@ -40,6 +40,14 @@ pub struct Counts {
     pub up_to_date: u64,
     /// Those that are available.
     pub available: u64,
+}
+
+impl Counts {
+    /// Counts a Machine that is there already.
+    pub(super) fn add(&mut self, machine: &Machine) {
+        self.up_to_date += u64::from(!machine.is_outdated && !machine.is_going);
+        self.available += u64::from(machine.is_ready);
+    }
 }
 
 /// How a simulated rollout ends.
@@ -111,16 +119,22 @@ impl Time {
         if self.next().is_none_or(|next| next > now) {
             return false;
         }
-        let is_due = |name: &str| self.due.get(name).is_some_and(|when| *when <= now);
-        let goes = |machine: &Machine| machine.is_going && is_due(&machine.name);
-        let back =
-            fleet.machines.iter().filter(|machine| goes(machine) && !self.hostless.contains(&machine.name)).count();
-        self.hosts = self.hosts.saturating_add(back as u64);
-        fleet.machines.retain(|machine| !goes(machine));
-        for machine in fleet.machines.iter_mut().filter(|machine| !machine.is_ready && is_due(&machine.name)) {
-            machine.is_ready = true;
-            machine.is_sick = false;
-        }
+        let (due, hostless) = (&self.due, &self.hostless);
+        let mut back = 0;
+        fleet.machines.retain_mut(|machine| {
+            // Only what was made here, or goes, is ever due.
+            let may_be_due = machine.is_going || (!machine.is_ready && machine.born > MADE);
+            if !may_be_due || due.get(&machine.name).is_none_or(|when| *when > now) {
+                return true;
+            }
+            if machine.is_going {
+                back += u64::from(!hostless.contains(&machine.name));
+                return false;
+            }
+            (machine.is_ready, machine.is_sick) = (true, false);
+            true
+        });
+        self.hosts = self.hosts.saturating_add(back);
         self.due.retain(|_, when| *when > now);
         self.start();
         true
@@ -177,10 +191,10 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         let sets = fleet.sets.clone();
         let passed = time.pass(&mut fleet);
         // What a deletion takes is seen before anything is made in its place.
+        let now = fleet.tell_all();
         if passed {
-            note(&fleet, &mut out);
+            note(now, &mut out);
         }
-        fleet.tell_all();
         let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
         let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
         if is_late && !acts.is_empty() && fleet.made == 1 {
@@ -198,7 +212,7 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         if !acts.is_empty() {
             acts.iter().for_each(|act| time.take(act));
             out.acts.extend(acts);
-            note(&fleet, &mut out);
+            note(counts(&fleet), &mut out);
         }
         match time.next() {
             _ if moved => {}
@@ -252,16 +266,12 @@ pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
 }
 
 fn counts(fleet: &Fleet) -> Counts {
-    let (mut up_to_date, mut available) = (0, 0);
-    for machine in &fleet.machines {
-        up_to_date += u64::from(!machine.is_outdated && !machine.is_going);
-        available += u64::from(machine.is_ready);
-    }
-    Counts { there: fleet.count(), up_to_date, available }
+    let mut now = Counts { there: fleet.count(), up_to_date: 0, available: 0 };
+    fleet.machines.iter().for_each(|machine| now.add(machine));
+    now
 }
 
-fn note(fleet: &Fleet, out: &mut Played) {
-    let now = counts(fleet);
+fn note(now: Counts, out: &mut Played) {
     out.lowest = out.lowest.min(now.available);
     out.peak = out.peak.max(now.there);
     if out.counts.last() != Some(&now) {

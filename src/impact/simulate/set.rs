@@ -23,8 +23,9 @@ pub(super) fn turn(
             return (condemned.into_iter().map(|place| fleet.delete(place)).collect(), None);
         }
     }
-    let own: Vec<usize> = (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
-    let (there, wanted) = (own.len() as u64, fleet.sets[set].wanted);
+    let is_own = |place: &usize| fleet.machines[*place].set == set;
+    let there = (0..fleet.machines.len()).filter(is_own).count() as u64;
+    let wanted = fleet.sets[set].wanted;
     if there < wanted {
         if !may_make || !can_make {
             return (Vec::new(), may_make.then_some(Wait::CannotMake));
@@ -34,8 +35,15 @@ pub(super) fn turn(
     if there == wanted {
         return (Vec::new(), None);
     }
-    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
-    let mut going_first = own;
+    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX);
+    if most == 1 {
+        let first =
+            (0..fleet.machines.len()).filter(is_own).min_by_key(|place| priority(&fleet.machines[*place], order));
+        let first = first.filter(|place| !fleet.machines[*place].is_going);
+        return (first.map(|place| fleet.delete(place)).into_iter().collect(), None);
+    }
+    let mut going_first: Vec<usize> = (0..fleet.machines.len()).filter(is_own).collect();
+    let most = most.min(going_first.len());
     let sooner = |left: &usize, right: &usize| {
         let of = |place: &usize| priority(&fleet.machines[*place], order);
         of(left).cmp(&of(right))
