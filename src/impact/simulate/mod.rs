@@ -127,8 +127,8 @@ impl Fleet {
         for set in 0..fleet.sets.len() {
             let stays = fleet.machines.iter().filter(|machine| machine.set == set && !machine.is_going).count();
             fleet.sets[set].wanted = stays as u64;
+            fleet.tell(set);
         }
-        let _counts = fleet.tell_all();
         fleet
     }
 
@@ -150,22 +150,6 @@ impl Fleet {
         let (told, available) = (own().count() as u64, own().filter(|machine| machine.is_ready).count() as u64);
         self.sets[set].told = told;
         self.sets[set].told_available = available;
-    }
-
-    /// Those of all MachineSets do; all are counted in the same look at the Machines.
-    fn tell_all(&mut self) -> Counts {
-        for set in &mut self.sets {
-            (set.told, set.told_available) = (0, 0);
-        }
-        let mut now = Counts { there: self.count(), up_to_date: 0, available: 0 };
-        for machine in &self.machines {
-            now.add(machine);
-            if let Some(set) = self.sets.get_mut(machine.set) {
-                set.told += 1;
-                set.told_available += u64::from(machine.is_ready);
-            }
-        }
-        now
     }
 
     /// Why the owner's reconcile did nothing, where it does not say so itself: looked for once nothing moves any more.

@@ -1,7 +1,7 @@
 //! Plays turns until nothing moves any more, and keeps what was seen on the way.
 //! A tick: Machines come up and go, MachineSets write what they see, the owner has a turn, each MachineSet has one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Act, Fleet, MADE, Machine, Wait};
@@ -40,14 +40,6 @@ pub struct Counts {
     pub up_to_date: u64,
     /// Those that are available.
     pub available: u64,
-}
-
-impl Counts {
-    /// Counts a Machine that is there already.
-    pub(super) fn add(&mut self, machine: &Machine) {
-        self.up_to_date += u64::from(!machine.is_outdated && !machine.is_going);
-        self.available += u64::from(machine.is_ready);
-    }
 }
 
 /// How a simulated rollout ends.
@@ -113,7 +105,7 @@ impl Time {
     }
 
     /// Machines come up, and those that are deleted go; says whether any did.
-    fn pass(&mut self, fleet: &mut Fleet) -> bool {
+    fn pass(&mut self, fleet: &mut Fleet, tally: &mut Tally) -> bool {
         self.tick += 1;
         let now = self.tick;
         if self.next().is_none_or(|next| next > now) {
@@ -129,9 +121,11 @@ impl Time {
             }
             if machine.is_going {
                 back += u64::from(!hostless.contains(&machine.name));
+                tally.gone(machine);
                 return false;
             }
             (machine.is_ready, machine.is_sick) = (true, false);
+            tally.came(machine);
             true
         });
         self.hosts = self.hosts.saturating_add(back);
@@ -173,47 +167,125 @@ impl Time {
     }
 }
 
+/// What is counted of a fleet, kept as it changes: a large group has a thousand turns, and none may look at all of its Machines.
+#[derive(Debug)]
+struct Tally {
+    now: Counts,
+    /// Machines of each MachineSet, and those that are available.
+    sets: Vec<[u64; 2]>,
+    /// Names of the Machines that are available.
+    ready: HashSet<String>,
+    /// Names of those that need not be replaced and stay.
+    fresh: HashSet<String>,
+}
+
+impl Tally {
+    fn new(fleet: &Fleet) -> Self {
+        let now = Counts { there: 0, up_to_date: 0, available: 0 };
+        let mut out = Self { now, sets: Vec::new(), ready: HashSet::new(), fresh: HashSet::new() };
+        fleet.machines.iter().for_each(|machine| out.add(machine));
+        out
+    }
+
+    fn of_set(&mut self, set: usize) -> &mut [u64; 2] {
+        if self.sets.len() <= set {
+            self.sets.resize(set + 1, [0, 0]);
+        }
+        &mut self.sets[set]
+    }
+
+    /// A Machine is there.
+    fn add(&mut self, machine: &Machine) {
+        self.now.there += 1;
+        self.of_set(machine.set)[0] += 1;
+        if machine.is_ready {
+            self.came(machine);
+        }
+        if !machine.is_outdated && !machine.is_going && self.fresh.insert(machine.name.clone()) {
+            self.now.up_to_date += 1;
+        }
+    }
+
+    /// It is available.
+    fn came(&mut self, machine: &Machine) {
+        if self.ready.insert(machine.name.clone()) {
+            self.now.available += 1;
+            self.of_set(machine.set)[1] += 1;
+        }
+    }
+
+    /// Its deletion begins.
+    fn goes(&mut self, name: &str, set: usize) {
+        if self.ready.remove(name) {
+            self.now.available -= 1;
+            self.of_set(set)[1] -= 1;
+        }
+        if self.fresh.remove(name) {
+            self.now.up_to_date -= 1;
+        }
+    }
+
+    /// It is no longer there.
+    fn gone(&mut self, machine: &Machine) {
+        self.now.there -= 1;
+        self.of_set(machine.set)[0] -= 1;
+    }
+
+    /// The controllers of MachineSets write what they see, as [`Fleet::tell`].
+    fn tell(&self, fleet: &mut Fleet) {
+        for (place, set) in fleet.sets.iter_mut().enumerate() {
+            [set.told, set.told_available] = self.sets.get(place).copied().unwrap_or_default();
+        }
+    }
+
+    /// What the loop of a MachineSet, or that of an owner (0), did; what it made stands last.
+    fn take(&mut self, acts: &[Act], set: usize, fleet: &Fleet) {
+        let made = acts.iter().filter(|act| matches!(act, Act::Make(_))).count();
+        fleet.machines.iter().rev().take(made).for_each(|machine| self.add(machine));
+        for act in acts {
+            if let Act::Delete(name) = act {
+                self.goes(name, set);
+            }
+        }
+    }
+}
+
 /// Plays a rollout from its beginning to where nothing moves any more.
 #[must_use]
 pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
-    let mut out = Played {
-        counts: vec![counts(&fleet)],
-        acts: Vec::new(),
-        lowest: fleet.available(),
-        peak: fleet.count(),
-        end: End::Endless,
-    };
+    let mut tally = Tally::new(&fleet);
+    let (lowest, peak) = (tally.now.available, tally.now.there);
+    let mut out = Played { counts: vec![tally.now], acts: Vec::new(), lowest, peak, end: End::Endless };
     let mut time = Time::new(pace, &fleet);
-    // A large group has a thousand turns, and each look at all of its Machines counts.
     let has_condemned = fleet.machines.iter().any(|machine| machine.is_condemned);
     let longest = (fleet.count() + fleet.wanted + 8) * 16 * (pace.ready.unwrap_or(1) + pace.gone);
     while time.tick < longest {
         let sets = fleet.sets.clone();
-        let passed = time.pass(&mut fleet);
+        let passed = time.pass(&mut fleet, &mut tally);
         // What a deletion takes is seen before anything is made in its place.
-        let now = fleet.tell_all();
-        if passed {
-            note(now, &mut out);
-        }
+        note(tally.now, &mut out);
+        tally.tell(&mut fleet);
         let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
         let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
         if is_late && !acts.is_empty() && fleet.made == 1 {
             acts.extend((1..=pace.unseen).flat_map(|unseen| fleet.late_turn(strategy, pace.makes, unseen).0));
         }
+        tally.take(&acts, 0, &fleet);
         for set in 0..fleet.sets.len() {
             if fleet.sets[set].told == fleet.sets[set].wanted && !has_condemned {
                 continue;
             }
             let (more, why) = fleet.set_turn(set, strategy, pace.makes);
+            tally.take(&more, set, &fleet);
             acts.extend(more);
             wait = why.or(wait);
         }
         let moved = passed || !acts.is_empty() || fleet.sets != sets;
-        if !acts.is_empty() {
-            acts.iter().for_each(|act| time.take(act));
-            out.acts.extend(acts);
-            note(counts(&fleet), &mut out);
-        }
+        acts.iter().for_each(|act| time.take(act));
+        out.acts.extend(acts);
+        note(tally.now, &mut out);
+        #[cfg(test)]
+        assert_eq!(tally.now, counts(&fleet), "what is kept is what is there");
         match time.next() {
             _ if moved => {}
             // Until then every turn says the same.
@@ -265,10 +337,11 @@ pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
     out
 }
 
+#[cfg(test)]
 fn counts(fleet: &Fleet) -> Counts {
-    let mut now = Counts { there: fleet.count(), up_to_date: 0, available: 0 };
-    fleet.machines.iter().for_each(|machine| now.add(machine));
-    now
+    let stays = |machine: &&Machine| !machine.is_outdated && !machine.is_going;
+    let up_to_date = fleet.machines.iter().filter(stays).count() as u64;
+    Counts { there: fleet.count(), up_to_date, available: fleet.available() }
 }
 
 fn note(now: Counts, out: &mut Played) {
