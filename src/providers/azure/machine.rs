@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(refused(json!({"image": {"id": ""}})), ["image.id"]);
         assert_eq!(refused(json!({"image": {"id": "/a"}})), [""; 0]);
         let plan = json!({"publisher": "p", "offer": "o", "sku": "s", "version": "1"});
-        assert_eq!(refused(json!({"image": {"marketplace": plan.clone()}})), [""; 0]);
+        assert_eq!(refused(json!({"image": {"marketplace": plan}})), [""; 0]);
         assert_eq!(refused(json!({"image": {"id": "/a", "marketplace": plan}})), ["image"]);
         assert_eq!(refused(json!({"image": {"computeGallery": {"resourceGroup": "g"}}})), ["image.computeGallery"]);
     }

@@ -80,7 +80,7 @@ mod tests {
     fn an_extension_has_one_address() {
         let service = json!({"name": "ext", "namespace": "capi", "path": "/v1", "port": 443});
         assert_eq!(refused(json!({"url": "https://ext.example.com"})), [""; 0]);
-        assert_eq!(refused(json!({"service": service.clone()})), [""; 0]);
+        assert_eq!(refused(json!({"service": service})), [""; 0]);
         assert_eq!(refused(json!({"url": "https://ext.example.com", "service": service})), ["url", "service"]);
         assert_eq!(refused(json!({})), ["spec.clientConfig"]);
     }
