@@ -15,16 +15,14 @@ pub(super) fn turn(
 ) -> (Vec<Act>, Option<Wait>) {
     // What an old MachineSet has is left to the rollout.
     if fleet.sets[set].is_current {
-        let condemned: Vec<usize> = (0..fleet.machines.len())
-            .filter(|place| fleet.machines[*place].set == set && fleet.machines[*place].is_condemned)
-            .filter(|place| !fleet.machines[*place].is_going)
-            .collect();
+        let is_condemned = |machine: &Machine| machine.is_condemned && !machine.is_going && machine.set == set;
+        let all = fleet.machines.iter().enumerate();
+        let condemned: Vec<usize> = all.filter(|(_, one)| is_condemned(one)).map(|(place, _)| place).collect();
         if !condemned.is_empty() {
             return (condemned.into_iter().map(|place| fleet.delete(place)).collect(), None);
         }
     }
-    let is_own = |place: &usize| fleet.machines[*place].set == set;
-    let there = (0..fleet.machines.len()).filter(is_own).count() as u64;
+    let there = fleet.machines.iter().filter(|machine| machine.set == set).count() as u64;
     let wanted = fleet.sets[set].wanted;
     if there < wanted {
         if !may_make || !can_make {
@@ -37,12 +35,13 @@ pub(super) fn turn(
     }
     let most = usize::try_from(there - wanted).unwrap_or(usize::MAX);
     if most == 1 {
-        let first =
-            (0..fleet.machines.len()).filter(is_own).min_by_key(|place| priority(&fleet.machines[*place], order));
+        let own = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
+        let first = own.min_by_key(|(_, machine)| priority(machine, order)).map(|(place, _)| place);
         let first = first.filter(|place| !fleet.machines[*place].is_going);
         return (first.map(|place| fleet.delete(place)).into_iter().collect(), None);
     }
-    let mut going_first: Vec<usize> = (0..fleet.machines.len()).filter(is_own).collect();
+    let mut going_first: Vec<usize> =
+        (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
     let most = most.min(going_first.len());
     let sooner = |left: &usize, right: &usize| {
         let of = |place: &usize| priority(&fleet.machines[*place], order);
