@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Exponent above which growth is not linear any more; half of the tenth above it is for hash tables that grow by doubling.
-const LIMIT: f64 = 1.16;
+const LIMIT: f64 = 1.15;
 
 /// One size that can grow.
 struct Probe {

@@ -184,9 +184,20 @@ impl Fleet {
 
     /// One reconcile of a MachineSet: what it does, or why it waits.
     pub fn set_turn(&mut self, set: usize, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+        let acts = matches!(strategy, Strategy::Rolling { .. } | Strategy::OnDelete { .. });
+        let replaced = if acts { set::remedy(self, set) } else { Vec::new() };
+        if !replaced.is_empty() {
+            return (replaced, None);
+        }
+        let there = self.machines.iter().filter(|machine| machine.set == set).count() as u64;
+        self.scale(set, there, strategy, can_make)
+    }
+
+    /// The same where nothing was handed to it and its Machines were counted already.
+    fn scale(&mut self, set: usize, there: u64, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         match strategy {
-            Strategy::Rolling { order, .. } => set::turn(self, set, *order, (can_make, true)),
-            Strategy::OnDelete { order } => set::turn(self, set, *order, (can_make, self.sets[set].is_current)),
+            Strategy::Rolling { order, .. } => set::scale(self, set, there, *order, (can_make, true)),
+            Strategy::OnDelete { order } => set::scale(self, set, there, *order, (can_make, self.sets[set].is_current)),
             Strategy::OneByOne { .. } | Strategy::Stopped { .. } => (Vec::new(), None),
         }
     }

@@ -272,10 +272,11 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         }
         tally.take(&acts, 0, &fleet);
         for set in 0..fleet.sets.len() {
-            if fleet.sets[set].told == fleet.sets[set].wanted && !has_condemned {
-                continue;
-            }
-            let (more, why) = fleet.set_turn(set, strategy, pace.makes);
+            let (more, why) = if has_condemned {
+                fleet.set_turn(set, strategy, pace.makes)
+            } else {
+                fleet.scale(set, fleet.sets[set].told, strategy, pace.makes)
+            };
             tally.take(&more, set, &fleet);
             acts.extend(more);
             wait = why.or(wait);

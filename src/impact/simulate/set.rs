@@ -6,23 +6,25 @@ use std::cmp::Reverse;
 use super::{Act, Fleet, Machine, Wait};
 use crate::model::DeletionOrder;
 
-/// One reconcile. A MachineSet makes what is missing where it can and may, or deletes what is too much.
-pub(super) fn turn(
+/// Replaces what a health check handed to the MachineSet; what an old one has is left to the rollout.
+pub(super) fn remedy(fleet: &mut Fleet, set: usize) -> Vec<Act> {
+    if !fleet.sets[set].is_current {
+        return Vec::new();
+    }
+    let is_condemned = |machine: &Machine| machine.is_condemned && !machine.is_going && machine.set == set;
+    let all = fleet.machines.iter().enumerate();
+    let condemned: Vec<usize> = all.filter(|(_, one)| is_condemned(one)).map(|(place, _)| place).collect();
+    condemned.into_iter().map(|place| fleet.delete(place)).collect()
+}
+
+/// Makes what is missing beside the Machines that are `there` where it can and may, or deletes what is too much.
+pub(super) fn scale(
     fleet: &mut Fleet,
     set: usize,
+    there: u64,
     order: DeletionOrder,
     (can_make, may_make): (bool, bool),
 ) -> (Vec<Act>, Option<Wait>) {
-    // What an old MachineSet has is left to the rollout.
-    if fleet.sets[set].is_current {
-        let is_condemned = |machine: &Machine| machine.is_condemned && !machine.is_going && machine.set == set;
-        let all = fleet.machines.iter().enumerate();
-        let condemned: Vec<usize> = all.filter(|(_, one)| is_condemned(one)).map(|(place, _)| place).collect();
-        if !condemned.is_empty() {
-            return (condemned.into_iter().map(|place| fleet.delete(place)).collect(), None);
-        }
-    }
-    let there = fleet.machines.iter().filter(|machine| machine.set == set).count() as u64;
     let wanted = fleet.sets[set].wanted;
     if there < wanted {
         if !may_make || !can_make {
@@ -33,16 +35,9 @@ pub(super) fn turn(
     if there == wanted {
         return (Vec::new(), None);
     }
-    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX);
-    if most == 1 {
-        let own = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
-        let first = own.min_by_key(|(_, machine)| priority(machine, order)).map(|(place, _)| place);
-        let first = first.filter(|place| !fleet.machines[*place].is_going);
-        return (first.map(|place| fleet.delete(place)).into_iter().collect(), None);
-    }
     let mut going_first: Vec<usize> =
         (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
-    let most = most.min(going_first.len());
+    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(going_first.len());
     let sooner = |left: &usize, right: &usize| {
         let of = |place: &usize| priority(&fleet.machines[*place], order);
         of(left).cmp(&of(right))
