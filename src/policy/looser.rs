@@ -78,11 +78,15 @@ fn is_looser(place: &str, old: &Value, new: &Value) -> Option<bool> {
         _ if !place.starts_with("gates") && !place.starts_with("unseen") && place != "profile" => return None,
         _ => {}
     }
-    // Where nothing is said, a gate does what it does by default; few hold less than that.
-    let word = |side: &'_ Value| side.as_str().map(str::to_owned).or_else(|| side.is_null().then(|| "hold".to_owned()));
-    if (old.is_string() || new.is_string())
-        && let Some((old, new)) = word(old).zip(word(new))
-    {
+    // Where nothing is said, these do what they do by default; the default of others hangs on what else the policy says.
+    let default = match place {
+        "gates.rollout" => Some("hold"),
+        "profile" => Some("default"),
+        _ => None,
+    };
+    let word =
+        |side: &Value| if side.is_null() { default.map(str::to_owned) } else { side.as_str().map(str::to_owned) };
+    if let Some((old, new)) = word(old).zip(word(new)) {
         let rank = |word: &str| RANKS.iter().find_map(|ranks| ranks.iter().position(|rank| *rank == word));
         return rank(&old).zip(rank(&new)).map(|(old, new)| new < old);
     }
@@ -144,6 +148,8 @@ mod tests {
     #[test]
     fn what_is_neither_is_said_to_change() {
         assert_eq!(told("pins: {store: configmap/a}", "pins: {store: configmap/b}").other, ["pins"]);
+        // Its default is another one where the workload cluster may be read.
+        assert_eq!(told("", "gates: {health: {vip: allow}}").other, ["gates"]);
         assert_eq!(told("gates: {rollout: warn}", "gates: {rollout: warn}"), Moved::default());
     }
 }

@@ -1,6 +1,8 @@
 //! Bare metal hosts that a write brings to a rollout that waits for one: with a surge the new Machine comes before an old one goes, and it
 //! comes on no host but a free one (CAPM3 `baremetal/metal3machine_manager.go` Associate, chooseHost, v1.10).
 
+use std::collections::BTreeSet;
+
 use super::side::Side;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -14,12 +16,14 @@ use crate::providers::metal3::{HOST, HOST_OF_MACHINE};
 use crate::tree::Value;
 use crate::world::LiveKind;
 
-/// The owners that may wait for a host that a write brings: those of its namespace.
-pub(super) fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
-    let is_owner = |key: &Key| {
-        key.namespace == pair.key.namespace && kind(key).role.owns_machines() && kind(key).role.is_part_of_cluster()
-    };
-    stage.keys(is_owner).iter().for_each(add);
+/// The owners that may wait for a host that the write brings: those of the namespaces in which it writes hosts.
+pub(super) fn reached(stage: &Stage<'_>) -> Vec<Key> {
+    let written = stage.pairs_of_kind(HOST.1).filter(|pair| matches!(pair.action, Action::Create | Action::Update));
+    let namespaces: BTreeSet<Option<&str>> = written.map(|pair| pair.key.namespace.as_deref()).collect();
+    if namespaces.is_empty() {
+        return Vec::new();
+    }
+    stage.keys(|key| namespaces.contains(&key.namespace.as_deref()) && kind(key).role.is_part_of_cluster())
 }
 
 /// What holds the Machines of an owner back that are out of date, where it is a host that this write brings.

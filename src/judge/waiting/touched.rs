@@ -35,6 +35,7 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
         reached(stage, pair, &mut |key| keys.extend([key.clone()]));
     }
+    keys.extend(hosts::reached(stage));
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
         let mirror = kind(key).mirror?;
@@ -58,7 +59,6 @@ fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
             let clusters = stage.clusters_of_class(key);
             clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).for_each(add);
         }
-        Role::Host => hosts::reached(stage, pair, add),
         _ if key.group == CONTROL_PLANE => {
             let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
             let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());

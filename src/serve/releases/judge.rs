@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::super::api::{Api, Fault};
 use super::look::{self, Name, Seen};
-use super::next::{Answer, Made, Verdict};
+use super::state::{Answer, Made, Verdict};
 use super::{artifact, marks};
 use crate::cluster::Cluster;
 use crate::exit::Exit;

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::api::{Api, Fault};
 use super::artifact::Artifact;
 use super::marks::Gated;
-use super::next::{Flux, Made, Observed, Phase};
+use super::state::{Flux, Made, Observed, Phase};
 use super::{chart, marks};
 use crate::apiserver::fields::canonical;
 use crate::flux::release::Source;

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::next::{Made, Phase, State};
+use super::state::{Made, Phase, State};
 use crate::kinds::fields::annotation;
 use crate::policy::{Policy, Selector};
 use crate::tree::{Map, Value, json};

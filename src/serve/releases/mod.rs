@@ -7,6 +7,7 @@ mod judge;
 mod look;
 pub mod marks;
 pub mod next;
+pub mod state;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,8 @@ use tokio::time::Instant;
 use self::judge::{Cleared, Judge, Judged};
 use self::look::{Memory, Name, Seen};
 use self::marks::Gated;
-use self::next::{Step, Then, Verdict, Write};
+use self::next::{Step, Then, Write};
+use self::state::Verdict;
 use self::tell::Teller;
 use super::api::{Api, Fault};
 use super::event::Reporter;
@@ -315,9 +317,9 @@ impl Gate {
         };
         let Verdict { answer, digest, .. } = &judged.verdict;
         let word = match answer {
-            next::Answer::Allow => "allow",
-            next::Answer::Hold => "hold",
-            next::Answer::Undecided => "undecided",
+            state::Answer::Allow => "allow",
+            state::Answer::Hold => "hold",
+            state::Answer::Undecided => "undecided",
         };
         let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let about = json!({"release": name.to_string(), "decision": word, "digest": digest, "removal": removal, "millis": millis});
@@ -326,7 +328,14 @@ impl Gate {
     }
 
     /// Uses up what lets it through before it goes on; where that cannot be done, it does not go on. What is held leaves its report.
-    async fn weighed(&self, step: Step, seen: &Seen, state: Option<&next::State>, name: &Name, judged: Judged) -> Step {
+    async fn weighed(
+        &self,
+        step: Step,
+        seen: &Seen,
+        state: Option<&state::State>,
+        name: &Name,
+        judged: Judged,
+    ) -> Step {
         let opens = step.write.as_ref().is_some_and(|write| write.suspend == Some(false));
         if !opens {
             if let Some(report) = judged.report.filter(|_| step.write.is_some())
@@ -348,7 +357,7 @@ impl Gate {
             Ok(()) => step,
             Err(why) => {
                 let line = format!("hold: {why}");
-                let verdict = Verdict { answer: next::Answer::Hold, line, ..judged.verdict };
+                let verdict = Verdict { answer: state::Answer::Hold, line, ..judged.verdict };
                 next::next(state, &seen.observed, Some(&verdict))
             }
         }
