@@ -11,7 +11,7 @@ use crate::kinds::fields::{annotation, target, text, wanted};
 use crate::model::{Action, Hold, Pair, Why};
 use crate::object::{Key, Path};
 use crate::providers::kind;
-use crate::providers::metal3::free::{chooses, free, is_free, selector};
+use crate::providers::metal3::free::{chooses, free, is_free, selector, template};
 use crate::providers::metal3::{HOST, HOST_OF_MACHINE};
 use crate::tree::Value;
 use crate::world::LiveKind;
@@ -39,10 +39,12 @@ pub(in crate::judge) fn none_free(stage: &Stage<'_>, key: &Key, assessment: &Ass
     let side = Side::before(stage);
     let get = |key: &Key| side.get(key).map(|value| Value::clone(&value));
     let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
-    if free(stage.scene.view, key, has_all, get)? > 0 {
+    // Of hosts that nobody read none is known to be free, and a template that nobody read may choose every host.
+    let is_metal = template(key, &assessment.new).is_some();
+    if !is_metal || free(stage.scene.view, key, has_all, get).is_some_and(|free| free > 0) {
         return None;
     }
-    let selector = selector(key, get)?;
+    let selector = selector(key, get).unwrap_or_default();
     let comes = |pair: &&Pair| {
         let is_taken = |host: &Value| host.pointer("/spec/consumerRef").is_some_and(|consumer| !consumer.is_null());
         match (pair.action, &pair.live, &pair.predicted) {

@@ -7,17 +7,23 @@ use crate::kinds::references::references;
 use crate::object::{Key, View, is_deleting};
 use crate::tree::Value;
 
-/// The hosts that an owner's new Machines choose from, as the `hostSelector` of its template; `None` where they are not of Metal3.
+/// The template of Metal3 that an owner names; `None` where its Machines are of another provider.
 #[must_use]
-pub fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Option<Value> {
-    let value = get(owner)?;
-    let template = references(&value).into_iter().find(|reference| reference.kind == MACHINE_TEMPLATE)?;
-    let template = Key {
+pub fn template(owner: &Key, value: &Value) -> Option<Key> {
+    let template = references(value).into_iter().find(|reference| reference.kind == MACHINE_TEMPLATE)?;
+    Some(Key {
         group: INFRASTRUCTURE.to_owned(),
         kind: MACHINE_TEMPLATE.to_owned(),
         namespace: owner.namespace.clone(),
         name: template.name,
-    };
+    })
+}
+
+/// The hosts that an owner's new Machines choose from, as the `hostSelector` of its template; `None` where they are not of Metal3, or
+/// the template was not read.
+#[must_use]
+pub fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Option<Value> {
+    let template = template(owner, &get(owner)?)?;
     Some(get(&template)?.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
 }
 
