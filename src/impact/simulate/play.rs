@@ -1,7 +1,7 @@
 //! Plays turns until nothing moves any more, and keeps what was seen on the way.
 //! A tick: Machines come up and go, MachineSets write what they see, the owner has a turn, each MachineSet has one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Act, Fleet, MADE, Machine, Wait};
@@ -174,15 +174,15 @@ struct Tally {
     /// Machines of each MachineSet, and those that are available.
     sets: Vec<[u64; 2]>,
     /// Names of the Machines that are available.
-    ready: HashSet<String>,
+    ready: BTreeSet<String>,
     /// Names of those that need not be replaced and stay.
-    fresh: HashSet<String>,
+    fresh: BTreeSet<String>,
 }
 
 impl Tally {
     fn new(fleet: &Fleet) -> Self {
         let now = Counts { there: 0, up_to_date: 0, available: 0 };
-        let mut out = Self { now, sets: Vec::new(), ready: HashSet::new(), fresh: HashSet::new() };
+        let mut out = Self { now, sets: Vec::new(), ready: BTreeSet::new(), fresh: BTreeSet::new() };
         fleet.machines.iter().for_each(|machine| out.add(machine));
         out
     }

@@ -35,18 +35,15 @@ pub(super) fn scale(
     if there == wanted {
         return (Vec::new(), None);
     }
-    let mut going_first: Vec<usize> =
-        (0..fleet.machines.len()).filter(|place| fleet.machines[*place].set == set).collect();
-    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(going_first.len());
-    let sooner = |left: &usize, right: &usize| {
-        let of = |place: &usize| priority(&fleet.machines[*place], order);
-        of(left).cmp(&of(right))
-    };
+    let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
+    let mut own: Vec<_> = all.map(|(place, machine)| (priority(machine, order), place)).collect();
+    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
     // One of a thousand, a thousand times: only those that go are put in order.
-    going_first.select_nth_unstable_by(most - 1, sooner);
-    going_first[..most].sort_by(sooner);
-    let acts = going_first.into_iter().take(most).filter(|place| !fleet.machines[*place].is_going);
-    (acts.collect::<Vec<_>>().into_iter().map(|place| fleet.delete(place)).collect(), None)
+    own.select_nth_unstable(most - 1);
+    own[..most].sort_unstable();
+    let first: Vec<usize> = own[..most].iter().map(|(_, place)| *place).collect();
+    let acts = first.into_iter().filter_map(|place| (!fleet.machines[place].is_going).then(|| fleet.delete(place)));
+    (acts.collect(), None)
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
