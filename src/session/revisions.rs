@@ -236,7 +236,11 @@ impl Trees {
                 is_there(&self.old_folder, base)?;
                 let is_new = |path: &&Path| !tree.there(path).exists() && self.head_folder.join(path).exists();
                 if let Some(path) = old.paths().into_iter().find(is_new) {
-                    bail!("{} is not in {base}; where it is new, say --new-chart", path.display());
+                    bail!(
+                        "{} is not in {base}; where it is new, say --new-chart, and keep a file that is never committed outside of the \
+                         repository",
+                        path.display()
+                    );
                 }
                 Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.bytes)
             }
