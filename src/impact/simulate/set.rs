@@ -41,9 +41,10 @@ pub(super) fn scale(
     // One of a thousand, a thousand times: only those that go are put in order.
     own.select_nth_unstable(most - 1);
     own[..most].sort_unstable();
+    // What goes already counts as one of those that go.
     let first: Vec<usize> = own[..most].iter().map(|(_, place)| *place).collect();
-    let acts = first.into_iter().filter_map(|place| (!fleet.machines[place].is_going).then(|| fleet.delete(place)));
-    (acts.collect(), None)
+    let stay: Vec<usize> = first.into_iter().filter(|place| !fleet.machines[*place].is_going).collect();
+    (stay.into_iter().map(|place| fleet.delete(place)).collect(), None)
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
