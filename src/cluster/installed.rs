@@ -8,6 +8,7 @@ use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
 use super::{Outcome, list};
 use crate::cluster::plan::{GroupKind, Keep};
+use crate::providers::core::in_place;
 use crate::providers::release_of;
 use crate::providers::versions::named;
 use crate::tree::Value;
@@ -42,15 +43,7 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
         }
         group = next;
         let wanted = GroupKind::new(group, kind);
-        catalogue.more(caller, &BTreeSet::from([(wanted.clone(), None)])).await;
-        let answer = match catalogue.find(&wanted, None) {
-            Ok(Served::As(resource) | Served::Otherwise(resource)) => {
-                let listed = list::list(caller, &resource.path(None), label, list::JSON, Keep::default()).await;
-                listed.map_err(|fault| (refused(&fault, group, &resource.plural, &["list"]), fault))
-            }
-            Ok(Served::Absent) => continue,
-            Err(fault) => Err((login(&fault), fault)),
-        };
+        let Some(answer) = everywhere(caller, catalogue, &(wanted.clone(), label)).await else { continue };
         match answer {
             Ok(listed) => {
                 let found = listed.objects.iter().filter_map(|object| reader(object.value().ok()?.as_ref()));
@@ -89,21 +82,54 @@ fn add(sightings: &mut Vec<Sighting>, found: Vec<Sighting>) {
     sightings.extend(found.into_iter().filter(|one| !known.contains(&one.name)));
 }
 
-/// Fills in the feature gates that the chart needs. Where the controllers cannot be read, nothing is known of them, and what
-/// depends on them says so.
+/// Fills in the feature gates that the chart needs, and who may update in place where a gate lets one. Where the controllers cannot be
+/// read, nothing is known of them, and what depends on them says so.
 pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
     if !outcome.plan.gates {
         return;
     }
-    let wanted = GroupKind::new("apps", "Deployment");
-    catalogue.more(caller, &BTreeSet::from([(wanted.clone(), None)])).await;
-    let Ok(Served::As(resource) | Served::Otherwise(resource)) = catalogue.find(&wanted, None) else { return };
-    if let Ok(listed) =
-        list::list(caller, &resource.path(None), Some(PROVIDER_LABEL), list::JSON, Keep::default()).await
-    {
+    let controllers = (GroupKind::new("apps", "Deployment"), Some(PROVIDER_LABEL));
+    if let Some(Ok(listed)) = everywhere(caller, catalogue, &controllers).await {
         let found = listed.objects.iter().filter_map(|object| Some(providers::gates(object.value().ok()?.as_ref())));
         outcome.world.feature_gates = providers::agreed(found);
     }
+    if outcome.world.feature_gates.get(in_place::GATE) == Some(&true) {
+        extensions(caller, catalogue, outcome).await;
+    }
+}
+
+/// Adds the runtime extensions, of which one may update Machines where they are. An extension takes no replacement into a verdict,
+/// so that they cannot be read is a warning.
+async fn extensions(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+    let (group, kind) = in_place::EXTENSIONS;
+    match everywhere(caller, catalogue, &(GroupKind::new(group, kind), None)).await {
+        Some(Ok(listed)) => {
+            let fresh: Vec<_> =
+                listed.objects.into_iter().filter(|object| outcome.world.live.get(&object.key).is_none()).collect();
+            fresh.into_iter().for_each(|object| outcome.world.live.push(object));
+        }
+        Some(Err((remedy, fault))) => outcome.warnings.push(format!(
+            "nobody knows whether a runtime extension updates Machines in place ({kind}): {}; {remedy}",
+            fault.why()
+        )),
+        None => {}
+    }
+}
+
+/// All objects of a kind, or why not; `None` where the API server does not know it.
+async fn everywhere(
+    caller: &Caller,
+    catalogue: &mut Catalogue,
+    (wanted, label): &(GroupKind, Option<&str>),
+) -> Option<Result<list::Listed, (String, Fault)>> {
+    catalogue.more(caller, &BTreeSet::from([(wanted.clone(), None)])).await;
+    let resource = match catalogue.find(wanted, None) {
+        Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
+        Ok(Served::Absent) => return None,
+        Err(fault) => return Some(Err((login(&fault), fault))),
+    };
+    let listed = list::list(caller, &resource.path(None), *label, list::JSON, Keep::default()).await;
+    Some(listed.map_err(|fault| (refused(&fault, &wanted.group, &resource.plural, &["list"]), fault)))
 }
 
 /// Labels of definitions, the last resort; that they cannot be read says nothing new.

@@ -61,6 +61,44 @@ fn a_provider_that_the_first_record_lacks_is_looked_for_in_the_next() {
     assert!(warnings.contains("no version of rke2 was found"), "{}{}", ran.stdout, ran.stderr);
 }
 
+#[test]
+fn runtime_extensions_are_read_where_a_gate_lets_them_update_in_place() {
+    let [_, old] = capi();
+    let mut new = old.clone();
+    new["spec"]["template"]["spec"]["version"] = json!("v1.34.1");
+    let told = |gate: bool, may_read: bool| {
+        let mut cluster = Cluster::with(std::slice::from_ref(&old), false);
+        let (runtime, infra) = ("runtime.cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io");
+        cluster.0.insert("/apis".to_owned(), super::server::groups(&["cluster.x-k8s.io", "apps", runtime, infra]));
+        cluster.kinds(infra, &[("XTemplate", "xtemplates")]);
+        let template = object(&format!("{infra}/v1"), "XTemplate", Some("telco"), "t", json!({}));
+        cluster.0.insert(format!("/apis/{infra}/v1/namespaces/telco/xtemplates/t"), template);
+        let controller = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "m", "namespace": "capi",
+            "labels": {"cluster.x-k8s.io/provider": "cluster-api"}}, "spec": {"template": {"spec": {"containers": [
+                {"image": "x/core:v1.14.2", "args": [format!("--feature-gates=RuntimeSDK=true,InPlaceUpdates={gate}")]}]}}}});
+        cluster.list("/apis/apps/v1/deployments", "Deployment", &[controller]);
+        cluster.kinds(runtime, &[("ExtensionConfig", "extensionconfigs")]);
+        let extension = json!({"apiVersion": "runtime.cluster.x-k8s.io/v1", "kind": "ExtensionConfig", "metadata": {"name": "firmware"},
+            "status": {"handlers": [{"name": "a", "requestHook": {"apiVersion": "v1", "hook": "CanUpdateMachineSet"}}]}});
+        let path = "/apis/runtime.cluster.x-k8s.io/v1/extensionconfigs";
+        match may_read {
+            true => cluster.list(path, "ExtensionConfig", &[extension]),
+            false => drop(cluster.0.insert(path.to_owned(), Value::Null)),
+        }
+        plan(&cluster, std::slice::from_ref(&new))
+    };
+    let named = |ran: &Ran| ran.stdout.contains("runtime extension firmware");
+    let (ran, report) = told(true, true);
+    assert!(ran.code == Some(3) && named(&ran), "{report:#} {}", ran.stderr);
+    // Without the gate nobody asks an extension, and none is read.
+    let (ran, report) = told(false, true);
+    assert!(ran.code == Some(3) && !named(&ran), "{report:#} {}", ran.stderr);
+    // Whether there is one takes nothing out of the verdict.
+    let (ran, report) = told(true, false);
+    let warnings = report["warnings"].to_string();
+    assert!(ran.code == Some(3) && warnings.contains("whether a runtime extension updates"), "{report:#} {}", ran.stderr);
+}
+
 /// A Secret.
 fn secret(name: &str, value: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "telco"}, "data": {"a": value}})

@@ -9,8 +9,10 @@ use crate::object::{Key, Object, View};
 use crate::providers::kubeadm;
 use crate::tree::Value;
 
-/// The kind that registers extensions.
-const EXTENSION_CONFIG: &str = "ExtensionConfig";
+/// The feature gate behind which extensions are asked (Cluster API `feature/feature.go`, 1.12 on).
+pub const GATE: &str = "InPlaceUpdates";
+/// Group and kind by which extensions are registered.
+pub const EXTENSIONS: (&str, &str) = ("runtime.cluster.x-k8s.io", "ExtensionConfig");
 /// Hooks by which an extension is asked (Cluster API `api/runtime/hooks/v1alpha1/inplaceupdate_types.go`, 1.14).
 const HOOKS: [&str; 2] = ["CanUpdateMachine", "CanUpdateMachineSet"];
 /// Annotation of a Machine that is being updated in place (`api/core/v1beta2/machine_types.go`, UpdateInProgressAnnotation).
@@ -37,7 +39,7 @@ impl Updaters {
         };
         let machines = live.of_kind(MACHINE).filter(|machine| machine.may_say(IN_PROGRESS));
         Self {
-            extension: live.of_kind(EXTENSION_CONFIG).find(asked).map(|found| found.key.name.clone()),
+            extension: live.of_kind(EXTENSIONS.1).find(asked).map(|found| found.key.name.clone()),
             clusters: machines.filter_map(cluster).collect(),
         }
     }

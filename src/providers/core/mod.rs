@@ -56,6 +56,8 @@ static GATES: &[Gate] = &[
     Gate { name: RUNTIME_SDK, usually_on: None, asked_by: &["cluster-api"] },
     Gate { name: PREFLIGHT, usually_on: Some(&changes::PREFLIGHT_ON), asked_by: &["cluster-api"] },
     Gate { name: RESOURCE_SETS, usually_on: Some(&changes::RESOURCE_SETS_ON), asked_by: &[] },
+    // No webhook asks for it; whether extensions are read does.
+    Gate { name: in_place::GATE, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
 ];
 
 static CLUSTER_FORM: LazyLock<Superset> =
