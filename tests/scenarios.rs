@@ -199,6 +199,25 @@ fn replayed(folder: &Path) -> Result<bool, String> {
 }
 
 #[test]
+fn the_page_of_incidents_says_what_the_scenarios_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/incidents.md")).expect("the page");
+    let link = regex::Regex::new(r"\]\(\.\./testdata/scenarios/([^)]+)\)( [a-z]+)?").expect("a regular expression");
+    let mut seen = 0;
+    for found in link.captures_iter(&page) {
+        let (name, said) = (&found[1], found.get(2).map_or("", |word| word.as_str().trim()));
+        let word = match scenario(&root.join("testdata/scenarios").join(name)).exit {
+            0 => "allow",
+            3 => "hold",
+            _ => "undecided",
+        };
+        assert_eq!(said, word, "docs/incidents.md says of {name}");
+        seen += 1;
+    }
+    assert!(seen > 50, "links of the page: {seen}");
+}
+
+#[test]
 fn a_snapshot_of_every_scenario_says_what_the_scenario_says() {
     let (mut same, mut faults) = (0, Vec::new());
     for folder in folders() {

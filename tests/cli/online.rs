@@ -96,7 +96,11 @@ fn runtime_extensions_are_read_where_a_gate_lets_them_update_in_place() {
     // Whether there is one takes nothing out of the verdict.
     let (ran, report) = told(true, false);
     let warnings = report["warnings"].to_string();
-    assert!(ran.code == Some(3) && warnings.contains("whether a runtime extension updates"), "{report:#} {}", ran.stderr);
+    assert!(
+        ran.code == Some(3) && warnings.contains("whether a runtime extension updates"),
+        "{report:#} {}",
+        ran.stderr
+    );
 }
 
 /// A Secret.
