@@ -15,6 +15,7 @@ mod bench;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 mod helm;
 mod keep;
+mod lookout;
 mod names;
 mod objects;
 #[path = "../e2e/observe.rs"]
@@ -39,10 +40,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use bench::{Bench, say};
+use lookout::{Lookout, watched};
 use objects::{Objects, Shape};
 use score::{Figures, Mark};
 use seed::{Seed, smallest};
-use stage::{Forecast, Lookout, Outcome, Stage, Writer};
+use stage::{Forecast, Outcome, Stage, Writer};
 use steps::{Draw, Step, Write};
 
 /// Writes that one cluster gets before a fresh one takes its place: what is broken for good must not hide what comes later.
@@ -70,6 +72,10 @@ pub(crate) struct Played {
     pub(crate) world: PathBuf,
     /// What was written before.
     pub(crate) base: Objects,
+    /// How long the forecast took, with that of the snapshot.
+    pub(crate) asked: Duration,
+    /// How long it all took.
+    pub(crate) took: Duration,
 }
 
 /// All that the walks share.
@@ -89,15 +95,17 @@ struct Hunt {
 
 /// Forecasts a write, makes it, compares.
 fn play(stage: &mut Stage<'_>, write: &Write) -> Played {
+    let began = Instant::now();
     let base = stage.objects.clone();
     let mut objects = base.clone();
     write.edits.iter().for_each(|edit| edit.apply(&mut objects));
     let forecast = stage.forecast(&objects, write.way);
+    let asked = began.elapsed();
     let stream = Stage::stream(&objects);
     let outcome = stage.act(objects, write.way, write.hurried);
     let mark = score::mark(&forecast, &outcome, write.hurried);
     stage.announce(score::names(&forecast.report));
-    Played { forecast, outcome, mark, stream, world: stage.world(), base }
+    Played { forecast, outcome, mark, stream, world: stage.world(), base, asked, took: began.elapsed() }
 }
 
 impl Hunt {
@@ -149,7 +157,6 @@ impl Hunt {
                 }
                 Step::Write(write) => write,
             };
-            let began = Instant::now();
             let played = play(&mut stage, write);
             if !write.hurried && !played.outcome.rested {
                 stage.rest();
@@ -157,7 +164,7 @@ impl Hunt {
             refused = if played.outcome.refused.is_some() { refused + 1 } else { 0 };
             writes += 1;
             past.push(stage.objects.clone());
-            self.tell(&script, write, &played, began.elapsed());
+            self.tell(&script, write, &played);
             // Nothing reaches a cluster that has lost its address: what is foretold of it can no longer be seen.
             if played.outcome.cut {
                 break;
@@ -166,18 +173,25 @@ impl Hunt {
     }
 
     /// Notes how a change fared, and keeps it where the forecast was wrong.
-    fn tell(&self, script: &Script, write: &Write, played: &Played, took: Duration) {
+    fn tell(&self, script: &Script, write: &Write, played: &Played) {
         let line = score::line(&played.forecast, &played.outcome);
         let place = format!("seed {} step {}", script.seed, script.steps.len());
         let mark = if played.mark == Mark::Agrees { " " } else { "!" };
         say(&format!(
-            "{mark} {place} {:?} {:?} {} {}: {line}",
+            "{mark} {place} {:?} {:?} {} {}: {line}; {:.1} s, of which asked {:.1} s and written {:.1} s",
             script.shape,
             script.writer,
             write.class,
-            played.mark.word()
+            played.mark.word(),
+            played.took.as_secs_f64(),
+            played.asked.as_secs_f64(),
+            played.outcome.written.as_secs_f64()
         ));
-        self.figures.lock().expect("no thread panics with it").add(&write.class, played.mark, took.as_secs_f64());
+        self.figures.lock().expect("no thread panics with it").add(
+            &write.class,
+            played.mark,
+            played.took.as_secs_f64(),
+        );
         if played.mark > Mark::Doubt {
             let folder = self.finds.keep(script, write, played, &line);
             if played.mark >= Mark::FalseHold && !self.is_over() {
@@ -287,7 +301,7 @@ fn no_forecast_is_falsely_safe() {
     let (first, lanes) = (number("ROLLGATE_HUNT_SEED", 1), number("ROLLGATE_HUNT_LANES", 8));
     let hunt = Hunt {
         bench,
-        lookout: Lookout::new(),
+        lookout: Lookout::default(),
         time: Duration::from_secs(60 * minutes),
         until: OnceLock::new(),
         figures: Mutex::default(),
@@ -298,12 +312,9 @@ fn no_forecast_is_falsely_safe() {
     let looking = AtomicBool::new(true);
     std::thread::scope(|scope| {
         let (hunt, looking) = (&hunt, &looking);
-        let eye = scope.spawn(move || {
-            while looking.load(Ordering::Relaxed) {
-                hunt.lookout.look(&hunt.bench.api);
-                std::thread::sleep(Duration::from_millis(700));
-            }
-        });
+        for resource in watched() {
+            scope.spawn(move || hunt.lookout.listen(&hunt.bench.api, resource, looking));
+        }
         if let Some(script) = keep::script() {
             let played = hunt.replay(&script).expect("the cluster comes up");
             say(&format!("{}: {}", played.mark.word(), score::line(&played.forecast, &played.outcome)));
@@ -316,7 +327,6 @@ fn no_forecast_is_falsely_safe() {
             walks.into_iter().for_each(|walk| drop(walk.join()));
         }
         looking.store(false, Ordering::Relaxed);
-        drop(eye.join());
     });
     let figures = hunt.figures.into_inner().expect("no thread panics with it");
     say(&format!("{}\nseeds from {first}, {lanes} lanes, {minutes} minutes", figures.table()));

@@ -117,6 +117,12 @@ fn reference(group: &str, kind: &str, name: &str) -> Value {
     json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": name})
 }
 
+/// Metadata with an annotation: the controller of DevClusters in memory fails (`assignment to entry in nil map`) at one that has none,
+/// as after `kubectl apply --server-side`.
+fn annotated(name: &str) -> Value {
+    json!({"name": name, "annotations": {"hunt/made": "true"}})
+}
+
 /// A machine template whose Machines start at once.
 pub(crate) fn machine_template(name: &str) -> Value {
     let second = json!({"provisioning": {"startupDuration": "1s"}});
@@ -213,7 +219,7 @@ fn kubeadm(replicas: u8) -> Vec<Value> {
         },
     });
     let infra = json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevCluster", "metadata": {"name": "demo"},
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevCluster", "metadata": annotated("demo"),
         "spec": {"backend": {"inMemory": {}}},
     });
     let owner = json!({
@@ -254,7 +260,7 @@ fn rke2() -> Vec<Value> {
         },
     });
     let infra = json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevCluster", "metadata": {"name": "demo"},
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevCluster", "metadata": annotated("demo"),
         "spec": {"backend": {"inMemory": {}}},
     });
     let owner = json!({

@@ -151,6 +151,8 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         {
             Mark::Agrees
         }
+        // What is being deleted cannot be kept any more, whenever its Machines go.
+        (_, "delete") if !foretold.owners.is_empty() && foretold.owners.is_subset(&outcome.leaving) => Mark::Agrees,
         ("undecided" | "none", _) => Mark::Doubt,
         (_, "rollout" | "delete" | "rejected" | "unknown") => {
             if waits {

@@ -1,28 +1,28 @@
 //! A cluster that a walk goes through: it is written to by a real host and watched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::api::Api;
 use crate::bench::{Bench, Space};
 use crate::helm::{Helm, Release, Run, rollgate};
+use crate::lookout::{Lookout, watched};
 use crate::objects::{Objects, Shape, text};
 use crate::observe::{CAPI, OWNERS, Sight, condition, going};
 use crate::steps::{Act, Way};
 
 /// Nothing has moved for so long: the controllers have done what they do.
 const QUIET: Duration = Duration::from_secs(5);
-/// What is paused never says that it has seen a write; so long without a move then counts.
+/// What is paused never says that it has seen a write; so long without a move then counts. It counts too where Machines are on
+/// their way or out of date, once every controller was made to look again, which each would do by itself after 10 to 30 seconds.
 const QUIET_UNSEEN: Duration = Duration::from_secs(8);
-/// Where Machines are on their way or out of date, controllers look again after 10 to 15 seconds; longer without a move, and they wait.
-const QUIET_UNFINISHED: Duration = Duration::from_secs(25);
+/// Where nothing has moved for so long and something is unfinished, every controller is made to look again.
+const STUCK: Duration = Duration::from_secs(4);
 /// So long a change is watched at most.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -48,42 +48,6 @@ impl Writer {
     }
 }
 
-/// The whole management cluster, looked at again and again for all walks together.
-pub(crate) struct Lookout {
-    sights: Mutex<(Instant, Arc<BTreeMap<String, Sight>>)>,
-    looked: Condvar,
-}
-
-impl Lookout {
-    pub(crate) fn new() -> Self {
-        Self { sights: Mutex::new((Instant::now(), Arc::default())), looked: Condvar::new() }
-    }
-
-    /// Looks once.
-    pub(crate) fn look(&self, api: &Api) {
-        let began = Instant::now();
-        let mut sights: BTreeMap<String, Sight> = BTreeMap::new();
-        for (group_version, resource) in [(CAPI, "machines")].into_iter().chain(OWNERS) {
-            for object in api.list(&format!("/apis/{group_version}/{resource}")) {
-                let namespace = text(&object["metadata"]["namespace"]);
-                sights.entry(namespace).or_default().add(resource, object);
-            }
-        }
-        *self.sights.lock().expect("no thread panics with it") = (began, Arc::new(sights));
-        self.looked.notify_all();
-    }
-
-    /// What a namespace holds now; not what was seen before this call.
-    fn of(&self, namespace: &str) -> Sight {
-        let called = Instant::now();
-        let mut sights = self.sights.lock().expect("no thread panics with it");
-        while sights.0 < called {
-            sights = self.looked.wait(sights).expect("no thread panics with it");
-        }
-        sights.1.get(namespace).cloned().unwrap_or_default()
-    }
-}
-
 /// What was foretold.
 #[derive(Clone, Debug)]
 pub(crate) struct Forecast {
@@ -99,6 +63,8 @@ pub(crate) struct Outcome {
     pub(crate) refused: Option<String>,
     /// Machines that were there and are gone, are being deleted or were lost by their owner.
     pub(crate) gone: BTreeSet<String>,
+    /// Owners that were there and are gone or being deleted: their Machines go with them, a control plane's once no workers are left.
+    pub(crate) leaving: BTreeSet<String>,
     /// Machines that were made.
     pub(crate) made: BTreeSet<String>,
     /// Machines and RKE2 control planes that their owner calls outdated now and did not before.
@@ -111,6 +77,8 @@ pub(crate) struct Outcome {
     pub(crate) met: bool,
     /// Whether it all came to rest while it was watched.
     pub(crate) rested: bool,
+    /// How long the host wrote.
+    pub(crate) written: Duration,
 }
 
 /// A cluster, its writer and what was written.
@@ -165,7 +133,7 @@ impl<'a> Stage<'a> {
             return None;
         }
         let began = Instant::now();
-        while began.elapsed() < 2 * PATIENCE {
+        while began.elapsed() < 2 * PATIENCE * strain() {
             let sight = stage.sight();
             let (running, _) = sight.running();
             if running == shape.machines() && sight.all("machines").count() == running && sight.settled() {
@@ -201,14 +169,33 @@ impl<'a> Stage<'a> {
     }
 
     fn rests(&self) -> bool {
+        self.watch(self.sight(), |_| false)
+    }
+
+    /// Looks until nothing moves any more, or until it is said of what is seen that it is enough; `true` where nothing moves.
+    fn watch(&self, from: Sight, mut is_enough: impl FnMut(&Sight) -> bool) -> bool {
         let began = Instant::now();
-        let (mut last, mut still) = (self.sight(), Instant::now());
-        while began.elapsed() < PATIENCE {
+        let (mut last, mut still, mut nudged) = (from, Instant::now(), None);
+        while began.elapsed() < PATIENCE * strain() {
             let now = self.sight();
+            if is_enough(&now) {
+                return false;
+            }
+            // What moves within a moment of the nudge is the nudge.
+            let is_nudge = nudged.is_some_and(|at: Instant| at.elapsed() < Duration::from_secs(1));
             if now != last {
                 (last, still) = (now, Instant::now());
-            } else if still.elapsed() >= quiet(&last) {
+                nudged = nudged.filter(|_| is_nudge);
+                continue;
+            }
+            let unfinished = is_unfinished(&last);
+            let quiet = if unfinished || !last.settled() { QUIET_UNSEEN } else { QUIET };
+            if still.elapsed() >= quiet * strain() && (nudged.is_some() || !unfinished) {
                 return true;
+            }
+            if unfinished && nudged.is_none() && still.elapsed() >= STUCK * strain() {
+                self.nudge();
+                nudged = Some(Instant::now());
             }
         }
         false
@@ -329,7 +316,9 @@ impl<'a> Stage<'a> {
         let before = self.sight();
         let outdated_before: BTreeSet<String> = before.until(&before).outdated.into_iter().collect();
         let verb = if self.forgotten { "install" } else { "upgrade" };
+        let began = Instant::now();
         let run = self.write(verb, &objects, way);
+        let written = began.elapsed();
         self.forgotten &= run.code != Some(0);
         let refused = (run.code != Some(0)).then(|| run.stderr.trim().to_owned());
         if refused.is_none() {
@@ -341,31 +330,18 @@ impl<'a> Stage<'a> {
         if self.under_way {
             due.extend(self.announced.iter().cloned());
         }
-        let mut outcome = Outcome { refused, due, met: self.under_way, ..Outcome::default() };
+        let mut outcome = Outcome { refused, due, met: self.under_way, written, ..Outcome::default() };
         self.poke();
-        let began = Instant::now();
-        let (mut last, mut still) = (before.clone(), Instant::now());
+        let known = address(&before);
         let mut moved = None;
-        while began.elapsed() < PATIENCE {
-            let now = self.sight();
-            note(&before, &now, &outdated_before, &mut outcome);
-            let known = address(&before);
-            outcome.cut |= known.is_some() && known != address(&now);
-            if now == last {
-                outcome.rested = still.elapsed() >= quiet(&now);
-                if outcome.rested {
-                    break;
-                }
-            } else {
-                (last, still) = (now, Instant::now());
-            }
-            if !outcome.gone.is_empty() || !outcome.outdated.is_empty() {
-                let since: &mut Instant = moved.get_or_insert_with(Instant::now);
-                if hurried && since.elapsed() > Duration::from_secs(3) {
-                    break;
-                }
-            }
-        }
+        let rested = self.watch(before.clone(), |now| {
+            note(&before, now, &outdated_before, &mut outcome);
+            outcome.cut |= known.is_some() && known != address(now);
+            let moves = !outcome.gone.is_empty() || !outcome.outdated.is_empty();
+            let since: Option<&mut Instant> = moves.then(|| moved.get_or_insert_with(Instant::now));
+            hurried && since.is_some_and(|since| since.elapsed() > Duration::from_secs(3))
+        });
+        outcome.rested = rested;
         self.under_way = !outcome.rested;
         outcome
     }
@@ -373,22 +349,31 @@ impl<'a> Stage<'a> {
     /// Makes the controllers look: the one of topologies does not watch the templates of a class, and those of owners come back
     /// to a template that was missing only after minutes.
     fn poke(&self) {
+        self.touch(OWNERS.into_iter().filter(|(_, resource)| *resource != "machinesets"));
+    }
+
+    /// Makes every controller look that would come back by itself: those of bootstrap configs and infra Machines hear of their Machine.
+    fn nudge(&self) {
+        self.touch(watched());
+    }
+
+    /// Writes an annotation that means nothing to anybody.
+    fn touch(&self, resources: impl Iterator<Item = (&'static str, &'static str)>) {
         // A number: a text could be hidden, and a hidden one that is hidden again looks different.
         let now =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let now = now.to_string();
-        let patch = json!({"metadata": {"annotations": {"hunt/looked": now}}});
+        let patch = json!({"metadata": {"annotations": {"hunt/looked": now.to_string()}}});
         let sight = self.sight();
-        let mut paths = Vec::new();
-        for (group_version, resource) in OWNERS.into_iter().filter(|(_, resource)| *resource != "machinesets") {
-            paths.extend(sight.all(resource).map(|owner| {
-                let name = text(&owner["metadata"]["name"]);
-                format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.space.namespace)
-            }));
+        for (group_version, resource) in resources {
+            for object in sight.all(resource) {
+                let path = self.path(group_version, resource, &text(&object["metadata"]["name"]));
+                drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
+            }
         }
-        for path in paths {
-            drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
-        }
+    }
+
+    fn path(&self, group_version: &str, resource: &str, name: &str) -> String {
+        format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.space.namespace)
     }
 
     /// Does something beside the release; what cannot be done is not.
@@ -513,16 +498,60 @@ fn address(sight: &Sight) -> Option<String> {
     host.is_string().then(|| format!("{host}:{}", cluster["spec"]["controlPlaneEndpoint"]["port"]))
 }
 
-/// How long a sight must stay as it is before nothing more is expected.
-fn quiet(sight: &Sight) -> Duration {
+/// Whether Machines are on their way, out of date or sick: on a busy machine a health check and then the owner need a while for what
+/// they see.
+fn is_unfinished(sight: &Sight) -> bool {
     let (running, _) = sight.running();
-    let unfinished = running < sight.all("machines").count() || !sight.until(sight).outdated.is_empty();
-    // On a busy machine a health check and then the owner need a while for what they see.
     let is_sick = |machine: &Value| condition(machine, "Sick").is_some_and(|sick| sick["status"] == "True");
-    match (unfinished || sight.all("machines").any(is_sick), sight.settled()) {
-        (true, _) => QUIET_UNFINISHED,
-        (_, true) => QUIET,
-        (_, false) => QUIET_UNSEEN,
+    running < sight.all("machines").count()
+        || !sight.until(sight).outdated.is_empty()
+        || sight.all("machines").any(is_sick)
+}
+
+/// How many times as long everything takes as on a machine that has little else to do.
+fn strain() -> u32 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match load / f64::from(u32::try_from(cores).unwrap_or(1)) {
+        ..4.0 => 1,
+        ..8.0 => 2,
+        _ => 3,
+    }
+}
+
+/// Where the objects of a cluster lie, from the one that all others wait for to those that nothing waits for.
+const OF_A_CLUSTER: [(&str, &str); 5] = [
+    ("infrastructure.cluster.x-k8s.io/v1beta2", "devclusters"),
+    ("bootstrap.cluster.x-k8s.io/v1beta2", "kubeadmconfigs"),
+    ("bootstrap.cluster.x-k8s.io/v1beta1", "rke2configs"),
+    ("infrastructure.cluster.x-k8s.io/v1beta2", "devmachines"),
+    ("cluster.x-k8s.io/v1beta2", "clusterclasses"),
+];
+
+impl Drop for Stage<'_> {
+    /// Takes the cluster away at once, so that the controllers have nothing to do with it any more.
+    fn drop(&mut self) {
+        let api = &self.space.bench.api;
+        let names = |group_version: &str, resource: &str| -> Vec<String> {
+            let path = format!("/apis/{group_version}/namespaces/{}/{resource}", self.space.namespace);
+            let items = api.send("GET", &path, None).ok().map(|mut list| list["items"].take());
+            items.iter().filter_map(Value::as_array).flatten().map(|it| text(&it["metadata"]["name"])).collect()
+        };
+        let (infra, others) = OF_A_CLUSTER.split_first().expect("it is not empty");
+        for name in names(infra.0, infra.1) {
+            drop(api.send("DELETE", &self.path(infra.0, infra.1, &name), None));
+        }
+        // Its controller stops the workload cluster while the Cluster is still there.
+        std::thread::sleep(Duration::from_secs(2));
+        let last = json!({"metadata": {"finalizers": null}});
+        for (group_version, resource) in OWNERS.into_iter().chain(watched().take(1)).chain(others.iter().copied()) {
+            for name in names(group_version, resource) {
+                let path = self.path(group_version, resource, &name);
+                drop(api.send("DELETE", &path, None));
+                drop(api.send("PATCH", &path, Some(("application/merge-patch+json", &last))));
+            }
+        }
     }
 }
 
@@ -539,6 +568,11 @@ fn note(before: &Sight, now: &Sight, outdated_before: &BTreeSet<String>, outcome
     let gone =
         seen.deleted.into_iter().chain(seen.lost).filter(|name| !was_going.contains(name) || !there.contains(name));
     outcome.gone.extend(gone);
+    for (_, resource) in OWNERS {
+        let stays = |name: &str| now.all(resource).any(|it| it["metadata"]["name"] == name && going(it).is_none());
+        let names = before.all(resource).map(|owner| text(&owner["metadata"]["name"]));
+        outcome.leaving.extend(names.filter(|name| !stays(name)));
+    }
     outcome.made.extend(seen.created);
     let new = seen.outdated.into_iter().filter(|name| !outdated_before.contains(name) && !outcome.made.contains(name));
     outcome.outdated.extend(new.collect::<Vec<_>>());

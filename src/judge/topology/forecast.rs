@@ -14,6 +14,7 @@ use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
 use crate::judge::topology::values;
 use crate::judge::verdict::Answer;
+use crate::judge::waiting::side::Side as Whole;
 use crate::kinds::contract::{INFRASTRUCTURE, made_by};
 use crate::kinds::fields::text;
 use crate::kinds::{diff, superset};
@@ -117,6 +118,9 @@ fn fate(
         {
             return None;
         }
+        // Where a template was missing, the controller had stopped: what comes of this write is told against what is in use
+        // (`pending::lifted`), for every part of the cluster.
+        (Made::Unread(key, _), Made::Known(_)) if Whole::before(stage).is_missing(key) => return None,
         (Made::Unread(key, _), _) | (_, Made::Unread(key, _)) => {
             let because = format!("{key} could not be read, so what comes of it is not known; add it to --live");
             return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));

@@ -1,9 +1,66 @@
 //! What the webhooks of the Azure provider fill in, as far as nothing is made up by chance.
-//! Read beside `internal/api/v1beta1/azuremachine_default.go` of cluster-api-provider-azure 1.26.
+//! Read beside `internal/api/v1beta1/azuremachine_default.go`, `azuremanagedcontrolplane_default.go` and
+//! `internal/exp/api/v1beta1/azuremachinepool_default.go` of cluster-api-provider-azure 1.26. Clusters stand in `cluster`.
 
 use std::collections::BTreeSet;
 
+use crate::contract::CLUSTER_NAME;
+use crate::kinds::as_go::{blank, give, list_of};
+use crate::kinds::fields::{child, text};
+use crate::providers::kubeadm::mirror::with_v;
 use crate::tree::{Map, Value, json};
+
+/// Fills in a control plane that AKS manages (Default of AzureManagedControlPlaneWebhook). A key that is made by chance is not.
+pub(super) fn managed(object: &mut Value, name: &str) {
+    with_v(object.pointer_mut("/spec/version"));
+    let cluster = object.pointer("/metadata/labels").and_then(|labels| labels.get(CLUSTER_NAME)).cloned();
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    blank(spec, "sku", json!({"tier": "Free"}));
+    if let Some(tier) = spec.get_mut("sku").and_then(|sku| sku.get_mut("tier")).filter(|tier| **tier == "Paid") {
+        *tier = json!("Standard");
+    }
+    if let Some(cluster) = cluster {
+        give(spec, "resourceGroupName", || cluster.clone());
+        if let Some(member) = spec.get_mut("fleetsMember").and_then(Value::as_object_mut) {
+            give(member, "name", || cluster);
+        }
+    }
+    let told = |spec: &Map, key: &str| spec.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (group, location) = (told(spec, "resourceGroupName"), told(spec, "location"));
+    give(spec, "nodeResourceGroupName", || json!(format!("MC_{group}_{name}_{location}")));
+    let is_overlay = told(spec, "networkPluginMode") == "overlay";
+    let network = child(spec, "virtualNetwork");
+    give(network, "name", || json!(name));
+    give(network, "cidrBlock", || json!(if is_overlay { "10.224.0.0/12" } else { "10.0.0.0/8" }));
+    give(network, "resourceGroup", || json!(group));
+    let subnet = child(network, "subnet");
+    give(subnet, "name", || json!(name));
+    give(subnet, "cidrBlock", || json!(if is_overlay { "10.224.0.0/16" } else { "10.240.0.0/16" }));
+    child(spec, "oidcIssuerProfile");
+    // A pointer in Go: an empty one is one.
+    blank(spec, "dnsPrefix", json!(name));
+    for extension in list_of(spec, "extensions") {
+        if let Some(plan) = extension.get_mut("plan").filter(|plan| plan.is_object()) {
+            let own = format!("{name}-{}", text(plan, "/product").unwrap_or_default());
+            plan.as_object_mut().into_iter().for_each(|plan| give(plan, "name", || json!(own)));
+        }
+    }
+}
+
+/// Fills in a pool of virtual machines (SetDefaults), but for what is made by chance or read from the cluster.
+pub(super) fn pool(spec: &mut Map) {
+    blank(spec, "location", json!(""));
+    let template = child(spec, "template");
+    blank(template, "vmSize", json!(""));
+    let boot = child(template, "diagnostics");
+    if !boot.get("boot").is_some_and(Value::is_object) {
+        boot.insert("boot".to_owned(), json!({"storageAccountType": "Managed"}));
+    }
+    interfaces(template);
+    let disk = child(template, "osDisk");
+    give(disk, "osType", || json!("Linux"));
+    give(disk, "cachingType", || json!("None"));
+}
 
 /// Fills in disks and network interfaces of a machine template.
 pub(super) fn machine(spec: &mut Map) {

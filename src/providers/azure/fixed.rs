@@ -34,6 +34,35 @@ pub(super) static MACHINE_TEMPLATE: Fixed = Fixed {
     })
 };
 
+/// The content of a template of clusters.
+pub(super) static CLUSTER_TEMPLATE: Fixed = Fixed::template(Style {
+    // Pointers; and lists and maps, which the patch of the mutating webhook leaves as they were written.
+    keep_empty: &[
+        "additionalAPIServerLBPorts",
+        "additionalTags",
+        "availabilityZones",
+        "azureBastion",
+        "cloudProviderConfigOverrides",
+        "controlPlaneOutboundLB",
+        "destinations",
+        "extendedLocation",
+        "failureDomains",
+        "identityRef",
+        "ipTags",
+        "locations",
+        "nodeOutboundLB",
+        "peerings",
+        "privateEndpoints",
+        "securityRules",
+        "serviceEndpoints",
+        "sources",
+        "tags",
+        "zones",
+    ],
+    drop_zero: &["enableTunneling", "port", "priority"],
+    keep_blank: &["destination", "destinationPorts", "source", "sourcePorts"],
+});
+
 /// A cluster.
 pub(super) static CLUSTER: Immutable = Immutable {
     always: &[

@@ -1,11 +1,12 @@
 //! Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.
 
+mod cluster;
 mod defaults;
 mod fixed;
 mod machine;
 pub mod webhook;
 
-use self::fixed::MACHINE_TEMPLATE;
+use self::fixed::{CLUSTER_TEMPLATE, MACHINE_TEMPLATE};
 use self::webhook::Azure;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -19,6 +20,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
 /// The kinds.
 static KINDS: &[Kind] = &[
     known("AzureCluster", Role::InfraCluster),
+    Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known("AzureClusterTemplate", Role::Template) },
     Kind { by_reference: true, ..known("AzureClusterIdentity", Role::Other) },
     Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
     known("AzureMachinePool", Role::InfraPool),

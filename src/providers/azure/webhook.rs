@@ -3,14 +3,13 @@
 //! `internal/exp/webhooks/azuremachinepool_webhook.go` of cluster-api-provider-azure 1.26.
 
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
-use super::{defaults, machine};
-use crate::kinds::fields::{list, text};
+use super::{cluster, defaults, machine};
+use crate::kinds::fields::{child, list, text};
 use crate::kinds::versions::parse;
 use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::kinds::{Webhook, diff};
 use crate::model::RuleId;
 use crate::object::Path;
-use crate::providers::kubeadm::mirror::with_v;
 use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
@@ -27,11 +26,21 @@ pub struct Azure;
 
 impl Webhook for Azure {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
-        match written.key.kind.as_str() {
-            "AzureMachineTemplate" => template(object),
-            "AzureManagedControlPlane" => with_v(object.pointer_mut("/spec/version")),
-            "AzureManagedMachinePool" => {
-                let name = written.key.name.clone();
+        let name = written.key.name.clone();
+        let content = match written.key.kind.as_str() {
+            "AzureCluster" => "/spec",
+            _ => "/spec/template/spec",
+        };
+        let content = object.pointer_mut(content).and_then(Value::as_object_mut);
+        match (written.key.kind.as_str(), content) {
+            ("AzureCluster", Some(spec)) => cluster::cluster(spec, &name),
+            ("AzureClusterTemplate", Some(spec)) => cluster::template(spec),
+            ("AzureMachinePool", _) => {
+                object.as_object_mut().into_iter().for_each(|object| defaults::pool(child(object, "spec")));
+            }
+            ("AzureMachineTemplate", Some(spec)) => defaults::machine(spec),
+            ("AzureManagedControlPlane", _) => defaults::managed(object, &name),
+            ("AzureManagedMachinePool", _) => {
                 if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
                     && spec.get("name").and_then(Value::as_str).is_none_or(str::is_empty)
                 {
@@ -56,7 +65,11 @@ impl Webhook for Azure {
         let Some(old) = write.past() else { return out };
         let sides = (old, write.new);
         match write.kind_name() {
-            "AzureCluster" => CLUSTER.refusals(RULE, sides, &spec, &mut out),
+            "AzureCluster" => {
+                CLUSTER.refusals(RULE, sides, &spec, &mut out);
+                subnets(sides, &spec, &mut out);
+                identity(write.new, &spec, &mut out);
+            }
             "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
             "AzureMachinePool" => machine_pool(sides, &spec, &mut out),
             "AzureManagedControlPlane" => {
@@ -76,6 +89,10 @@ impl Webhook for Azure {
     /// Both sides are compared with what the webhook fills in, also where nobody knows the schema.
     fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {
         let fixed = write.kind.fixed?;
+        // Only this webhook fills in what was there before.
+        if write.kind_name() != "AzureMachineTemplate" {
+            return fixed.differences(write.old, write.new, write.versions);
+        }
         let held = |side: &Value| {
             let mut side = side.clone();
             template(&mut side);
@@ -96,6 +113,31 @@ impl Webhook for Azure {
 fn template(object: &mut Value) {
     if let Some(spec) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) {
         defaults::machine(spec);
+    }
+}
+
+/// What a subnet of a cluster keeps under its name: its tables, its gateway and its group, as the webhook finds them after it has
+/// filled in both sides (validateAzureClusterSubnetUpdate).
+fn subnets((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    let name = |subnet: &Value, pointer: &str| text(subnet, pointer).unwrap_or_default().to_owned();
+    for (place, subnet) in list(new, "/spec/networkSpec/subnets").enumerate() {
+        let mut before = list(old, "/spec/networkSpec/subnets");
+        let Some(before) = before.find(|before| name(before, "/name") == name(subnet, "/name")) else { continue };
+        for block in ["routeTable", "natGateway", "securityGroup"] {
+            let pointer = format!("/{block}/name");
+            let was = name(before, &pointer);
+            if was != name(subnet, &pointer) && (block == "securityGroup" || !was.is_empty()) {
+                let below = format!("networkSpec.subnets[{place}].{block}.name");
+                refuse(out, RULE, spec, &below, "it cannot change while the subnet is there");
+            }
+        }
+    }
+}
+
+/// A cluster names an identity (validateIdentityRef).
+fn identity(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    if text(new, "/spec/identityRef/kind") != Some("AzureClusterIdentity") {
+        refuse(out, RULE, spec, "identityRef", "it must name an AzureClusterIdentity");
     }
 }
 
@@ -200,6 +242,15 @@ mod tests {
         let at = |version: &str| json!({"version": version});
         assert_eq!(refused(version, at("v1.31.0"), at("v1.32.0")), [""; 0]);
         assert_eq!(refused(version, at("v1.31.0"), at("v1.30.9")), ["spec.version"]);
+    }
+
+    #[test]
+    fn a_subnet_keeps_what_it_has_and_a_new_one_takes_any() {
+        let subnet = |name: &str, table: &str| json!({"networkSpec": {"subnets": [{"name": name, "routeTable": {"name": table}}]}});
+        assert_eq!(refused(subnets, subnet("a", ""), subnet("a", "x")), [""; 0], "it is taken once");
+        assert_eq!(refused(subnets, subnet("a", "x"), subnet("b", "y")), [""; 0]);
+        let place = ["spec.networkSpec.subnets[0].routeTable.name"];
+        assert_eq!(refused(subnets, subnet("a", "x"), subnet("a", "y")), place);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //! Read beside `api/v1beta3/cloudstack{cluster,machine}_webhook.go` of cluster-api-provider-cloudstack 0.6.
 
 use crate::kinds::Webhook;
-use crate::kinds::fields::{list, text};
-use crate::kinds::webhook::{Refusal, Write, refuse};
+use crate::kinds::as_go::{blank, list_of};
+use crate::kinds::fields::{child, list, text};
+use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
-use crate::tree::Value;
+use crate::tree::{Map, Value, json};
 
 /// Id of everything that is refused here.
 pub(super) const RULE: RuleId = RuleId::of("capc/rejected");
@@ -29,6 +30,20 @@ const KEPT: &[&str] = &[
 pub struct CloudStack;
 
 impl Webhook for CloudStack {
+    /// Its mutating webhooks fill in nothing, but hand back what Go has: names that say nothing, and blocks with nothing in them.
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        let content = match written.key.kind.as_str() {
+            "CloudStackMachineTemplate" => object.pointer_mut("/spec/template/spec"),
+            _ => object.get_mut("spec"),
+        };
+        let Some(spec) = content.and_then(Value::as_object_mut) else { return };
+        match written.key.kind.as_str() {
+            "CloudStackCluster" => cluster_as_go(spec),
+            "CloudStackMachine" | "CloudStackMachineTemplate" => machine_as_go(spec),
+            _ => {}
+        }
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
@@ -49,6 +64,31 @@ impl Webhook for CloudStack {
             _ => {}
         }
         out
+    }
+}
+
+fn cluster_as_go(spec: &mut Map) {
+    let endpoint = child(spec, "controlPlaneEndpoint");
+    blank(endpoint, "host", json!(""));
+    blank(endpoint, "port", json!(0));
+    for domain in list_of(spec, "failureDomains") {
+        blank(domain, "name", json!(""));
+        child(domain, "acsEndpoint");
+        blank(child(child(domain, "zone"), "network"), "name", json!(""));
+    }
+}
+
+fn machine_as_go(spec: &mut Map) {
+    blank(spec, "sshKey", json!(""));
+    child(spec, "offering");
+    child(spec, "template");
+    let disk = child(spec, "diskOffering");
+    blank(disk, "customSizeInGB", json!(0));
+    for key in ["mountPath", "device", "filesystem", "label"] {
+        blank(disk, key, json!(""));
+    }
+    for network in list_of(spec, "networks") {
+        blank(network, "name", json!(""));
     }
 }
 
@@ -112,7 +152,6 @@ fn template(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::json;
 
     fn refused(old: Value, new: Value) -> Vec<String> {
         let mut out = Vec::new();

@@ -5,8 +5,9 @@
 use super::changes::FREE_LABELS;
 use super::created;
 use super::fixed::{CLUSTER, FREE, MANAGED_CLUSTER, MANAGED_CONTROL_PLANE, MANAGED_POOL, STYLE};
+use crate::kinds::as_go::give;
 use crate::kinds::fields::{list, text};
-use crate::kinds::webhook::{Refusal, Write, refuse};
+use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::kinds::{Webhook, diff};
 use crate::model::RuleId;
 use crate::object::Path;
@@ -29,6 +30,19 @@ const SERVICES: &[(&str, &[&str])] = &[
 pub struct Gcp;
 
 impl Webhook for Gcp {
+    /// The name of a cluster of GKE, where none is written and none has to be made shorter (generateGKEName).
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        const LONGEST: usize = 40;
+        let namespace = written.key.namespace.as_deref().unwrap_or_default();
+        let name = format!("{namespace}-{}", written.key.name.replace('.', "-"));
+        if written.key.kind == "GCPManagedControlPlane"
+            && name.len() < LONGEST
+            && let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
+        {
+            give(spec, "clusterName", || name.into());
+        }
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
@@ -41,8 +55,12 @@ impl Webhook for Gcp {
             "GCPCluster" => {
                 CLUSTER.refusals(RULE, sides, &spec, &mut out);
                 network(write.new, &spec, &mut out);
+                firewall(sides, &spec, &mut out);
             }
-            "GCPManagedCluster" => MANAGED_CLUSTER.refusals(RULE, sides, &spec, &mut out),
+            "GCPManagedCluster" => {
+                MANAGED_CLUSTER.refusals(RULE, sides, &spec, &mut out);
+                firewall(sides, &spec, &mut out);
+            }
             "GCPManagedControlPlane" => {
                 MANAGED_CONTROL_PLANE.refusals(RULE, sides, &spec, &mut out);
                 managed(sides, &spec, &mut out);
@@ -77,7 +95,10 @@ impl Webhook for Gcp {
 
 /// What the network of a cluster cannot be.
 fn network(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    // One that is not written counts as 0 here, but the schema fills it in.
+    if new.pointer("/spec/network").is_none_or(Value::is_null) {
+        refuse(out, RULE, spec, "network", "without it nothing fills in network.mtu, and 0 is too small");
+    }
+    // One that is not written counts as 0 here, but the schema fills it in where there is a network.
     let mtu = new.pointer("/spec/network/mtu").and_then(Value::as_i64);
     if mtu.is_some_and(|mtu| !(1300..=8896).contains(&mtu)) {
         refuse(out, RULE, spec, "network.mtu", "it lies between 1300 and 8896");
@@ -95,6 +116,30 @@ fn network(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
             }
         }
     }
+}
+
+/// What the schema refuses of the rules of a firewall: its rule about ranges (`isIP(i) || isCIDR(i)`), of lists that change, and an
+/// empty direction, whose two values stand in an `allOf`.
+fn firewall((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+    let before: Vec<&Value> = list(old, "/spec/network/firewall/firewallRules").collect();
+    for (place, rule) in list(new, "/spec/network/firewall/firewallRules").enumerate() {
+        let at = |key: &str| format!("network.firewall.firewallRules[{place}].{key}");
+        if rule.get("direction").and_then(Value::as_str).is_some_and(|way| !["Ingress", "Egress"].contains(&way)) {
+            refuse(out, RULE, spec, &at("direction"), "it is Ingress or Egress");
+        }
+        for key in ["sourceRanges", "destinationRanges"] {
+            let is_as_before = before.get(place).is_some_and(|before| before.get(key) == rule.get(key));
+            let mut ranges = list(rule, &format!("/{key}")).filter_map(Value::as_str);
+            if !is_as_before && ranges.any(|range| !is_range(range)) {
+                refuse(out, RULE, spec, &at(key), "it must be a valid IPv4/IPv6 address or CIDR");
+            }
+        }
+    }
+}
+
+/// Whether a text is an address or a block of them.
+fn is_range(text: &str) -> bool {
+    text.parse::<std::net::IpAddr>().is_ok() || text.parse::<ipnet::IpNet>().is_ok()
 }
 
 /// What a control plane that GKE manages cannot be.
@@ -158,6 +203,23 @@ mod tests {
         let rule = |protocol: &str| json!({"network": {"firewall": {"firewallRules": [{"allowed": [{"IPProtocol": protocol, "ports": ["80"]}]}]}}});
         assert_eq!(refused(network, rule("TCP")), [""; 0]);
         assert_eq!(refused(network, rule("ICMP")).len(), 2);
+    }
+
+    #[test]
+    fn a_firewall_takes_addresses_and_blocks_of_them() {
+        let ranges =
+            |range: &str| json!({"spec": {"network": {"firewall": {"firewallRules": [{"sourceRanges": [range]}]}}}});
+        let refused = |old: &Value, new: &Value| {
+            let mut out = Vec::new();
+            firewall((old, new), &Path::root().key("spec"), &mut out);
+            out.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
+        };
+        for good in ["10.0.0.0/8", "10.0.0.1", "2001:db8::/32"] {
+            assert_eq!(refused(&json!({}), &ranges(good)), [""; 0], "{good}");
+        }
+        let place = "spec.network.firewall.firewallRules[0].sourceRanges";
+        assert_eq!(refused(&json!({}), &ranges("10.0.0.0/33")), [place]);
+        assert_eq!(refused(&ranges("old"), &ranges("old")), [""; 0], "what was there already is let through");
     }
 
     #[test]

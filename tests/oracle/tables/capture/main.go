@@ -121,7 +121,8 @@ var groups = map[string]string{
 	"MachineHealthCheck": "", "MachineDrainRule": "", "ExtensionConfig": "runtime.",
 	"ClusterResourceSet": "addons.", "ClusterResourceSetBinding": "addons.", "IPAddress": "ipam.", "IPAddressClaim": "ipam.",
 	"KubeadmConfig": "bootstrap.", "KubeadmConfigTemplate": "bootstrap.",
-	"KubeadmControlPlane": "controlplane.", "KubeadmControlPlaneTemplate": "controlplane.",
+	"KubeadmControlPlane": "controlplane.", "KubeadmControlPlaneTemplate": "controlplane.", "AWSManagedControlPlane": "controlplane.",
+	"RKE2Config": "bootstrap.", "RKE2ConfigTemplate": "bootstrap.", "RKE2ControlPlane": "controlplane.", "RKE2ControlPlaneTemplate": "controlplane.",
 }
 
 type seen struct {
