@@ -1,6 +1,7 @@
 //! What Flux makes of its own objects before Helm and kustomize render: the values of a HelmRelease, the names of what it installs,
 //! its post-renderers, and the variables of a Kustomization.
 
+pub mod helm_chart;
 pub mod patches;
 pub mod published;
 #[cfg(test)]

@@ -32,6 +32,7 @@ rke2-controlplane | rke2              | github.com/rancher/cluster-api-provider-
 helm-controller   | helm-controller   | github.com/fluxcd/helm-controller     | github.com/fluxcd/helm-controller  |
 source-controller | source-controller | github.com/fluxcd/source-controller   | github.com/fluxcd/source-controller |
 dyff              | dyff              | github.com/homeport/dyff/cmd/dyff     | github.com/homeport/dyff           |
+helmfile          | helmfile          | github.com/helmfile/helmfile          | github.com/helmfile/helmfile          | go.szostok.io/version.version
 kustomize         | kustomize         | sigs.k8s.io/kustomize/kustomize/v5    | sigs.k8s.io/kustomize/kustomize/v5 |
 config-core              | capi              | config:core/config                   | sigs.k8s.io/cluster-api            |
 config-bootstrap         | capi              | config:bootstrap/kubeadm/config      | sigs.k8s.io/cluster-api            |

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::{Space, api_only, bench};
+use crate::flux::publish;
+use crate::gate_releases::{RELEASES, alone, mark};
 use crate::helm::{Helm, Run, rollgate};
 use crate::observe::{CAPI, condition};
 use crate::serve::{Server, administrator, as_account, kubectl, person};
@@ -68,8 +70,34 @@ fn the_chart_renders_what_the_program_prints() {
     let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/serve/authority.pem");
     let (authority, from_file) =
         (authority.to_str().expect("a path"), format!("certificates.authority={}", authority.display()));
-    let cases: [(&[&str], &[&str]); 3] = [
+    let notify = "http://notification-controller.flux-system.svc.cluster.local./";
+    let notified = format!("flux.notify={notify}");
+    let cases: [(&[&str], &[&str]); 6] = [
         (&["--image", "ghcr.io/rollgate/rollgate:v0.1.0"], &[]),
+        (
+            &["--image", "ghcr.io/rollgate/rollgate:v0.1.0", "--gate-releases", "--notify", notify],
+            &["--set", "flux.gateReleases=true", "--set", &notified],
+        ),
+        (
+            &["--image", "ghcr.io/rollgate/rollgate:v0.1.0", "--publish-values", "--policy", "configmap/fleet/site"],
+            &["--set", "flux.publishValues=true,policy.from=configmap/fleet/site"],
+        ),
+        (
+            &[
+                "--image",
+                "ghcr.io/rollgate/rollgate:v0.1.0",
+                "--publish-values",
+                "--gate-releases",
+                "--policy",
+                "configmap/fleet/site",
+                "--certificates",
+                "cert-manager",
+            ],
+            &[
+                "--set",
+                "flux.publishValues=true,flux.gateReleases=true,policy.from=configmap/fleet/site,certificates.from=cert-manager",
+            ],
+        ),
         (
             &[
                 "--image",
@@ -134,6 +162,10 @@ fn values_that_the_chart_does_not_know_are_refused() {
         "webhook.failurepolicy=Fail",
         "certificates.from=secret",
         "replicas=0",
+        "flux.publishValues=true",
+        "flux.notify=http://notification-controller",
+        "flux.publishIn={A}",
+        "flux.gate=true",
     ];
     for value in values {
         for helm in [Helm::V3, Helm::V4] {
@@ -176,7 +208,8 @@ fn hears(space: &Space, words: Option<&str>) -> Run {
 
 /// The values of an installation whose server runs beside the cluster and looks at one namespace.
 fn values(space: &Space, server: &Server, mode: &str) -> Value {
-    json!({"mode": mode, "policy": {"text": "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n"}, "webhook": {
+    json!({"mode": mode, "policy": {"text": "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\n"},
+        "flux": {"gateReleases": true, "publishValues": true, "publishIn": [space.namespace]}, "webhook": {
         "url": format!("{}/validate", server.url), "failurePolicy": "Fail", "skip": [administrator(space)],
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": space.namespace}}}})
 }
@@ -198,15 +231,23 @@ fn bundles(space: &Space, release: &str) -> Vec<Value> {
 /// Nothing is left that asks or that can be asked.
 fn nothing_is_left(space: &Space, release: &str) {
     assert_eq!(space.bench.api.get(&format!("{HOOKS}/{release}")), None);
-    for role in ["serve", "bundle"] {
-        let path = format!("/apis/rbac.authorization.k8s.io/v1/clusterroles/{release}-{role}");
+    let rights = "rbac.authorization.k8s.io/v1";
+    for role in ["serve", "bundle", "gate", "values"] {
+        assert_eq!(space.bench.api.get(&format!("/apis/{rights}/clusterroles/{release}-{role}")), None);
+    }
+    for kind in ["validatingadmissionpolicies", "validatingadmissionpolicybindings"] {
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}/{release}-gate");
         assert_eq!(space.bench.api.get(&path), None);
+    }
+    for kind in ["roles", "rolebindings"] {
+        assert_eq!(space.list(rights, kind), Vec::<Value>::new());
     }
     assert_eq!(space.bench.api.get(&format!("/api/v1/namespaces/{}/secrets/{release}-tls", space.namespace)), None);
 }
 
 fn installed_upgraded_and_removed(helm: Helm) {
     let Some(bench) = api_only() else { return };
+    let _alone = alone();
     let release = format!("gate-{}", helm.name());
     let space = Space::new(bench, &release);
     workers(&space);
@@ -225,19 +266,21 @@ fn installed_upgraded_and_removed(helm: Helm) {
     server.is_ready();
     hears(&space, Some("denied the request: rollgate"));
     let before = bundles(&space, &release);
-    // An upgrade leaves the certificate and what was told of it alone.
+    let gate = || bench.api.get(&format!("/apis/rbac.authorization.k8s.io/v1/clusterroles/{release}-gate"));
+    assert!(gate().is_some());
+    // An upgrade leaves the certificate and what was told of it alone. Without the gate none of its rights stays.
     let mut other = values(&space, &server, "enforce");
+    other["flux"]["gateReleases"] = json!(false);
     other["webhook"]["timeoutSeconds"] = json!(7);
     other["replicas"] = json!(3);
-    run(&["upgrade", &release, path], Some(other)).succeeded();
+    run(&["upgrade", &release, path], Some(other.clone())).succeeded();
+    assert!(gate().is_none());
     assert_eq!(bundles(&space, &release), before);
     hears(&space, Some("denied the request: rollgate"));
     // Who pipes the chart into kubectl does not end up with a webhook that asks nobody.
     let file = space.file(
         "piped.yaml",
-        &run(&["template", &release, path, "--kube-version", "1.34"], Some(values(&space, &server, "enforce")))
-            .succeeded()
-            .stdout,
+        &run(&["template", &release, path, "--kube-version", "1.34"], Some(other)).succeeded().stdout,
     );
     let piped = kubectl(&space, &["apply", "-f", file.to_str().expect("a path")]);
     assert!(piped.code == Some(0) || piped.stderr.contains("metadata.uid"), "{piped:#?}");
@@ -269,6 +312,7 @@ fn helm_4_installs_upgrades_and_removes_the_chart() {
 #[test]
 fn flux_installs_upgrades_and_removes_the_chart() {
     let Some(bench) = bench() else { return };
+    let _alone = alone();
     let (release, flux) = ("gate-flux", "helm.toolkit.fluxcd.io/v2");
     let space = Space::new(bench, release);
     let published = Command::new(bench.bin.join("bench"))
@@ -310,5 +354,94 @@ fn flux_installs_upgrades_and_removes_the_chart() {
     drop(server);
     bench.api.send("DELETE", &own, None).expect("it is there");
     until("removed", &|release| release.is_none());
+    nothing_is_left(&space, release);
+}
+
+/// What the story below stands on: an address that somebody allocates later, published where it is known, and a gate for the release that takes it.
+const FLUX_POLICY: &str = "apiVersion: rollgate.dev/v1alpha1
+kind: Policy
+lateValues:
+- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, from: [{object: {apiVersion: v1, kind: ConfigMap, name: allocated, path: $.data.vip}}]}
+pins: {store: configmap/rollgate-pins}
+flux: {values: [{namespace: gate-story, name: late, template: template}]}
+";
+
+/// The gate and the publisher run with the rights that the chart gives its account, and with no others.
+#[test]
+fn the_gate_and_the_publisher_have_what_they_need_from_the_chart() {
+    let Some(bench) = bench() else { return };
+    let _alone = alone();
+    let release = "gate-story";
+    let space = Space::new(bench, release);
+    publish(&space, "kubeadm");
+    // What another test has installed would keep this gate from its own releases.
+    kubectl(&space, &["delete", "validatingadmissionpolicybinding", "rollgate-gate", "--ignore-not-found"]).succeeded();
+    let helm = |args: &[&str]| {
+        let mut command = Command::new(bench.bin.join(Helm::V4.name()));
+        command.args(args).args(["-n", &space.namespace]).env("KUBECONFIG", &bench.kubeconfig).env("HOME", &space.dir);
+        Run::of(command.output().expect("Helm runs"))
+    };
+    let values = json!({"policy": {"text": FLUX_POLICY}, "webhook": {"namespaceSelector": {"matchLabels": {"no": "namespace"}}},
+        "flux": {"gateReleases": true, "publishValues": true, "publishIn": [space.namespace]}});
+    let (chart, values) = (chart(), space.file("values.json", &values.to_string()));
+    helm(&["install", release, chart.to_str().expect("a path"), "-f", values.to_str().expect("a path")]).succeeded();
+    // The arguments of the Deployment, at a port of this machine and with the programs that the image holds.
+    let deployment = space.get("apps/v1", "deployments", release).expect("it is installed");
+    let args = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().expect("arguments").clone();
+    let args: Vec<&str> = args.iter().filter_map(Value::as_str).collect();
+    let policy = args.iter().find_map(|arg| arg.strip_prefix("--policy=")).expect("a policy");
+    let program = |name: &str| bench.bin.join(name).to_str().expect("a path").to_owned();
+    let (helm4, kustomize) = (program("helm4"), program("kustomize"));
+    let kept = |arg: &&str| *arg != "serve" && !arg.starts_with("--policy=") && !arg.starts_with("--listen=");
+    let more: Vec<&str> =
+        args.iter().copied().filter(kept).chain(["--helm", &helm4, "--kustomize", &kustomize]).collect();
+    let server = Server::launch_under(policy, &as_account(&space, &space.namespace, release), &more);
+    server.is_ready();
+
+    let all = format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace);
+    let stands = |phase: &str| {
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            let release = bench.api.get(&format!("{all}/demo")).expect("the HelmRelease is there");
+            if mark(&release, "phase") == phase {
+                return release;
+            }
+            assert!(Instant::now() < end, "it is not {phase}: {release:#}\n{}", server.log());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    space.config_map("template", &json!({}), &json!({"values.yaml": "vip: {{ late(\"vip\") }}\n"}));
+    let wanted = json!({"apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": "demo", "annotations": {"rollgate.dev/gate": "enabled"}},
+        "spec": {"interval": "1h", "chartRef": {"kind": "OCIRepository", "name": "kubeadm"}, "valuesFrom": [{"kind": "ConfigMap", "name": "late"}],
+            "values": {"controlPlane": {"replicas": 1}, "workers": {"replicas": 0}}}});
+    bench.api.create(&all, &wanted);
+    stands("waiting");
+    assert!(space.list(CAPI, "clusters").is_empty(), "{}", server.log());
+    // Published, judged, resumed, installed, suspended again.
+    space.config_map("allocated", &json!({}), &json!({"vip": "10.0.3.7"}));
+    let done = stands("done");
+    assert_eq!(done["spec"]["suspend"], true, "{done:#}");
+    let owners = space.list("controlplane.cluster.x-k8s.io/v1beta2", "kubeadmcontrolplanes");
+    assert!(owners[0]["spec"].to_string().contains("10.0.3.7"), "{owners:#?}");
+    // Another version is held, and nobody else lets it go.
+    bench.api.merge(&format!("{all}/demo"), &json!({"spec": {"values": {"version": "v1.34.1"}}}));
+    stands("held");
+    kubectl(&space, &["patch", "helmrelease", "demo", "--type=merge", "-p", r#"{"spec":{"suspend":false}}"#])
+        .refused("rollgate gates this HelmRelease");
+    let log = server.log();
+    assert!(!log.to_ascii_lowercase().contains("forbidden"), "a right is missing: {log}");
+    // Let go, then taken away.
+    kubectl(&space, &["annotate", "helmrelease", "demo", "rollgate.dev/gate-"]).succeeded();
+    let end = Instant::now() + Duration::from_secs(60);
+    let is_kept = || {
+        let release = bench.api.get(&format!("{all}/demo")).expect("it stays");
+        release["metadata"]["finalizers"].to_string().contains("rollgate")
+    };
+    while is_kept() {
+        assert!(Instant::now() < end, "it is not let go\n{}", server.log());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop(server);
+    helm(&["uninstall", release]).succeeded();
     nothing_is_left(&space, release);
 }

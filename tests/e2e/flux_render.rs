@@ -18,9 +18,9 @@ use crate::bench::{Bench, Space, bench};
 use crate::flux::publish;
 use crate::helm::rollgate;
 use crate::observe::condition;
+use crate::sources::{Charts, SOURCES, sources};
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
-const SOURCES: &str = "source.toolkit.fluxcd.io/v1";
 /// Longest time for all of them.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -197,6 +197,84 @@ fn what_is_rendered_is_what_helm_controller_stores() {
         }
     }
     assert!(given.len() >= 10, "the promise is ten");
+}
+
+/// `flux render` of `release.json` with the charts that the cluster serves.
+fn from_cluster(space: &Space, release: &Value, more: &[&str]) -> Output {
+    space.file("release.json", &release.to_string());
+    let mut command = Command::new(rollgate());
+    command.args(["flux", "render", "release.json", "--from-cluster", "--first-install", "--helm"]);
+    command.arg(space.bench.bin.join("helm4")).arg("--kustomize").arg(space.bench.bin.join("kustomize"));
+    command.args(more).current_dir(&space.dir).env("HOME", &space.dir).env("KUBECONFIG", &space.bench.kubeconfig);
+    command.output().expect("rollgate runs")
+}
+
+#[track_caller]
+fn is_undecided(output: &Output, words: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(4) && said.contains(words), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+/// Charts from an OCI and from an HTTP repository: the artifact that source-controller serves is fetched, compared with its digest, and
+/// rendered as helm-controller does it. Where it is not the chart that the files speak of, nothing is rendered.
+#[test]
+fn charts_that_the_cluster_serves_are_rendered_as_helm_controller_does() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "flux-served");
+    let namespace = space.namespace.clone();
+    let release = |name: &str, spec: Value| {
+        let mut release = json!({"apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": name, "namespace": namespace}, "spec": spec});
+        release["spec"]["interval"] = json!("1h");
+        release["spec"]["install"] = json!({"disableWait": true});
+        release
+    };
+    let folder = format!("/apis/{RELEASES}/namespaces/{namespace}/helmreleases");
+    let stored = |release: &Value| {
+        let latest = wait(bench, &format!("{folder}/{}", release["metadata"]["name"].as_str().expect("a name")), 1);
+        recorded(bench, &namespace, latest["name"].as_str().expect("a release"), 1)
+    };
+    let rendered = |output: Output| {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        objects(&String::from_utf8(output.stdout).expect("text"))
+    };
+    // HTTP: a version of a range, in the HelmChart that helm-controller makes.
+    let charts = Charts::pack(&space, &[("1.0.0", "v1.34.0"), ("1.1.0", "v1.34.1")]);
+    charts.index(2);
+    let served = sources(&space);
+    charts.repository();
+    let chart = |version: &str| {
+        json!({"chart": {"spec": {"chart": "kubeadm", "version": version, "sourceRef": {"kind": "HelmRepository", "name": "charts"}}},
+            "values": {"vip": "10.0.3.7"}})
+    };
+    let http = release("http", chart("1.x"));
+    is_undecided(&from_cluster(&space, &http, &[]), "is not in the cluster");
+    bench.api.create(&folder, &http);
+    let kept = stored(&http);
+    assert!(format!("{kept:?}").contains("v1.34.1"), "the newest of the range");
+    assert_eq!(rendered(from_cluster(&space, &http, &[])), kept);
+    is_undecided(&from_cluster(&space, &release("http", chart("1.0.x")), &[]), "another spec.chart than this one");
+    let elsewhere = json!({"apiVersion": SOURCES, "kind": "HelmRepository", "metadata": {"name": "charts", "namespace": namespace},
+        "spec": {"interval": "1m", "url": "https://charts.example.org"}});
+    let file = space.file("elsewhere.json", &elsewhere.to_string());
+    let file = file.to_str().expect("a path");
+    is_undecided(&from_cluster(&space, &http, &["--values-from", file]), "another spec.url");
+    is_undecided(
+        &from_cluster(&space, &http, &["--artifacts-at", "http://127.0.0.1:1"]),
+        "the cluster does not serve it",
+    );
+
+    // OCI: the chart is the artifact, and its digest stands behind its version.
+    drop(served);
+    publish(&space, "flux");
+    let oci = release("oci", json!({"chartRef": {"kind": "OCIRepository", "name": "flux"}, "values": {"count": 2}}));
+    bench.api.create(&folder, &oci);
+    assert_eq!(rendered(from_cluster(&space, &oci, &[])), stored(&oci));
+    // What is served is not what its digest says.
+    let source = format!("/apis/{SOURCES}/namespaces/{namespace}/ocirepositories/flux");
+    let other = format!("sha256:{}", "0".repeat(64));
+    bench.api.merge(&format!("{source}/status"), &json!({"status": {"artifact": {"digest": other}}}));
+    is_undecided(&from_cluster(&space, &oci, &[]), "is not what its digest says");
 }
 
 fn git(folder: &Path, args: &[&str]) {

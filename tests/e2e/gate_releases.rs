@@ -10,20 +10,26 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::{Space, bench};
-use crate::flux::{publish, publish_from};
+use crate::flux::publish;
 use crate::helm::rollgate;
 use crate::observe::{CAPI, condition};
 use crate::serve::{Server, installed_with, kubectl};
+use crate::sources::{Charts, SOURCES, sources};
 
 pub(crate) const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
 const POLICY: &str = "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\napprovals: {from: [configmap/rollgate-approvals]}\nflux: {gate: [tier=prod]}\n";
 const PATIENCE: Duration = Duration::from_secs(300);
 const LATE: &str = "reconcile.fluxcd.io/watch";
 
+/// One gate at a time: each would look at all namespaces, there is one Lease, and the API server keeps others from what one has decided.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A gate that runs with the rights that its manifests give it.
 pub(crate) struct Gated<'a> {
     space: &'a Space,
-    /// One gate at a time: each would look at all namespaces, and there is one Lease.
     _alone: MutexGuard<'static, ()>,
     policy: std::path::PathBuf,
     kubeconfig: std::path::PathBuf,
@@ -31,8 +37,7 @@ pub(crate) struct Gated<'a> {
 
 impl<'a> Gated<'a> {
     pub(crate) fn new(space: &'a Space) -> Self {
-        static ONE: Mutex<()> = Mutex::new(());
-        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let policy = space.file("rollgate.yaml", POLICY);
         let (_, kubeconfig) = installed_with(space, &["--gate-releases"]);
         Self { space, _alone: alone, policy, kubeconfig }
@@ -372,77 +377,16 @@ fn another_replica_goes_on_where_one_dies() {
     }
 }
 
-/// source-controller as it is, in one namespace: it serves its artifacts until this goes.
-struct Sources(std::process::Child);
-
-impl Drop for Sources {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-fn sources(space: &Space) -> Sources {
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-    let storage = space.dir.join("artifacts");
-    std::fs::create_dir_all(&storage).expect("a folder");
-    let log = std::fs::File::create(space.dir.join("source-controller.log")).expect("a file");
-    let address = format!("127.0.0.1:{port}");
-    let mut command = Command::new(space.bench.bin.join("source-controller"));
-    command.args([
-        "--watch-all-namespaces=false",
-        "--events-addr=",
-        "--metrics-addr=127.0.0.1:0",
-        "--health-addr=127.0.0.1:0",
-    ]);
-    command.args(["--storage-addr", &address, "--storage-adv-addr", &address]).arg("--storage-path").arg(&storage);
-    command.env("KUBECONFIG", &space.bench.kubeconfig).env("RUNTIME_NAMESPACE", &space.namespace);
-    command.stderr(log.try_clone().expect("the file")).stdout(log);
-    Sources(command.spawn().expect("source-controller is built with the bench"))
-}
-
 /// A repository of charts holds another version, which the range of a HelmRelease takes: nothing of the HelmRelease changes, and it is
 /// judged before Flux writes it.
 #[test]
 fn a_new_version_of_a_chart_is_judged_before_it_is_written() {
     let Some(bench) = bench() else { return };
     let space = Space::new(bench, "gate-charts");
-    let (group, folder) = ("source.toolkit.fluxcd.io/v1", space.bench.out.join("charts/gate-charts"));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    // Two versions of one chart, packed and served by the bench.
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts/kubeadm");
-    let version = |version: &str, release: &str| {
-        let chart = space.dir.join(version);
-        std::fs::create_dir_all(chart.join("templates")).expect("a folder");
-        for file in std::fs::read_dir(from.join("templates")).expect("templates").flatten() {
-            std::fs::copy(file.path(), chart.join("templates").join(file.file_name())).expect("a copy");
-        }
-        let values = std::fs::read_to_string(from.join("values.yaml")).expect("values").replace("v1.34.0", release);
-        std::fs::write(chart.join("values.yaml"), values).expect("a file");
-        std::fs::write(chart.join("Chart.yaml"), format!("apiVersion: v2\nname: kubeadm\nversion: {version}\n"))
-            .expect("a file");
-        publish_from(&space, "kubeadm", &chart);
-        let source = space.get(group, "ocirepositories", "kubeadm").expect("it is published");
-        let artifact = source["status"]["artifact"].clone();
-        let word = |field: &str| artifact[field].as_str().expect("text").to_owned();
-        json!({"name": "kubeadm", "version": version, "apiVersion": "v2", "urls": [word("url")], "digest": word("digest").trim_start_matches("sha256:")})
-    };
-    let (first, second) = (version("1.0.0", "v1.34.0"), version("1.1.0", "v1.34.1"));
-    let url = first["urls"][0].as_str().expect("a URL").rsplit_once('/').expect("a path").0.to_owned();
-    let index = |all: &[&Value]| {
-        let text = json!({"apiVersion": "v1", "entries": {"kubeadm": all}}).to_string();
-        std::fs::write(folder.join("index.yaml"), text).expect("a file");
-    };
-    index(&[&first]);
-    space
-        .bench
-        .api
-        .send("DELETE", &format!("/apis/{group}/namespaces/gate-charts/ocirepositories/kubeadm"), None)
-        .expect("it goes");
+    let charts = Charts::pack(&space, &[("1.0.0", "v1.34.0"), ("1.1.0", "v1.34.1")]);
+    charts.index(1);
     let _sources = sources(&space);
-    let repository = json!({"apiVersion": group, "kind": "HelmRepository", "metadata": {"name": "charts"},
-        "spec": {"interval": "3s", "url": format!("{url}/gate-charts")}});
-    space.bench.api.create(&format!("/apis/{group}/namespaces/gate-charts/helmrepositories"), &repository);
+    charts.repository();
     let gated = Gated::new(&space);
     let server = gated.start();
     gated.release(
@@ -453,12 +397,12 @@ fn a_new_version_of_a_chart_is_judged_before_it_is_written() {
     );
     let done = gated.stands(&server, "demo", "done");
     assert!(gated.control_plane().contains("v1.34.0"), "{done:#}");
-    let chart = space.get(group, "helmcharts", "gate-charts-demo").expect("its HelmChart");
+    let chart = space.get(SOURCES, "helmcharts", "gate-charts-demo").expect("its HelmChart");
     assert_eq!(
         (&chart["metadata"]["generation"], &done["status"]["helmChart"]),
         (&json!(1), &json!("gate-charts/gate-charts-demo"))
     );
-    index(&[&first, &second]);
+    charts.index(2);
     let held = gated.stands(&server, "demo", "held");
     assert_eq!(held["metadata"]["generation"], done["metadata"]["generation"], "nothing of it has changed");
     assert!(

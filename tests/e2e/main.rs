@@ -21,6 +21,7 @@ mod flux_render;
 mod gate_releases;
 mod gates;
 mod helm;
+mod helmfile;
 mod inputs;
 #[cfg(feature = "serve")]
 mod lines;
@@ -46,6 +47,7 @@ mod rollouts;
 #[cfg(feature = "serve")]
 mod serve;
 mod set_back;
+mod sources;
 mod standing;
 #[path = "../bench/starter.rs"]
 mod starter;

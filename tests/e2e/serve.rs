@@ -51,7 +51,7 @@ impl Server {
         Self::launch_under("none", kubeconfig, more)
     }
 
-    fn launch_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
+    pub(crate) fn launch_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(rollgate())
             .args(["serve", "--policy", policy, "--listen", "127.0.0.1:0"])
             .args(more)

@@ -73,6 +73,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
   "TIMEOUT" (toString $.Values.webhook.timeoutSeconds)
   "NAMESPACES" (toJson $.Values.webhook.namespaceSelector)
   "LABEL" $.Values.webhook.dataLabel
+  "ACCOUNT" (printf "%s:%s" $.Release.Namespace $.Release.Name)
 -}}
 {{- $text := $.Files.Get (printf "files/%s.yaml" .name) -}}
 {{- range $word, $value := $words }}{{- $text = $text | replace (printf "@%s@" $word) $value }}{{- end -}}

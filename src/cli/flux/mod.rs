@@ -88,9 +88,12 @@ pub struct PlaceArgs {
     /// A file with ConfigMaps and Secrets that values come from.
     #[arg(long, value_name = "FILE")]
     pub values_from: Vec<PathBuf>,
-    /// Read ConfigMaps and Secrets that no file has from the cluster.
+    /// Read ConfigMaps and Secrets that no file has from the cluster, and take charts of registries as its source-controller serves them.
     #[arg(long)]
     pub from_cluster: bool,
+    /// Where source-controller is reached, such as http://127.0.0.1:8080 of a kubectl port-forward; where the sources say if nothing is said.
+    #[arg(long, value_name = "URL", requires = "from_cluster")]
+    pub artifacts_at: Option<String>,
     /// A ConfigMap or Secret that is not there.
     #[arg(long, value_name = "KIND/NAME")]
     pub absent: Vec<String>,
@@ -104,7 +107,10 @@ impl PlaceArgs {
             objects.extend(objects_of(&Input::one(Some(file))?)?);
         }
         let cluster = match self.from_cluster {
-            true => Some(Live::connect(told, known::duration(deadline, "--deadline")?).map_err(Stop::undecided)?),
+            true => {
+                let live = Live::connect(told, known::duration(deadline, "--deadline")?).map_err(Stop::undecided)?;
+                Some(live.served_at(self.artifacts_at.clone()))
+            }
             false => None,
         };
         let absent = self.absent.iter().map(|told| match told.split_once('/') {

@@ -16,12 +16,17 @@ const ISSUED: &str = include_str!("certificate.yaml");
 // What the chart has of the same words lies with it: rights, webhooks and who is skipped are written once.
 /// Who may read the policy, where it stands in the cluster.
 const POLICY_RIGHTS: &str = include_str!("policy.yaml");
-/// What the gate of HelmReleases may do.
+/// The gate of HelmReleases: to whom its rights are given, and what nobody else may do meanwhile.
 const GATE: &str = include_str!("gate.yaml");
-/// What the publisher of values may do.
+const GATE_RULES: &str = include_str!("../../../charts/rollgate/files/gate-rules.yaml");
+const GATE_LEASE_RULES: &str = include_str!("../../../charts/rollgate/files/gate-lease-rules.yaml");
+const GATE_ADMISSION: &str = include_str!("../../../charts/rollgate/files/gate-admission.yaml");
+/// With whom it speaks then, beside the API server.
+const GATE_NETWORK_RULES: &str = include_str!("../../../charts/rollgate/files/gate-network-rules.yaml");
+/// The publisher of values, in the same way.
 const PUBLISH: &str = include_str!("publish.yaml");
-/// With whom it speaks then, beside the API server: source-controller and notification-controller, by their Services or their own port.
-const GATE_NETWORK: &str = "\n- ports: [{port: 80, protocol: TCP}, {port: 9090, protocol: TCP}]";
+const VALUES_RULES: &str = include_str!("../../../charts/rollgate/files/values-rules.yaml");
+const VALUES_LEASE_RULES: &str = include_str!("../../../charts/rollgate/files/values-lease-rules.yaml");
 /// The service accounts of controllers of Cluster API, NAMESPACE:NAME a line, as their own manifests call them.
 const CONTROLLERS: &str = include_str!("../../../charts/rollgate/files/controllers.txt");
 /// What is read of the cluster.
@@ -130,9 +135,14 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         ("POLICYRIGHTS", policy.map_or_else(String::new, |_| POLICY_RIGHTS.to_owned())),
         ("JUDGERULES", JUDGE_RULES.to_owned()),
         ("POLICYRULES", POLICY_RULES.to_owned()),
-        ("NETWORKRULES", format!("{}{}", NETWORK_RULES.trim_end(), word(GATE_NETWORK)).replace('\n', "\n  ")),
+        ("NETWORKRULES", format!("{NETWORK_RULES}{}", word(GATE_NETWORK_RULES)).trim_end().replace('\n', "\n  ")),
         ("WEBHOOKS", WEBHOOKS.to_owned()),
         ("GATE", format!("{}{}", word(GATE), if args.publish_values { PUBLISH } else { "" })),
+        ("GATERULES", GATE_RULES.to_owned()),
+        ("GATELEASERULES", GATE_LEASE_RULES.to_owned()),
+        ("GATEADMISSION", GATE_ADMISSION.to_owned()),
+        ("VALUESRULES", VALUES_RULES.to_owned()),
+        ("VALUESLEASERULES", VALUES_LEASE_RULES.to_owned()),
         ("GATING", for_flux(args)),
         ("CERTIFICATE", tls.objects.to_owned()),
         ("CERTIFICATERULES", CERTIFICATE_RULES.to_owned()),
@@ -156,6 +166,7 @@ fn text(args: &ManifestArgs) -> anyhow::Result<String> {
         ("REPLICAS", args.replicas.to_string()),
         ("LABEL", args.data_label.clone()),
         ("IMAGE", args.image.clone()),
+        ("ACCOUNT", format!("{}:rollgate", args.namespace)),
         ("NAMESPACE", args.namespace.clone()),
     ];
     Ok(words.iter().fold(TEXT.to_owned(), |text, (word, value)| text.replace(&format!("@{word}@"), value)))

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 
 use super::super::api::{Api, Fault};
 use super::look::{self, Name, Seen};
+use super::marks;
 use super::state::{Answer, Made, Verdict};
-use super::{artifact, marks};
 use crate::cluster::Cluster;
 use crate::exit::Exit;
 use crate::flux::release::Release;
@@ -22,7 +22,7 @@ use crate::model::quoted;
 use crate::object::Object;
 use crate::pipeline::{Apart, Judgement};
 use crate::report::{self, Report};
-use crate::session::flux::{Charts, Given, Live, Run, Scratch, Tools};
+use crate::session::flux::{Charts, Given, Live, Run, Scratch, Tools, artifact};
 use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Stop, Tree, Unobserved, runtime};
 use crate::tree::Value;
 use crate::verdict;

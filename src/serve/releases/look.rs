@@ -7,18 +7,17 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::super::api::{Api, Fault};
-use super::artifact::Artifact;
-use super::marks::Gated;
+use super::marks::{self, Gated};
 use super::state::{Flux, Made, Observed, Phase};
-use super::{chart, marks};
 use crate::apiserver::fields::canonical;
 use crate::flux::release::Source;
 use crate::flux::values::{self, Reference};
-use crate::flux::{RELEASES, SOURCES};
+use crate::flux::{RELEASES, SOURCES, helm_chart};
 use crate::kinds::contract::SECRET;
 use crate::kinds::fields::{annotation, list, text};
 use crate::object::Key;
 use crate::policy;
+use crate::session::flux::artifact::Artifact;
 use crate::tree::Value;
 
 /// The version of HelmReleases.
@@ -164,8 +163,8 @@ async fn version(api: &Api, namespace: &str, reference: &Reference) -> Result<St
 
 /// What the chart of a release comes from.
 async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String> {
-    let Key { kind, namespace, name, .. } = source_key(release).ok_or("it names no chart")?;
-    let (namespace, wanted) = (namespace.unwrap_or_default(), chart::wanted(release).map(|(_, _, body)| body));
+    let Key { kind, namespace, name, .. } = helm_chart::key(release).ok_or("it names no chart")?;
+    let (namespace, wanted) = (namespace.unwrap_or_default(), helm_chart::wanted(release).map(|(_, _, body)| body));
     let plural = match kind.as_str() {
         "HelmChart" => "helmcharts",
         "OCIRepository" => "ocirepositories",
@@ -176,7 +175,7 @@ async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String>
     let cannot = |fault: Fault| format!("{title} cannot be read or written: {fault}");
     let path = format!("{all}/{name}");
     let found = match (api.get(&path).await, wanted) {
-        (Ok(there), Some(wanted)) => match chart::difference(&there, &wanted) {
+        (Ok(there), Some(wanted)) => match helm_chart::difference(&there, &wanted) {
             Some(merge) => api.merge(&path, &merge).await.map_err(cannot)?,
             None => there,
         },
@@ -187,19 +186,6 @@ async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String>
     };
     let artifact = Artifact::of(&found, &title)?;
     Ok((found, artifact))
-}
-
-/// The object that the chart of a release comes from, there or not.
-pub(super) fn source_key(release: &Value) -> Option<Key> {
-    let (namespace, kind, name) = match chart::wanted(release) {
-        Some((namespace, name, _)) => (namespace, "HelmChart".to_owned(), name),
-        None => {
-            let word = |field: &str| text(release, &format!("/spec/chartRef/{field}")).map(str::to_owned);
-            let own = text(release, "/metadata/namespace").map(str::to_owned);
-            (word("namespace").or(own)?, word("kind")?, word("name")?)
-        }
-    };
-    Some(Key { group: SOURCES.to_owned(), kind, namespace: Some(namespace), name })
 }
 
 /// What stands for the source where it is rendered: its artifact is the chart as helm-controller takes it.

@@ -1,8 +1,6 @@
 //! The gate before helm-controller acts. A HelmRelease that asks for it is kept suspended, judged as it would be written now, and resumed
 //! for exactly that outcome; then it is suspended again. What was decided stands on the object, so that any replica goes on from there.
 
-mod artifact;
-mod chart;
 mod judge;
 mod look;
 pub mod marks;
@@ -30,7 +28,7 @@ use super::event::Reporter;
 use super::lease::{self, Lease};
 use super::log::Log;
 use crate::cluster::{Cluster, News, Watched};
-use crate::flux::{RELEASES, SOURCES};
+use crate::flux::{RELEASES, SOURCES, helm_chart};
 use crate::kinds::fields::list;
 use crate::object::{GroupKind, Key, Object};
 use crate::policy::ApprovalPlace;
@@ -258,7 +256,7 @@ impl Gate {
                 Err(fault) => return self.failed(name, &fault),
             };
             let seen = look::at(&self.api, &self.gated, release, memory).await;
-            *source = look::source_key(&seen.release);
+            *source = helm_chart::key(&seen.release);
             let state = marks::read(&seen.release);
             let verdict = judged.as_ref().map(|judged| judged.verdict.clone());
             let mut step = next::next(state.as_ref(), &seen.observed, verdict.as_ref());

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::given::Given;
 use super::render::Run;
+use super::served::Served;
 use crate::flux::SOURCES;
 use crate::flux::release::{self, Release, Source};
 use crate::kinds::fields::text;
@@ -131,7 +132,10 @@ impl Charts {
                 _ => Ok(chart),
             };
         }
-        let source = self.of_source(source, given).map_err(Nowhere)?;
+        let source = match self.of_source(source, given) {
+            Ok(source) => source,
+            Err(why) => return served(release, run, why),
+        };
         let inside = source.chart.as_deref().unwrap_or_default();
         let path = below(inside)?;
         let chart = open(&root.join(&path), &path, tree)?;
@@ -148,6 +152,26 @@ impl Charts {
         let source = self.of_source(&release.source, run.given).ok()?;
         let path = below(source.chart.as_deref().unwrap_or_default()).ok()?;
         Some(copied(&run.root.join(path), run.tree).ok()?.1)
+    }
+}
+
+/// The chart as source-controller serves it, where the cluster may be asked; `why` it is not here.
+fn served(release: &Release, run: Run<'_>, why: String) -> anyhow::Result<Chart> {
+    let Some(live) = &run.given.cluster else { return Err(Nowhere(why).into()) };
+    let nowhere = |also: String| Nowhere(format!("{why}; and the cluster does not serve it: {also}"));
+    let Served { artifact, mark } = Served::of(release, run.given, live).map_err(nowhere)?;
+    let artifact = match &live.artifacts {
+        Some(address) => artifact.at(address),
+        None => artifact,
+    };
+    let fetched = crate::session::runtime().map_err(|stop| stop.error)?.block_on(artifact.fetch());
+    let bytes = fetched.map_err(|error| nowhere(format!("{error:#}")))?;
+    let folder = run.tools.scratch.folder()?;
+    let unpacked = super::artifact::unpack(&bytes, folder.path())?;
+    let chart = open(&unpacked.chart, &unpacked.chart, Tree::here())?;
+    match mark {
+        Some(mark) => chart.marked(&Some(mark), Tree::here()),
+        None => Ok(Chart { _copy: Some(folder), ..chart }),
     }
 }
 

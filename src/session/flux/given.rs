@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 
 use crate::cluster::{self, Cluster};
+use crate::flux::SOURCES;
 use crate::flux::values::{self, Data};
 use crate::host::{self, Signs, Told};
 use crate::kinds::contract::SECRET;
@@ -35,6 +36,8 @@ pub struct Live {
     cluster: Cluster,
     deadline: Duration,
     known: RefCell<BTreeMap<(String, String, String), Answer>>,
+    /// Where artifacts are served, where that is not where their sources say.
+    pub(super) artifacts: Option<String>,
 }
 
 /// The data of an object of the cluster, `None` where it is absent, or why it is not known.
@@ -51,13 +54,37 @@ impl Live {
         let runtime = session::runtime().map_err(|stop| stop.error)?;
         let connected = runtime.block_on(cluster::connect(&detected, &env, deadline));
         let cluster = connected.map_err(|error| anyhow::anyhow!("{}: {}; {}", error.what, error.why, error.remedy))?;
-        Ok(Self { cluster, deadline, known: RefCell::default() })
+        Ok(Self { cluster, deadline, known: RefCell::default(), artifacts: None })
+    }
+
+    /// The same with another address of source-controller: inside of a cluster its Service has a name that nobody knows outside.
+    #[must_use]
+    pub fn served_at(self, address: Option<String>) -> Self {
+        Self { artifacts: address, ..self }
     }
 
     /// A cluster that is known already. What it answers is kept for as long as this is.
     #[must_use]
     pub fn of(cluster: Cluster, deadline: Duration) -> Self {
-        Self { cluster, deadline, known: RefCell::default() }
+        Self { cluster, deadline, known: RefCell::default(), artifacts: None }
+    }
+
+    /// A source of Flux by its name in paths; `None` where it is not there.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(super) fn source(&self, plural: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
+        let runtime = session::runtime().map_err(|stop| stop.error.to_string())?;
+        let path = format!("/apis/{SOURCES}/v1/namespaces/{namespace}/{plural}/{name}");
+        let title = format!("{plural} {namespace}/{name}");
+        let request = http::Request::get(path).body(Vec::new()).map_err(|_| format!("{title} is no name"))?;
+        let asked = self.cluster.client().request::<Value>(request);
+        match runtime.block_on(async { tokio::time::timeout(self.deadline, asked).await }) {
+            Ok(Ok(found)) => Ok(Some(found)),
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 && status.reason == "NotFound" => Ok(None),
+            Ok(Err(error)) => Err(format!("{title} cannot be read from the cluster: {error}")),
+            Err(_) => Err(format!("{title} cannot be read: the cluster did not answer in time")),
+        }
     }
 
     fn data(&self, kind: &str, namespace: &str, name: &str) -> Answer {

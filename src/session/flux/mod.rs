@@ -1,9 +1,11 @@
 //! HelmReleases rendered as Flux renders them: where their charts and values are found, and how Helm and kustomize are run for them. A
 //! command line and a controller render the same way.
 
+pub mod artifact;
 pub mod chart;
 pub mod given;
 pub mod render;
+mod served;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -21,13 +21,13 @@ const DEEPEST: usize = 8;
 
 /// An artifact, as the status of its source has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Artifact {
+pub struct Artifact {
     /// Where it is served.
-    pub(super) url: String,
+    pub url: String,
     /// Which one it is.
-    pub(super) digest: String,
+    pub digest: String,
     /// How its source calls it.
-    pub(super) revision: String,
+    pub revision: String,
 }
 
 impl Artifact {
@@ -35,7 +35,7 @@ impl Artifact {
     ///
     /// # Errors
     /// With what it lacks.
-    pub(super) fn of(source: &Value, title: &str) -> Result<Self, String> {
+    pub fn of(source: &Value, title: &str) -> Result<Self, String> {
         let generation = source.pointer("/metadata/generation").and_then(Value::as_i64);
         let condition = |kind: &str| {
             let all = crate::kinds::fields::list(source, "/status/conditions");
@@ -55,11 +55,18 @@ impl Artifact {
         }
     }
 
+    /// The same, served at another address.
+    #[must_use]
+    pub fn at(self, address: &str) -> Self {
+        let path = self.url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
+        Self { url: format!("{}/{path}", address.trim_end_matches('/')), ..self }
+    }
+
     /// Fetches it.
     ///
     /// # Errors
     /// When it cannot be had, or is not what its digest says.
-    pub(super) async fn fetch(&self) -> anyhow::Result<Vec<u8>> {
+    pub async fn fetch(&self) -> anyhow::Result<Vec<u8>> {
         let address = Address { url: &self.url, ca: None, folder: Path::new("."), limit: PATIENCE };
         let bytes = address.bytes(LARGEST).await.map_err(|why| anyhow!("the artifact of its chart: {why}"))?;
         let bytes = bytes.context("the artifact of its chart is no longer served")?;
@@ -75,18 +82,18 @@ impl Artifact {
 
 /// A chart that was unpacked.
 #[derive(Debug)]
-pub(super) struct Unpacked {
+pub struct Unpacked {
     /// The chart, inside of the folder that was told.
-    pub(super) chart: PathBuf,
+    pub chart: PathBuf,
     /// A template that asks the cluster while it is rendered, which nobody does here.
-    pub(super) asks: Option<String>,
+    pub asks: Option<String>,
 }
 
 /// Unpacks a chart below `folder`.
 ///
 /// # Errors
 /// When it is no chart, or leads out of its folder.
-pub(super) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
+pub fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
     let (mut root, mut asks) = (None, None);
     each(bytes, "", 0, &mut |depth, name, text| {
         if asks.is_none() && name.contains("/templates/") && looks_up(text) {
@@ -213,6 +220,13 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         assert!(unpack(b"no archive", folder.path()).is_err());
+    }
+
+    #[test]
+    fn another_address_serves_the_same_path() {
+        let url = "http://source-controller.flux-system.svc.cluster.local./helmchart/a/b-1.0.0.tgz".to_owned();
+        let artifact = Artifact { url, digest: "sha256:0".to_owned(), revision: "1.0.0".to_owned() };
+        assert_eq!(artifact.at("http://127.0.0.1:8080/").url, "http://127.0.0.1:8080/helmchart/a/b-1.0.0.tgz");
     }
 
     #[test]

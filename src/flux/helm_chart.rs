@@ -1,8 +1,10 @@
-//! The HelmChart that helm-controller makes of `spec.chart`: it makes none while a release is suspended, so the gate does, with the same
+//! The HelmChart that helm-controller makes of `spec.chart`. It makes none while a release is suspended, so the gate does, with the same
 //! content, or a new version of the chart would never be fetched, and be fetched unjudged once the release is resumed.
 
-use crate::flux::{RELEASES, SOURCES};
+use super::{RELEASES, SOURCES};
 use crate::kinds::fields::text;
+use crate::object::Key;
+use crate::policy::duration;
 use crate::tree::{Map, Value, json};
 
 /// The version of the API of sources.
@@ -18,7 +20,8 @@ const DEFAULTS: [(&str, Option<&str>); 5] = [
 
 /// Where the HelmChart of a HelmRelease is, and what it says; `None` where it has no `spec.chart` (helm-controller
 /// `internal/reconcile/helmchart_template.go`, `buildHelmChartFromTemplate`).
-pub(super) fn wanted(release: &Value) -> Option<(String, String, Value)> {
+#[must_use]
+pub fn wanted(release: &Value) -> Option<(String, String, Value)> {
     let chart = release.pointer("/spec/chart").filter(|chart| chart.is_object())?;
     let own = text(release, "/metadata/namespace")?;
     let name = format!("{own}-{}", text(release, "/metadata/name")?);
@@ -43,12 +46,17 @@ pub(super) fn wanted(release: &Value) -> Option<(String, String, Value)> {
 }
 
 /// What has to be merged into a HelmChart so that it says what is wanted; `None` where it does.
-pub(super) fn difference(there: &Value, wanted: &Value) -> Option<Value> {
+#[must_use]
+pub fn difference(there: &Value, wanted: &Value) -> Option<Value> {
     let mut merge = Map::new();
     let empty = Map::new();
     let say = wanted.get("spec").and_then(Value::as_object).unwrap_or(&empty);
     for (field, value) in say {
-        if there.pointer(&format!("/spec/{field}")) != Some(value) {
+        let is = there.pointer(&format!("/spec/{field}"));
+        // Flux writes 1h as 1h0m0s.
+        let length = |value: Option<&Value>| value.and_then(Value::as_str).and_then(|text| duration(text).ok());
+        let lasts_as_long = *field == "interval" && length(is).is_some() && length(is) == length(Some(value));
+        if is != Some(value) && !lasts_as_long {
             merge.insert(field.to_string(), value.clone());
         }
     }
@@ -61,6 +69,20 @@ pub(super) fn difference(there: &Value, wanted: &Value) -> Option<Value> {
         }
     }
     (!merge.is_empty()).then(|| json!({"spec": merge}))
+}
+
+/// The object that serves the chart of a release, there or not.
+#[must_use]
+pub fn key(release: &Value) -> Option<Key> {
+    let (namespace, kind, name) = match wanted(release) {
+        Some((namespace, name, _)) => (namespace, "HelmChart".to_owned(), name),
+        None => {
+            let word = |field: &str| text(release, &format!("/spec/chartRef/{field}")).map(str::to_owned);
+            let own = text(release, "/metadata/namespace").map(str::to_owned);
+            (word("namespace").or(own)?, word("kind")?, word("name")?)
+        }
+    };
+    Some(Key { group: SOURCES.to_owned(), kind, namespace: Some(namespace), name })
 }
 
 #[cfg(test)]
@@ -82,6 +104,8 @@ mod tests {
         let mut there = body.clone();
         there["spec"]["reconcileStrategy"] = json!("ChartVersion");
         there["spec"]["ignoreMissingValuesFiles"] = json!(false);
+        assert_eq!(difference(&there, &body), None);
+        there["spec"]["interval"] = json!("10m0s");
         assert_eq!(difference(&there, &body), None);
         there["spec"]["verify"] = json!({"provider": "cosign"});
         there["spec"]["version"] = json!("1.2.0");
