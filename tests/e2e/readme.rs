@@ -10,6 +10,8 @@ use crate::bench::{Space, bench, say};
 use crate::helm::rollgate;
 use crate::starter;
 
+/// Who runs a page has told Git who they are.
+const IDENTITY: &str = "[user]\nname = a\nemail = a@b\n";
 /// A template that no controller acts on by itself.
 const MANIFEST: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: DevMachineTemplate
@@ -76,7 +78,6 @@ fn every_page_of_a_host_leads_to_a_held_and_an_allowed_change() {
             return say(&format!("skipped: {missing}"));
         }
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for host in ["helm", "flux", "argocd", "kubectl"] {
         let page = format!("docs/hosts/{host}.md");
         let folder = tempfile::tempdir().expect("a folder");
@@ -87,9 +88,9 @@ fn every_page_of_a_host_leads_to_a_held_and_an_allowed_change() {
         assert!(codes[held..].contains(&"0"), "{page}: nothing is allowed");
         has_programs(&programs, folder.path(), &story, false);
         let policy = blocks(&page, "yaml").into_iter().find(|block| block.starts_with("apiVersion: rollgate.dev/"));
-        fill(folder.path(), &root.join("tests/e2e/charts/kubeadm"), &root.join("examples/late"), false);
+        // What a person has who comes with nothing: an empty folder, the policy of the page, and the sources beside it.
         fs::write(folder.path().join("rollgate.yaml"), policy.expect("a policy")).expect("written");
-        git(folder.path(), &["commit", "--quiet", "-am", "the policy of the page"]);
+        fs::write(folder.path().join(".gitconfig"), IDENTITY).expect("written");
         types(folder.path(), &story, Path::new("/nowhere"));
     }
 }
@@ -124,6 +125,7 @@ fn types(folder: &Path, block: &str, kubeconfig: &Path) {
             .env("HOME", folder)
             .env("KUBECONFIG", kubeconfig)
             .env("CLUSTER_VIP", "10.0.3.7")
+            .env("ROLLGATE", env!("CARGO_MANIFEST_DIR"))
             .output()
             .expect("a shell runs");
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -152,8 +154,7 @@ fn fill(folder: &Path, chart: &Path, late: &Path, is_late: bool) {
     file("overlays/edge-1/template.yaml", MANIFEST);
     file("overlays/edge-1/kustomization.yaml", "resources: [template.yaml]\n");
     fs::create_dir_all(folder.join("snapshots")).expect("a folder");
-    // Who runs a page has told Git who they are.
-    file(".gitconfig", "[user]\nname = a\nemail = a@b\n");
+    file(".gitconfig", IDENTITY);
     for name in ["flux", "argocd"] {
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
         assert!(Command::new("cp").arg("-r").arg(example).arg(folder.join(name)).status().expect("cp runs").success());
