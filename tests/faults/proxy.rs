@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     Redirect,
     /// A right answer of a server whose clock is so many days ahead; no fault of the table.
     Clock(i32),
+    /// Every watch has expired, by its status and by an event in turn; a read has none, so this is no fault of the table either.
+    WatchExpired,
 }
 
 impl Fault {
@@ -78,6 +80,7 @@ impl fmt::Display for Fault {
             Self::NotAList => f.write_str("JSON of another kind"),
             Self::Redirect => f.write_str("redirect"),
             Self::Clock(days) => write!(f, "clock {days} days ahead"),
+            Self::WatchExpired => f.write_str("410 for each watch"),
         }
     }
 }
@@ -210,6 +213,9 @@ async fn connection(stream: TcpStream, state: &State) -> std::io::Result<()> {
     }
     state.seen.lock().expect("no panic").insert(class(&target));
     let fault = state.take(&target);
+    if fault == Some(Fault::WatchExpired) {
+        return expired(stream.into_inner(), state.hits.lock().map_or(0, |hits| *hits)).await;
+    }
     let small = target.replace("limit=500", "limit=3").replace("limit=0", "");
     let request = Request::get(small).header(header::ACCEPT, accept).body(Body::empty()).expect("a request");
     let (status, kind, body) = match state.client.send(request).await {
@@ -230,7 +236,12 @@ impl State {
         let mut plan = self.plan.as_ref()?.lock().expect("no panic");
         let middle = target.contains("continue=");
         let other = !plan.class.is_empty() && class(target) != plan.class;
-        if plan.times == 0 || other || (plan.fault == Fault::GoneInTheMiddle && !middle) {
+        let is_watch = target.contains("watch=true");
+        if plan.times == 0
+            || other
+            || (plan.fault == Fault::GoneInTheMiddle && !middle)
+            || (plan.fault == Fault::WatchExpired && !is_watch)
+        {
             return None;
         }
         plan.times -= 1;
@@ -259,6 +270,8 @@ async fn answer(
             let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).expect("a date");
             whole(&mut stream, status, kind, &format!("Date: {date}\r\n"), body).await
         }
+        // It was answered before anything was asked.
+        Some(Fault::WatchExpired) => Ok(()),
         Some(Fault::GoneInTheMiddle) => whole(&mut stream, 410, json, "", &status_object(410)).await,
         Some(Fault::ForeignNotFound) => whole(&mut stream, 404, "text/html", "", b"<h1>not here</h1>").await,
         Some(Fault::WrongType) => whole(&mut stream, status, "text/html", "", b"<h1>please log in</h1>").await,
@@ -290,6 +303,17 @@ async fn answer(
             Ok(())
         }
     }
+}
+
+/// The end of a watch from a state that is not kept any more.
+async fn expired(mut stream: TcpStream, number: usize) -> std::io::Result<()> {
+    let gone = status_object(410);
+    if number.is_multiple_of(2) {
+        return whole(&mut stream, 410, "application/json", "", &gone).await;
+    }
+    let gone: serde_json::Value = serde_json::from_slice(&gone).expect("JSON");
+    let event = format!("{}\n", serde_json::json!({"type": "ERROR", "object": gone}));
+    whole(&mut stream, 200, "application/json", "", event.as_bytes()).await
 }
 
 /// A whole answer.

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::client::{Connection, connector, harmless, rolling, update, workers};
-use crate::server::{Server, certify, live};
+use crate::server::{Server, certify, live, program};
 
 const ENFORCE: [&str; 2] = ["--mode", "enforce"];
 
@@ -73,15 +73,20 @@ async fn what_is_no_review_gets_no_answer_that_an_api_server_takes_for_one() {
     assert!(!connection.post(&rolling("edge-1")).await.expect("an answer").allows(), "it goes on to judge");
 }
 
-#[tokio::test]
-async fn a_review_of_three_mebibytes_is_judged_and_a_larger_one_than_any_is_refused() {
-    let server = Server::start(&live(), &ENFORCE);
-    let mut connection = open(&server).await;
+/// A write that replaces Machines, of an object of three MiB on both sides together.
+fn large() -> Vec<u8> {
     let mut before = workers("edge-1");
     before["metadata"]["annotations"] = json!({"large": "x".repeat(3 * 1024 * 1024 / 2)});
     let mut after = before.clone();
     after["spec"]["template"]["spec"]["version"] = json!("v1.32.1+rke2r1");
-    let body = update(&before, &after).to_string().into_bytes();
+    update(&before, &after).to_string().into_bytes()
+}
+
+#[tokio::test]
+async fn a_review_of_three_mebibytes_is_judged_and_a_larger_one_than_any_is_refused() {
+    let server = Server::start(&live(), &ENFORCE);
+    let mut connection = open(&server).await;
+    let body = large();
     assert!(body.len() > 3 * 1024 * 1024);
     assert!(!connection.post(&body).await.expect("an answer").allows());
     connection
@@ -178,7 +183,12 @@ async fn a_signal_under_load_ends_it_when_all_are_answered() {
             held
         });
     }
-    tokio::time::sleep(Duration::from_millis(700)).await;
+    let held = || server.log().iter().filter(|line| line["decision"] == "hold").count();
+    let end = tokio::time::Instant::now() + Duration::from_secs(30);
+    while held() <= 16 {
+        assert!(tokio::time::Instant::now() < end, "{} reviews", held());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     server.signal("TERM");
     let mut all = 0;
     while let Some(held) = writers.join_next().await {
@@ -191,4 +201,38 @@ async fn a_signal_under_load_ends_it_when_all_are_answered() {
     assert!(counted >= all as usize, "{counted} lines for {all} reviews");
     assert_eq!(server.log().last().expect("a line")["msg"], "ended");
     TcpStream::connect(server.address).await.expect_err("nobody listens any more");
+}
+
+/// A Pod has so much memory and no more. Where it ends the server ends, and no write that is under way is let through by that.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_memory_ends_no_write_passes() {
+    let mut command = program();
+    // Memory is asked of the kernel when it is needed and not before, so that the limit is met.
+    command.arg("--live").arg(live()).args(ENFORCE).env("MIMALLOC_DISALLOW_ARENA_ALLOC", "1");
+    let mut server = Server::run(command);
+    assert!(!open(&server).await.post(&rolling("edge-1")).await.expect("an answer").allows());
+    let mut connections = Vec::new();
+    for _ in 0..24 {
+        connections.push(open(&server).await);
+    }
+    server.limit(40 * 1024 * 1024);
+    let (body, mut writers) = (std::sync::Arc::new(large()), JoinSet::new());
+    for mut connection in connections {
+        let body = std::sync::Arc::clone(&body);
+        writers.spawn(async move {
+            let mut held = 0_u32;
+            while let Ok(answer) = connection.post(&body).await {
+                assert!(!answer.allows(), "a wrong allow: {}", answer.text());
+                held += 1;
+            }
+            held
+        });
+    }
+    let status = server.ends();
+    let mut held = 0;
+    while let Some(done) = writers.join_next().await {
+        held += done.expect("no wrong answer");
+    }
+    assert!(!status.success(), "it says that it did not end by itself: {status}");
+    println!("{held} reviews of 3 MiB held until memory ended, no wrong allow");
 }

@@ -105,6 +105,14 @@ impl Server {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// Lets it have so many bytes more than it has now, and no others.
+    pub(crate) fn limit(&self, more: u64) {
+        let limit = self.status("VmSize:") + more;
+        let set =
+            Command::new("prlimit").args([&format!("--pid={}", self.child.id()), &format!("--as={limit}")]).status();
+        assert!(set.expect("prlimit, of util-linux").success());
+    }
+
     /// Waits for its end.
     pub(crate) fn ends(&mut self) -> ExitStatus {
         let end = Instant::now() + Duration::from_secs(60);
@@ -128,8 +136,12 @@ impl Server {
 
     /// Bytes of memory that it holds.
     pub(crate) fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a line");
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 }
