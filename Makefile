@@ -5,6 +5,8 @@
 # make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
 # make speed   measure what docs/speed.md says, and write its table (needs valgrind; an hour on two cores; DYFF names dyff where it
 #              is not on PATH or in the bench)
+# make load    measure the webhook under load as docs/serve.md says it (builds for speed first; two minutes on two cores that do nothing
+#              else; LOAD_SECONDS=5 for each figure, LOAD_CLUSTERS=1000)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
@@ -13,7 +15,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts hunt oracle speed
+.PHONY: help bench e2e forecasts hunt load oracle speed
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -31,6 +33,9 @@ forecasts: bench
 hunt: bench
 	ROLLGATE_HUNT_MINUTES="$(or $(MINUTES),30)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" ROLLGATE_HUNT_LANES="$(or $(LANES),8)" \
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture
+
+load:
+	cargo test --locked --release --test serve -- --ignored --nocapture --exact load::load
 
 oracle:
 	tests/oracle/record.sh $(ORACLE)

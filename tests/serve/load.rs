@@ -1,5 +1,5 @@
-//! A load as API servers make it: reviews over TLS on connections that stay open. Prints what was measured, and asserts only that no
-//! answer was wrong.
+//! A load as API servers make it: reviews over TLS on connections that stay open. Prints what was measured and which goal is met, and
+//! asserts only that no answer was wrong.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::client::{Connection, harmless, rolling, workers};
@@ -133,10 +134,78 @@ async fn sends(server: &Server, clusters: usize, connections: usize, length: Dur
     all
 }
 
+/// What is asked of it.
+const RATE: u32 = 2_000;
+const MILLISECONDS: f64 = 2.0;
+const SECONDS: f64 = 5.0;
+const MIB: f64 = 40.0;
+const KIB_EACH: f64 = 6.0;
+
+/// Sends so many reviews a second, each when its time has come, whether those before are answered or not; gives how long each took from
+/// then on. So a server that stands still for a moment is seen by all that would have come meanwhile.
+async fn paced(server: &Server, clusters: usize, length: Duration) -> Vec<Duration> {
+    let all = |body: Vec<u8>| placed(String::from_utf8(body).expect("text")).into_bytes();
+    let bodies: Arc<Vec<Vec<u8>>> = Arc::new((0..clusters).map(|at| all(harmless(&format!("edge-{at}")))).collect());
+    let next = Arc::new(AtomicUsize::new(0));
+    let count = RATE as usize * usize::try_from(length.as_secs()).expect("some seconds");
+    let start = Instant::now() + Duration::from_millis(50);
+    let due =
+        move |number: usize| start + Duration::from_secs(1) / RATE * u32::try_from(number).expect("some millions");
+    let turns = Arc::new(Semaphore::new(0));
+    let mut writers = JoinSet::new();
+    for _ in 0..32 {
+        let mut connection = Connection::open(server.address).await.expect("a connection");
+        let (next, turns, bodies) = (Arc::clone(&next), Arc::clone(&turns), Arc::clone(&bodies));
+        writers.spawn(async move {
+            let mut took = Vec::new();
+            while let Ok(turn) = turns.acquire().await {
+                turn.forget();
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let answer = connection.post(&bodies[number * 7919 % bodies.len()]).await.expect("an answer");
+                took.push(due(number).elapsed());
+                assert!(answer.allows(), "{}", answer.text());
+            }
+            took
+        });
+    }
+    // A thread of its own keeps the time: the timer of tokio counts whole milliseconds, which is as long as an answer takes.
+    let clock = std::thread::spawn(move || {
+        for number in 0..count {
+            std::thread::sleep(due(number).saturating_duration_since(Instant::now()));
+            turns.add_permits(1);
+        }
+        while turns.available_permits() > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        turns.close();
+    });
+    let mut all = Vec::new();
+    while let Some(took) = writers.join_next().await {
+        all.extend(took.expect("no wrong answer"));
+    }
+    clock.join().expect("it ends");
+    assert_eq!(all.len(), count, "each was answered");
+    all.sort_unstable();
+    all
+}
+
+/// A figure beside what is asked for.
+fn goal(what: &str, unit: &str, is: f64, asked: f64) -> String {
+    format!("  goal: {what} {is:.1} {unit}, asked for {asked} {unit}: {}", if is <= asked { "met" } else { "MISSED" })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures; give ROLLGATE_BIN the optimised binary"]
 async fn load() {
     let length = Duration::from_secs(number("LOAD_SECONDS", 5) as u64);
+    let told = ["--provider", "cluster-api=v1.10.4", "--provider", "rke2=v0.21.0", "--provider", "openstack=v0.12.3"];
+    let options = [&["--mode", "enforce"][..], &told[..]].concat();
+    // One object, since a World without any is refused.
+    let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
+    std::fs::write(file.path(), format!("---\n{}\n", workers("edge-0"))).expect("it can be written");
+    let empty = Server::start(file.path(), &options).memory();
+    println!("no cluster: {} KiB", empty / 1024);
+    println!("{}", goal("without objects", "MiB", empty as f64 / 1024.0 / 1024.0, MIB));
     for clusters in [10, 100, number("LOAD_CLUSTERS", 1_000)] {
         let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
         let mut text = String::new();
@@ -144,9 +213,7 @@ async fn load() {
         let text = placed(text);
         std::fs::write(file.path(), &text).expect("it can be written");
         let start = Instant::now();
-        let told =
-            ["--provider", "cluster-api=v1.10.4", "--provider", "rke2=v0.21.0", "--provider", "openstack=v0.12.3"];
-        let server = Server::start(file.path(), &[&["--mode", "enforce"][..], &told[..]].concat());
+        let server = Server::start(file.path(), &options);
         let (ready, objects) = (start.elapsed(), text.matches("---\n").count());
         let memory = server.memory();
         println!(
@@ -174,5 +241,12 @@ async fn load() {
             }
         }
         println!("  afterwards {} KiB", server.memory() / 1024);
+        let took = paced(&server, clusters, length).await;
+        let at = |part: usize| took[(took.len() - 1) * part / 100];
+        println!("  at {RATE} reviews/s: p50 {:?}, p90 {:?}, p99 {:?}, longest {:?}", at(50), at(90), at(99), at(100));
+        println!("{}", goal("99 of 100 at that rate within", "ms", at(99).as_secs_f64() * 1_000.0, MILLISECONDS));
+        println!("{}", goal("ready, from a file that is parsed, within", "s", ready.as_secs_f64(), SECONDS));
+        let each = memory.saturating_sub(empty) as f64 / 1024.0 / objects as f64;
+        println!("{}", goal("for each object", "KiB", each, KIB_EACH));
     }
 }
