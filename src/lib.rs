@@ -3,6 +3,7 @@
 //! The data flow: a rendered stream and a policy say what must be known; one read makes a [`world::World`];
 //! [`pipeline::judge`] turns both into a judgement; the judgement is committed. Only the two ends do I/O.
 
+mod alike;
 mod apiserver;
 pub mod approval;
 pub mod cli;

@@ -3,6 +3,8 @@
 
 use rayon::prelude::*;
 
+use crate::alike::Shared;
+
 /// Fewest things that are worth threads.
 const FEWEST: usize = 64;
 
@@ -11,7 +13,10 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send +
     if items.len() < FEWEST {
         return items.iter().map(work).collect();
     }
-    items.par_iter().map(work).collect()
+    let shared = Shared::here();
+    let out = items.par_iter().map(|item| shared.part(|| work(item))).collect();
+    shared.note();
+    out
 }
 
 /// The same where `work` changes the items.
@@ -19,7 +24,9 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     if items.len() < FEWEST {
         return items.iter_mut().for_each(work);
     }
-    items.par_iter_mut().for_each(work);
+    let shared = Shared::here();
+    items.par_iter_mut().for_each(|item| shared.part(|| work(item)));
+    shared.note();
 }
 
 /// Whether any item is of a sort.
@@ -27,7 +34,10 @@ pub(crate) fn any<T: Sync>(items: &[T], is: impl Fn(&T) -> bool + Send + Sync) -
     if items.len() < FEWEST {
         return items.iter().any(is);
     }
-    items.par_iter().any(is)
+    let shared = Shared::here();
+    let found = items.par_iter().any(|item| shared.part(|| is(item)));
+    shared.note();
+    found
 }
 
 /// Drops many items while the caller goes on.

@@ -9,7 +9,8 @@ use rollgate::rules::{Rules, explain};
 
 /// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
 const ORDER: &[&[&str]] = &[
-    &["contract", "exit", "memory", "parallel", "tree"],
+    &["alike", "contract", "exit", "memory", "tree"],
+    &["parallel"],
     &["yaml"],
     &["object"],
     &["schema", "model", "gotemplate"],

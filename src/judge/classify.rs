@@ -2,7 +2,9 @@
 //! Owners come first, because a renamed template does what its owner's moved reference does.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
+use crate::alike::Kept;
 use crate::apiserver::admission::{self, Admission, Sides};
 use crate::compare::{Action, Pair};
 use crate::judge::arrival::{created, refused_as_new};
@@ -16,6 +18,7 @@ use crate::judge::{Scene, dangling, deletions, half_applied, open, templates, to
 use crate::kinds::{Kind, Role, Typed, gates, superset};
 use crate::model::Classified;
 use crate::model::Effect;
+use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::parallel;
@@ -26,24 +29,33 @@ use crate::tree::Value;
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+    let mut known: Option<(Stage<'_>, Judged)> = None;
     let mut runs = open::candidates(scene, pairs, rules).into_iter().map(|versions| {
         let older: Vec<(String, String)> =
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
-        let stage = Stage::new(*scene, pairs, rules, versions);
-        let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
-        (judge_all(&stage, &mut out), out, older)
+        let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
+        let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
+        let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged)));
+        known = Some((stage, judged));
+        (run, older)
     });
-    let (mut outcomes, mut out, _) = runs.next().unwrap_or_default();
+    let first = runs.next();
+    let (mut outcomes, mut out) = first.map(|(run, _)| Run::clone(&run)).unwrap_or_default();
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
-    for (others, other, older) in runs {
-        let worse = outcomes.iter_mut().zip(others).map(|(outcome, other)| outcome.take_worse(other));
-        let is_worse = worse.fold(false, |any, worse| any | worse);
+    for (run, older) in runs {
+        let (others, other) = &*run;
+        let mut is_worse = false;
+        for (outcome, other) in outcomes.iter_mut().zip(others) {
+            if !Arc::ptr_eq(outcome, other) {
+                is_worse |= Arc::make_mut(outcome).take_worse(other);
+            }
+        }
         // What a version that is only tried says beside an answer that is no worse is nobody's business.
         if is_worse || older.is_empty() {
             differ.extend(older);
             out.add(other);
         } else {
-            out.add(Classified { rollouts: other.rollouts, ..Classified::default() });
+            out.add(&Classified { rollouts: other.rollouts.clone(), ..Classified::default() });
         }
     }
     out.warnings.extend(differ.into_iter().map(|(name, version)| {
@@ -52,6 +64,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
         )
     }));
     for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
+        let outcome = Arc::unwrap_or_clone(outcome);
         for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
             answer.write(change);
         }
@@ -69,9 +82,25 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
     out
 }
 
+/// What one set of versions says: an outcome a pair, and what was found beside them.
+type Run = (Vec<Arc<Outcome>>, Classified);
+
+/// What was judged already, each for all sets of versions by which it comes out alike.
+#[derive(Default)]
+struct Judged {
+    /// Each pair by its place, but for renamed templates.
+    pairs: Kept<usize, Arc<Found>>,
+    /// What the write lets go elsewhere.
+    elsewhere: Kept<(), Arc<Vec<Lifted>>>,
+    /// References to what is not there, which no version decides about.
+    dangling: OnceLock<Vec<Finding>>,
+    /// Everything.
+    runs: Kept<(), Arc<Run>>,
+}
+
 /// What came out about one pair.
 struct Found {
-    outcome: Outcome,
+    outcome: Arc<Outcome>,
     /// What was found beside it.
     beside: Classified,
     /// Whether it owns Machines, so that a template reference of it may move.
@@ -83,32 +112,38 @@ struct Found {
 }
 
 /// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
-fn judge_all(stage: &Stage<'_>, out: &mut Classified) -> Vec<Outcome> {
+fn judge_all(stage: &Stage<'_>, judged: &Judged) -> Run {
+    let case = stage.versions.case();
+    let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
     stage.look_for_gates();
-    let found: Vec<Option<Found>> =
-        parallel::map(stage.pairs, |pair| (!is_renamed(pair)).then(|| one(stage, &typed(&pair.key), pair)));
+    let places: Vec<(usize, &Pair)> = stage.pairs.iter().enumerate().collect();
+    let found: Vec<Option<Arc<Found>>> = parallel::map(&places, |(place, pair)| {
+        let judge = || judged.pairs.get(case, place, || Arc::new(one(stage, &typed(&pair.key), pair)));
+        (!is_renamed(pair)).then(judge)
+    });
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
-    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(found.len());
     let (mut open, mut lifted) = (Vec::new(), Vec::new());
-    for (pair, found) in stage.pairs.iter().zip(found) {
-        outcomes.push(found.map(|found| {
-            out.extend(found.beside);
-            lifted.extend(found.lifted);
-            open.push((&pair.key, found.open));
-            let reference = found.is_owner.then(|| moved_reference(pair, &found.outcome.answers));
-            moved.extend(reference.map(|effect| (pair.key.clone(), effect)));
-            found.outcome
-        }));
+    for (pair, found) in stage.pairs.iter().zip(&found) {
+        let Some(found) = found else { continue };
+        out.extend(found.beside.clone());
+        lifted.extend(found.lifted.clone());
+        open.push((&pair.key, found.open.as_slice()));
+        let reference = found.is_owner.then(|| moved_reference(pair, &found.outcome.answers));
+        moved.extend(reference.map(|effect| (pair.key.clone(), effect)));
     }
-    out.findings.extend(dangling::findings(stage));
+    out.findings.extend(judged.dangling.get_or_init(|| dangling::findings(stage)).iter().cloned());
     out.warnings.extend(gates::warnings(&open));
-    let pairs = stage.pairs.iter().zip(outcomes);
-    let mut outcomes: Vec<Outcome> =
-        pairs.map(|(pair, outcome)| outcome.unwrap_or_else(|| renamed(stage, pair, &moved, out))).collect();
-    lifted.extend(waiting::elsewhere(stage));
-    waiting::apply(stage, lifted, &mut outcomes, out);
-    outcomes
+    let pairs = stage.pairs.iter().zip(&found);
+    let mut outcomes: Vec<Arc<Outcome>> = pairs
+        .map(|(pair, found)| match found {
+            Some(found) => Arc::clone(&found.outcome),
+            None => Arc::new(renamed(stage, pair, &moved, &mut out)),
+        })
+        .collect();
+    lifted.extend(judged.elsewhere.get(case, &(), || Arc::new(waiting::elsewhere(stage))).iter().cloned());
+    waiting::apply(stage, lifted, &mut outcomes, &mut out);
+    (outcomes, out)
 }
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
@@ -147,7 +182,7 @@ fn one(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Found {
         }
         (_, None) => {}
     }
-    Found { outcome, beside, is_owner, open, lifted }
+    Found { outcome: Arc::new(outcome), beside, is_owner, open, lifted }
 }
 
 /// Whether a change at a place can move the reference to a template: it lies in one, or holds one.

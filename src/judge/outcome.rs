@@ -4,7 +4,7 @@ use super::verdict::Answer;
 use crate::model::{Basis, Effect, Pair};
 
 /// What is to be written into one pair.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub(crate) struct Outcome {
     /// One answer a change.
@@ -35,17 +35,19 @@ impl Outcome {
     }
 
     /// Keeps the worse of two outcomes of the same pair; says whether anything became worse.
-    pub(super) fn take_worse(&mut self, other: Self) -> bool {
+    pub(super) fn take_worse(&mut self, other: &Self) -> bool {
         let mut is_worse = false;
-        for (answer, other) in self.answers.iter_mut().zip(other.answers) {
+        for (answer, other) in self.answers.iter_mut().zip(&other.answers) {
             if other.outweighs(answer) {
                 is_worse = true;
-                *answer = other;
+                answer.clone_from(other);
             }
         }
         if (other.effect, other.waits) > (self.effect, self.waits) {
             is_worse = true;
-            (self.effect, self.waits, self.rule, self.because) = (other.effect, other.waits, other.rule, other.because);
+            (self.effect, self.waits) = (other.effect, other.waits);
+            self.rule.clone_from(&other.rule);
+            self.because.clone_from(&other.because);
         }
         is_worse
     }

@@ -82,10 +82,10 @@ impl Open {
 
 /// One note a gate about new objects that a webhook lets through only with it, where nobody said whether it is on.
 #[must_use]
-pub fn warnings(new: &[(&Key, Vec<Open>)]) -> Vec<String> {
+pub fn warnings(new: &[(&Key, &[Open])]) -> Vec<String> {
     let mut by_gate: BTreeMap<&str, Vec<&Key>> = BTreeMap::new();
     for (key, open) in new {
-        for open in open {
+        for open in *open {
             let keys = by_gate.entry(open.gate).or_default();
             if keys.last() != Some(key) {
                 keys.push(key);

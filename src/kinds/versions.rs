@@ -1,8 +1,12 @@
 //! Which version of each provider decides, and which behaviour came with which version.
 //! Where a version is not known, all that are known here may be it: the worse of their answers counts.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use semver::Version;
 
+use crate::alike::{self, Cases};
 use crate::model::Effect;
 
 /// A provider as its versions are told.
@@ -70,15 +74,90 @@ pub struct Versions {
     pub(crate) without: Vec<(&'static str, &'static str)>,
     /// What a person should know about them.
     pub warnings: Vec<String>,
+    /// Where they are one of several sets that are possible: all of them, and the place of this one.
+    pub(crate) among: Option<(Arc<Among>, usize)>,
+}
+
+/// Sets of versions of which any may be the one, by what differs between them: each question about a version is noted with the
+/// sets that answer it alike.
+#[derive(Debug, Default)]
+pub(crate) struct Among {
+    /// Providers that not all sets have in the same version.
+    open: Vec<Open>,
+}
+
+/// A provider, and what each set has of it.
+#[derive(Debug)]
+struct Open {
+    name: String,
+    sets: Vec<(Version, Option<Version>)>,
+}
+
+impl Among {
+    /// What differs between sets; `None` where there are more than can be told apart.
+    pub(crate) fn of(sets: &[Versions]) -> Option<Self> {
+        if sets.len() > Cases::MOST {
+            return None;
+        }
+        let all = sets.iter().flat_map(|set| set.known.iter().chain(&set.tried)).map(|(name, _)| name.as_str());
+        let mut names: Vec<&str> = all.collect();
+        names.sort_unstable();
+        names.dedup();
+        let open = names.into_iter().filter_map(|name| {
+            let of = |set: &Versions| (set.version(name).into_owned(), set.known(name).cloned());
+            let sets: Vec<(Version, Option<Version>)> = sets.iter().map(of).collect();
+            let differs = sets.windows(2).any(|two| two[0] != two[1]);
+            differs.then(|| Open { name: name.to_owned(), sets })
+        });
+        Some(Self { open: open.collect() })
+    }
+
+    /// Notes which sets have a version of a provider of which something is true.
+    fn note(&self, provider: &str, is: impl Fn(&Version, Option<&Version>) -> bool) {
+        if let Some(open) = self.open.iter().find(|open| open.name == provider) {
+            alike::note(Cases::of(open.sets.iter().map(|(version, known)| is(version, known.as_ref()))));
+        }
+    }
 }
 
 impl Versions {
-    /// The version of a provider.
+    /// The answer to a question about the version of a provider.
+    pub fn ask<T: PartialEq>(&self, provider: &str, question: impl Fn(&Version) -> T) -> T {
+        let provider = canonical(self.releases, provider);
+        let answer = question(&self.version(provider));
+        if let Some((among, _)) = &self.among {
+            among.note(provider, |version, _| question(version) == answer);
+        }
+        answer
+    }
+
+    /// The version of a provider. Who wants less than the whole of it asks.
     #[must_use]
     pub fn get(&self, provider: &str) -> Version {
-        let provider = canonical(self.releases, provider);
+        self.ask(provider, Version::clone)
+    }
+
+    /// Whether another set of the same ones is judged with what this one has made.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let both = self.among.as_ref().zip(other.among.as_ref());
+        both.is_some_and(|((own, _), (other, _))| Arc::ptr_eq(own, other))
+    }
+
+    /// The place of this set among those that are possible.
+    pub(crate) fn case(&self) -> usize {
+        self.among.as_ref().map_or(0, |(_, place)| *place)
+    }
+
+    /// The version of a provider by its own name.
+    fn version(&self, provider: &str) -> Cow<'_, Version> {
         let own = self.known.iter().chain(&self.tried).find(|(name, _)| name == provider);
-        own.map(|(_, version)| version.clone()).unwrap_or_else(|| self.known_or_newest(provider))
+        let own = own.map(|(_, version)| Cow::Borrowed(version));
+        own.or_else(|| newest(self.releases, provider).map(Cow::Owned)).unwrap_or(Cow::Owned(Version::new(0, 0, 0)))
+    }
+
+    /// The version of a provider that is not only tried.
+    fn known(&self, provider: &str) -> Option<&Version> {
+        self.known.iter().find(|(name, _)| name == provider).map(|(_, version)| version)
     }
 
     /// The version by which the fields of a kind are known: what is only tried does not count, since a chart that renders a
@@ -86,34 +165,50 @@ impl Versions {
     #[must_use]
     pub fn known_or_newest(&self, provider: &str) -> Version {
         let provider = canonical(self.releases, provider);
-        let own = self.known.iter().find(|(name, _)| name == provider).map(|(_, version)| version.clone());
-        own.or_else(|| newest(self.releases, provider)).unwrap_or(Version::new(0, 0, 0))
+        let own = self.known(provider);
+        if let Some((among, _)) = &self.among {
+            among.note(provider, |_, known| known == own);
+        }
+        own.cloned().or_else(|| newest(self.releases, provider)).unwrap_or(Version::new(0, 0, 0))
     }
 
     /// Whether the version of a provider is known, so that it does not merely count as the newest.
     #[must_use]
     pub fn is_known(&self, provider: &str) -> bool {
         let provider = canonical(self.releases, provider);
-        self.known.iter().any(|(name, _)| name == provider)
+        let is_known = self.known(provider).is_some();
+        if let Some((among, _)) = &self.among {
+            among.note(provider, |_, known| known.is_some() == is_known);
+        }
+        is_known
     }
 
     /// Whether a provider behaves so.
     #[must_use]
     pub fn has(&self, since: &Since) -> bool {
-        let version = self.get(since.provider);
-        (version.major, version.minor) >= since.version && !self.without.contains(&(since.provider, since.name))
+        self.ask(since.provider, |version| (version.major, version.minor) >= since.version)
+            && !self.without.contains(&(since.provider, since.name))
     }
 
     /// The same versions without these behaviours, as if they had never come.
     #[must_use]
     pub fn without(&self, behaviours: &[&'static Since]) -> Self {
-        Self { without: behaviours.iter().map(|since| (since.provider, since.name)).collect(), ..self.clone() }
+        let without = behaviours.iter().map(|since| (since.provider, since.name)).collect();
+        Self { without, ..self.alone() }
+    }
+
+    /// The same as a set of its own, which has nothing to do with those that are possible beside it.
+    fn alone(&self) -> Self {
+        if let Some((_, place)) = self.among {
+            alike::note(Cases::of((0..Cases::MOST).map(|other| other == place)));
+        }
+        Self { among: None, ..self.clone() }
     }
 
     /// The same with other versions of some providers, known for sure.
     #[must_use]
     pub fn replaced(&self, others: &[(String, Version)]) -> Self {
-        let mut out = self.clone();
+        let mut out = self.alone();
         let stays = |(name, _): &(String, Version)| !others.iter().any(|(other, _)| other == name);
         out.known.retain(stays);
         out.tried.retain(stays);

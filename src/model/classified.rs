@@ -1,6 +1,7 @@
 //! What judging found beside the effects of the pairs.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use super::{Finding, Rollout};
 use crate::object::Key;
@@ -25,24 +26,29 @@ impl Classified {
     }
 
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
         let mut places: HashMap<Key, usize> = HashMap::new();
         for (place, rollout) in self.rollouts.iter().enumerate() {
             places.entry(rollout.owner.clone()).or_insert(place);
         }
-        for rollout in other.rollouts {
+        for rollout in &other.rollouts {
             match places.get(&rollout.owner).and_then(|place| self.rollouts.get_mut(*place)) {
-                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => *own = rollout,
+                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => own.clone_from(rollout),
                 Some(_) => {}
                 None => {
                     places.insert(rollout.owner.clone(), self.rollouts.len());
-                    self.rollouts.push(rollout);
+                    self.rollouts.push(rollout.clone());
                 }
             }
         }
-        let known: HashSet<Finding> = self.findings.iter().cloned().collect();
-        self.findings.extend(other.findings.into_iter().filter(|finding| !known.contains(finding)));
-        let known: HashSet<String> = self.warnings.iter().cloned().collect();
-        self.warnings.extend(other.warnings.into_iter().filter(|warning| !known.contains(warning)));
+        add_new(&mut self.findings, &other.findings);
+        add_new(&mut self.warnings, &other.warnings);
     }
+}
+
+/// Adds what is not there yet.
+fn add_new<T: Clone + Eq + Hash>(own: &mut Vec<T>, others: &[T]) {
+    let known: HashSet<&T> = own.iter().collect();
+    let new: Vec<T> = others.iter().filter(|other| !known.contains(other)).cloned().collect();
+    own.extend(new);
 }

@@ -1,11 +1,12 @@
 //! Which versions a World leaves open, by the names and the newest versions of the providers that are known here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use semver::Version;
 
 use super::{PROVIDERS, RELEASES};
-use crate::kinds::versions::{Versions, canonical, newest, parse};
+use crate::kinds::versions::{Among, Versions, canonical, newest, parse};
 
 /// A version as somebody told or found it.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,7 @@ impl Versions {
             releases: &RELEASES,
             without: Vec::new(),
             warnings: Vec::new(),
+            among: None,
         };
         for Told { provider, version: text, .. } in told {
             let name = named(provider);
@@ -105,6 +107,9 @@ impl Versions {
             }
             sets = next;
         }
+        if let Some(among) = Among::of(&sets).map(Arc::new) {
+            sets.iter_mut().enumerate().for_each(|(place, set)| set.among = Some((Arc::clone(&among), place)));
+        }
         sets
     }
 
@@ -147,7 +152,7 @@ impl Versions {
     #[must_use]
     pub fn told(provider: &str, version: &str) -> Self {
         let known = parse(version).map(|version| (named(provider).to_owned(), version)).into_iter().collect();
-        Self { known, tried: Vec::new(), releases: &RELEASES, without: Vec::new(), warnings: Vec::new() }
+        Self { known, ..Self::of(&[]) }
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use semver::Version;
-
 use super::builtin::{self, BuiltIn};
 pub use super::pack::Shift;
 use super::pack::{self, Pack, Rule};
@@ -133,10 +131,8 @@ impl Rules {
     /// The first rule that is about a change.
     #[must_use]
     pub fn find(&self, asked: &Asked<'_>) -> Option<Hit> {
-        self.about(asked.key).find_map(|pack| {
-            let version = asked.versions.get(&pack.provider);
-            pack.rules.iter().find(|rule| rule.holds(asked, &version)).map(|rule| hit(rule, pack, asked))
-        })
+        self.about(asked.key)
+            .find_map(|pack| pack.rules.iter().find(|rule| rule.holds(asked, pack)).map(|rule| hit(rule, pack, asked)))
     }
 
     /// The sentence and source of a cause that a mirror gave.
@@ -157,8 +153,12 @@ impl Pack {
 
 impl Rule {
     /// Whether the rule is about this change.
-    pub(super) fn holds(&self, asked: &Asked<'_>, version: &Version) -> bool {
-        self.in_force(version) && self.paths.iter().any(|pattern| pattern.matches(asked.path)) && self.when_holds(asked)
+    pub(super) fn holds(&self, asked: &Asked<'_>, pack: &Pack) -> bool {
+        // The version is asked for last, and only where it can decide: what nobody asks is judged once for all versions.
+        self.paths.iter().any(|pattern| pattern.matches(asked.path))
+            && self.when_holds(asked)
+            && (self.since.is_none() && self.until.is_none()
+                || asked.versions.ask(&pack.provider, |version| self.in_force(version)))
     }
 
     /// Whether the conditions hold.

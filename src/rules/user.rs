@@ -53,8 +53,7 @@ impl Rules {
     #[must_use]
     pub fn by_user(&self, asked: &Asked<'_>, decided: &Hit) -> Option<Hit> {
         self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind)).find_map(|pack| {
-            let version = asked.versions.get(&pack.provider);
-            let rule = pack.rules.iter().find(|rule| rule.holds(asked, &version))?;
+            let rule = pack.rules.iter().find(|rule| rule.holds(asked, pack))?;
             (rule.effect > decided.effect || rule.overrides).then(|| super::matching::hit(rule, pack, asked))
         })
     }

@@ -1,10 +1,10 @@
 //! Each object of a run before and after the write, read once: in the superset form, and as it is written.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Stage, may_be_equal};
+use crate::alike::Kept;
 use crate::compare::Pair;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::superset;
@@ -13,13 +13,13 @@ use crate::providers::{kind, machines};
 use crate::tree::Value;
 
 /// Objects in the superset form by key; `None` where there is none.
-pub(super) type Forms = Mutex<HashMap<Key, Option<Arc<Value>>>>;
+pub(super) type Forms = Kept<Key, Option<Arc<Value>>>;
 
 impl<'a> Stage<'a> {
     /// The key by which an object is there: a render often leaves the namespace out on one side of a reference.
     fn there<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
         let (live, rendered) = (self.scene.view, self.scene.rendered);
-        if self.places.contains_key(key) || live.get(key).object().is_some() || rendered.get(key).is_some() {
+        if self.shared.places.contains_key(key) || live.get(key).object().is_some() || rendered.get(key).is_some() {
             return Cow::Borrowed(key);
         }
         let alike = |other: &&Key| {
@@ -37,8 +37,8 @@ impl<'a> Stage<'a> {
     /// The object after the write, in the superset form.
     #[must_use]
     pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
-        let [_, after] = &self.forms;
-        once(after, &self.there(key), |key| match self.pair(key) {
+        let [_, after] = &self.shared.forms;
+        self.once(after, &self.there(key), |key| match self.pair(key) {
             Some(pair) => self.form(pair, pair.predicted.as_ref()),
             // What nobody writes is what it was.
             None if self.scene.view.get(key).object().is_some() => self.before(key),
@@ -49,8 +49,8 @@ impl<'a> Stage<'a> {
     /// The object before the write, in the superset form.
     #[must_use]
     pub(crate) fn before(&self, key: &Key) -> Option<Arc<Value>> {
-        let [before, _] = &self.forms;
-        once(before, &self.there(key), |key| match self.pair(key) {
+        let [before, _] = &self.shared.forms;
+        self.once(before, &self.there(key), |key| match self.pair(key) {
             Some(pair) => self.form(pair, pair.live.as_ref()),
             None => {
                 let object = self.scene.view.get(key).object()?;
@@ -64,9 +64,17 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// An object after the write with what its topology hands to it, made once.
+    /// An object after the write with what its topology hands to it, made once of the key alone.
     pub(crate) fn handed(&self, key: &Key, make: impl FnOnce() -> Option<Arc<Value>>) -> Option<Arc<Value>> {
-        once(&self.handed, key, |_| make())
+        self.once(&self.shared.handed, key, |_| make())
+    }
+
+    /// What is read of an object, made once and kept, except of Machines.
+    fn once(&self, forms: &Forms, key: &Key, make: impl FnOnce(&Key) -> Option<Arc<Value>>) -> Option<Arc<Value>> {
+        if key.kind == MACHINE {
+            return make(key);
+        }
+        forms.get(self.versions.case(), key, || make(key))
     }
 
     /// One side of a pair in the superset form.
@@ -119,18 +127,4 @@ impl<'a> Stage<'a> {
     pub(crate) fn is_absent(&self, key: &Key) -> bool {
         matches!(self.scene.view.get(key), Presence::Absent) && !self.is_live(key)
     }
-}
-
-/// What is read of an object, made once and kept, except of Machines.
-fn once(forms: &Forms, key: &Key, make: impl FnOnce(&Key) -> Option<Arc<Value>>) -> Option<Arc<Value>> {
-    if key.kind == MACHINE {
-        return make(key);
-    }
-    let known = || forms.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known().get(key) {
-        return known.clone();
-    }
-    let made = make(key);
-    known().insert(key.clone(), made.clone());
-    made
 }

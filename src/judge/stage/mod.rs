@@ -4,11 +4,13 @@
 mod forms;
 mod relations;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::forms::Forms;
-pub(crate) use self::relations::{Groups, Reference};
+pub(crate) use self::relations::Reference;
+use self::relations::{Groups, Keys};
+use crate::alike::{self, Cases, Kept};
 use crate::compare::Pair;
 use crate::host::HostKind;
 use crate::judge::Scene;
@@ -33,6 +35,21 @@ pub(crate) struct Stage<'a> {
     pub(crate) versions: Versions,
     /// The rules in force.
     pub(crate) rules: &'a Rules,
+    /// What all sets of versions share.
+    shared: Arc<Shared<'a>>,
+    /// Clusters by kind and name of the control plane that they name.
+    clusters: Keys<(String, String)>,
+    /// Owners of Machines by the name of their Cluster.
+    owners: Keys<String>,
+    /// Clusters by the name of their class.
+    members: Keys<String>,
+    /// Answers about whole objects that many leaves ask for.
+    remembered: Mutex<HashMap<(Key, &'static str), (Cases, Option<Answer>)>>,
+}
+
+/// What is found out once for all sets of versions that may be the one, as far as they do not differ.
+#[derive(Default)]
+struct Shared<'a> {
     /// Places of the pairs by key; the first one where a key stands twice.
     places: HashMap<&'a Key, usize>,
     /// Places of the pairs by the kind of their objects.
@@ -40,24 +57,19 @@ pub(crate) struct Stage<'a> {
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Objects by every name that stands alone in their spec.
     mentions: OnceLock<HashMap<String, Vec<Key>>>,
-    /// Clusters by kind and name of the control plane that they name.
-    clusters: OnceLock<HashMap<(String, String), Vec<Key>>>,
-    /// Owners of Machines by the name of their Cluster.
-    owners: OnceLock<HashMap<String, Vec<Key>>>,
-    /// Clusters by the name of their class.
-    members: OnceLock<HashMap<String, Vec<Key>>>,
+    clusters: Kept<(), Arc<HashMap<(String, String), Vec<Key>>>>,
+    owners: Kept<(), Arc<HashMap<String, Vec<Key>>>>,
+    members: Kept<(), Arc<HashMap<String, Vec<Key>>>>,
     /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
-    shown: Mutex<BTreeMap<String, bool>>,
+    shown: Kept<String, bool>,
     /// Owners of the workers of a Cluster by kind and name in its topology.
-    groups: Mutex<HashMap<Key, Arc<Groups>>>,
+    groups: Kept<Key, Arc<Groups>>,
     /// Who may update Machines in place.
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
     forms: [Forms; 2],
     /// Owners after the write with what their topology hands to them, in the superset form.
     handed: Forms,
-    /// Answers about whole objects that many leaves ask for.
-    remembered: Mutex<HashMap<(Key, &'static str), Option<Answer>>>,
 }
 
 impl<'a> Stage<'a> {
@@ -68,23 +80,31 @@ impl<'a> Stage<'a> {
         for (place, pair) in pairs.iter().enumerate() {
             places.entry(&pair.key).or_insert(place);
         }
+        Self::over(Arc::new(Shared { places, ..Shared::default() }), (scene, pairs, rules), versions)
+    }
+
+    /// The stage of another set of versions that may be the one as well, which shares what does not differ; `None` where the
+    /// two sets are not of the same ones.
+    #[must_use]
+    pub(crate) fn with(&self, versions: &Versions) -> Option<Self> {
+        let same = (self.scene, self.pairs, self.rules);
+        versions.is_beside(&self.versions).then(|| Self::over(Arc::clone(&self.shared), same, versions.clone()))
+    }
+
+    fn over(
+        shared: Arc<Shared<'a>>,
+        (scene, pairs, rules): (Scene<'a>, &'a [Pair], &'a Rules),
+        versions: Versions,
+    ) -> Self {
         Self {
             scene,
             pairs,
             versions,
             rules,
-            places,
-            kinds: OnceLock::new(),
-            references: OnceLock::new(),
-            mentions: OnceLock::new(),
-            clusters: OnceLock::new(),
-            owners: OnceLock::new(),
-            members: OnceLock::new(),
-            shown: Mutex::new(BTreeMap::new()),
-            groups: Mutex::new(HashMap::new()),
-            updaters: OnceLock::new(),
-            forms: [Forms::default(), Forms::default()],
-            handed: Forms::default(),
+            shared,
+            clusters: Keys::default(),
+            owners: Keys::default(),
+            members: Keys::default(),
             remembered: Mutex::new(HashMap::new()),
         }
     }
@@ -92,7 +112,7 @@ impl<'a> Stage<'a> {
     /// Who may update Machines in place, looked for once.
     #[must_use]
     pub(crate) fn updaters(&self) -> &Updaters {
-        self.updaters.get_or_init(|| Updaters::among(self.scene.view))
+        self.shared.updaters.get_or_init(|| Updaters::among(self.scene.view))
     }
 
     /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.
@@ -110,14 +130,12 @@ impl<'a> Stage<'a> {
         if let Some(told) = self.scene.world.feature_gates.get(name) {
             return Some(*told);
         }
-        let shown = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = shown().get(name).copied();
-        let is_shown = known.unwrap_or_else(|| {
-            let found = self.is_used(name);
-            shown().insert(name.to_owned(), found);
-            found
-        });
-        is_shown.then_some(true)
+        self.is_shown(name).then_some(true)
+    }
+
+    /// Whether an object that is there shows that a feature gate is on.
+    fn is_shown(&self, name: &str) -> bool {
+        self.shared.shown.get(self.versions.case(), name, || self.is_used(name))
     }
 
     /// Looks once for what shows each gate that a pair may need, with all cores, before the pairs are judged side by side.
@@ -129,8 +147,9 @@ impl<'a> Stage<'a> {
         let wanted: BTreeSet<&str> =
             parallel::map(self.pairs, needs).into_iter().flatten().map(|need| need.gate).collect();
         let untold = wanted.into_iter().filter(|gate| !self.scene.world.feature_gates.contains_key(*gate));
-        let shown: Vec<(String, bool)> = untold.map(|gate| (gate.to_owned(), self.is_used(gate))).collect();
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
+        for gate in untold {
+            self.is_shown(gate);
+        }
     }
 
     /// Whether a write with a field that its kind does not have is refused: kubectl and Argo CD ask the API server to be strict
@@ -162,7 +181,7 @@ impl<'a> Stage<'a> {
     /// What differs about the objects of a kind.
     pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
         let pairs = self.pairs;
-        let kinds = self.kinds.get_or_init(|| {
+        let kinds = self.shared.kinds.get_or_init(|| {
             let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
             for (place, pair) in pairs.iter().enumerate() {
                 kinds.entry(pair.key.kind.clone()).or_default().push(place);
@@ -175,7 +194,7 @@ impl<'a> Stage<'a> {
     /// The place of an object's pair among all pairs.
     #[must_use]
     pub(crate) fn place(&self, key: &Key) -> Option<usize> {
-        self.places.get(key).copied()
+        self.shared.places.get(key).copied()
     }
 
     /// The answer about an object under a word, made once.
@@ -187,11 +206,14 @@ impl<'a> Stage<'a> {
     ) -> Option<Answer> {
         let place = (key.clone(), word);
         let remembered = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = remembered().get(&place) {
-            return known.clone();
+        let known = remembered().get(&place).cloned();
+        if let Some((cases, known)) = known {
+            alike::note(cases);
+            return known;
         }
-        let made = make();
-        remembered().insert(place, made.clone());
+        // It may be made of what was admitted before.
+        let (cases, made) = alike::inherited(make);
+        remembered().insert(place, (cases, made.clone()));
         made
     }
 }

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, OnceLock};
 
 use super::{Stage, may_be_equal};
+use crate::alike::{self, Cases, Kept};
 use crate::compare::Action;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
@@ -20,16 +22,38 @@ pub(crate) struct Reference {
     pub(crate) from: Key,
 }
 
+/// Keys by what they are looked up under, collected once a set of versions or taken from another one.
+pub(super) struct Keys<K>(OnceLock<(Cases, Arc<HashMap<K, Vec<Key>>>)>);
+
+impl<K> Default for Keys<K> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<K: Eq + Hash> Keys<K> {
+    fn get(
+        &self,
+        case: usize,
+        kept: &Kept<(), Arc<HashMap<K, Vec<Key>>>>,
+        collect: impl FnOnce() -> HashMap<K, Vec<Key>>,
+    ) -> &HashMap<K, Vec<Key>> {
+        let (cases, keys) = self.0.get_or_init(|| alike::scope(|| kept.get(case, &(), || Arc::new(collect()))));
+        alike::note(*cases);
+        keys
+    }
+}
+
 /// The owners of the workers of one Cluster, by their kind and their name in its topology.
 pub(crate) type Groups = HashMap<(String, String), Key>;
 
 impl Stage<'_> {
     /// The owners of the workers of a Cluster by kind and name in its topology; the first where two claim one.
     pub(crate) fn owners_by_group(&self, cluster: &Key) -> Arc<Groups> {
-        let known = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(groups) = known().get(cluster) {
-            return Arc::clone(groups);
-        }
+        self.shared.groups.get(self.versions.case(), cluster, || Arc::new(self.grouped(cluster)))
+    }
+
+    fn grouped(&self, cluster: &Key) -> Groups {
         let mut groups = Groups::new();
         for owner in self.owners_of(cluster) {
             let own = match owner.kind.as_str() {
@@ -42,8 +66,6 @@ impl Stage<'_> {
                 groups.entry((owner.kind.clone(), name.to_owned())).or_insert_with(|| owner.clone());
             }
         }
-        let groups = Arc::new(groups);
-        known().insert(cluster.clone(), Arc::clone(&groups));
         groups
     }
 
@@ -54,14 +76,15 @@ impl Stage<'_> {
             return Some(contract::cluster(key.namespace.as_deref(), name));
         }
         // A chart's control plane names no cluster: the Cluster names it.
-        let clusters = self.clusters.get_or_init(|| self.clusters_by_control_plane());
+        let clusters =
+            self.clusters.get(self.versions.case(), &self.shared.clusters, || self.clusters_by_control_plane());
         let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();
         naming.find(|cluster| may_be_equal(cluster.namespace.as_ref(), key.namespace.as_ref())).cloned()
     }
 
     /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
     pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
-        let owners = self.owners.get_or_init(|| {
+        let owners = self.owners.get(self.versions.case(), &self.shared.owners, || {
             let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
             for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
                 let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
@@ -77,7 +100,7 @@ impl Stage<'_> {
 
     /// The Clusters that have a class after the write and are there before it.
     pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
-        let members = self.members.get_or_init(|| {
+        let members = self.members.get(self.versions.case(), &self.shared.members, || {
             let mut members: HashMap<String, Vec<Key>> = HashMap::new();
             for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
                 let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
@@ -124,7 +147,7 @@ impl Stage<'_> {
 
     /// The key under which a rendered object is there, where the chart leaves its namespace out or says that of the release.
     fn at_home<'k>(&self, key: &'k Key) -> Cow<'k, Key> {
-        let is_there = |key: &Key| self.places.contains_key(key) || self.scene.view.get(key).object().is_some();
+        let is_there = |key: &Key| self.shared.places.contains_key(key) || self.scene.view.get(key).object().is_some();
         let Some(home) = self.scene.world.host.namespace.as_ref().filter(|_| !is_there(key)) else {
             return Cow::Borrowed(key);
         };
@@ -139,7 +162,7 @@ impl Stage<'_> {
 
     /// Who refers to an object after the write.
     pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
-        let all = self.references.get_or_init(|| self.collect());
+        let all = self.shared.references.get_or_init(|| self.collect());
         let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
         named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
     }
@@ -147,7 +170,7 @@ impl Stage<'_> {
     /// Who has the name of an object in its spec after the write, in a field that does not say of which kind: providers refer to
     /// Secrets and pools by their name alone, each in a field of its own.
     pub(crate) fn mentioned_by(&self, key: &Key) -> Option<&Key> {
-        let all = self.mentions.get_or_init(|| {
+        let all = self.shared.mentions.get_or_init(|| {
             let mut out: HashMap<String, Vec<Key>> = HashMap::new();
             for from in self.referring() {
                 let Some(value) = self.written_after(&from) else { continue };

@@ -1,6 +1,8 @@
 //! Puts what a write lets go where people look for it: at the change that lets it go, and into the weight of its owner.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::lifted::Lifted;
 use crate::judge::outcome::Outcome;
@@ -15,7 +17,12 @@ use crate::object::{Key, Path};
 use crate::providers::{kind, typed};
 
 /// Writes what starts into the outcomes of the pairs, which stand in their order.
-pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: &mut [Outcome], out: &mut Classified) {
+pub(in crate::judge) fn apply(
+    stage: &Stage<'_>,
+    lifted: Vec<Lifted>,
+    outcomes: &mut [Arc<Outcome>],
+    out: &mut Classified,
+) {
     for lifted in lifted {
         let answer = Answer::known(stage.rules, lifted.effect, lifted.rule).saying(said(&lifted));
         let answer = Answer { waits: lifted.waits, ..answer };
@@ -32,8 +39,15 @@ pub(in crate::judge) fn apply(stage: &Stage<'_>, lifted: Vec<Lifted>, outcomes: 
         }
         out.rollouts.extend(lifted.rollouts);
     }
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity(out.rollouts.len());
     for rollout in std::mem::take(&mut out.rollouts) {
-        add(&mut out.rollouts, rollout);
+        match places.get(&rollout.owner).and_then(|place| out.rollouts.get_mut(*place)) {
+            Some(own) => add(own, rollout),
+            None => {
+                places.insert(rollout.owner.clone(), out.rollouts.len());
+                out.rollouts.push(rollout);
+            }
+        }
     }
 }
 
@@ -54,7 +68,7 @@ enum Told {
 }
 
 /// Tells an answer at a place.
-fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Outcome]) -> Told {
+fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outcomes: &mut [Arc<Outcome>]) -> Told {
     let Some(place) = stage.place(key) else { return Told::Nowhere };
     let (Some(pair), Some(outcome)) = (stage.pairs.get(place), outcomes.get_mut(place)) else { return Told::Nowhere };
     let is_refused = refuses(pair, outcome);
@@ -62,7 +76,7 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
     match (pair.action, path) {
         (Action::Create, _) => {
             if !is_refused {
-                raise(outcome, answer);
+                raise(Arc::make_mut(outcome), answer);
             }
             told
         }
@@ -73,7 +87,7 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
             };
             let found: Vec<usize> = (0..pair.changes.len()).filter(|place| touches(&pair.changes[*place])).collect();
             if !is_refused {
-                found.iter().for_each(|change| at_change(stage, pair, *change, answer, outcome));
+                found.iter().for_each(|change| at_change(stage, pair, *change, answer, Arc::make_mut(outcome)));
             }
             if found.is_empty() { Told::Nowhere } else { told }
         }
@@ -84,7 +98,7 @@ fn tell(stage: &Stage<'_>, key: &Key, path: Option<&Path>, answer: &Answer, outc
                 path(one).cmp(&path(other))
             });
             if let Some(first) = first.filter(|_| !is_refused) {
-                at_change(stage, pair, first, answer, outcome);
+                at_change(stage, pair, first, answer, Arc::make_mut(outcome));
             }
             told
         }
@@ -128,7 +142,7 @@ fn raise(outcome: &mut Outcome, answer: &Answer) {
 }
 
 /// Tells an answer that no change of the write explains: at its owner where that is written, else at the first object that is.
-fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Outcome]) {
+fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Arc<Outcome>]) {
     let is_written =
         |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
     let own = stage.place(owner).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
@@ -136,16 +150,12 @@ fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mu
     let above = || stage.pairs.iter().position(is_above);
     let place = own.or_else(above).or_else(|| stage.pairs.iter().position(is_written));
     if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {
-        raise(outcome, answer);
+        raise(Arc::make_mut(outcome), answer);
     }
 }
 
 /// Adds a weight: one an owner, the worst that happens to it; a Machine under two causes is one Machine.
-fn add(rollouts: &mut Vec<Rollout>, rollout: Rollout) {
-    let Some(own) = rollouts.iter_mut().find(|own| own.owner == rollout.owner) else {
-        rollouts.push(rollout);
-        return;
-    };
+fn add(own: &mut Rollout, rollout: Rollout) {
     match own.effect.cmp(&rollout.effect) {
         Ordering::Greater => {}
         Ordering::Less => *own = rollout,

@@ -97,12 +97,13 @@ fn is_join(spec: &Value, versions: &Versions) -> bool {
     let join = spec.get("joinConfiguration");
     let control_plane = join.and_then(|join| join.get("controlPlane")).is_some_and(|value| !value.is_null());
     // 1.14.1 also takes a config with kubelet arguments for a joined one: 1.11 did not always write controlPlane.
-    let by_arguments = versions.get("cluster-api") >= semver::Version::new(1, 14, 1)
-        && join
-            .and_then(|join| join.pointer("/nodeRegistration/kubeletExtraArgs"))
+    let has_arguments = || {
+        join.and_then(|join| join.pointer("/nodeRegistration/kubeletExtraArgs"))
             .and_then(Value::as_array)
-            .is_some_and(|list| !list.is_empty());
-    control_plane || by_arguments
+            .is_some_and(|list| !list.is_empty())
+    };
+    let by_arguments = |version: &semver::Version| *version >= semver::Version::new(1, 14, 1);
+    control_plane || has_arguments() && versions.ask("cluster-api", by_arguments)
 }
 
 /// The places at which the Machine's config differs from the wanted one (PrepareKubeadmConfigsForDiff, then a diff).

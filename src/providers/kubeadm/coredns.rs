@@ -45,9 +45,9 @@ pub(crate) fn refused(before: Option<&str>, after: Option<&str>, skip: bool, ver
     if from == to || skip {
         return None;
     }
-    let minor = versions.get(V1BETA2.provider).minor;
+    let newest = versions.ask(V1BETA2.provider, |version| newest(version.minor));
     let place = |version: &Version| {
-        let last = KNOWN.iter().position(|known| *known == newest(minor))?;
+        let last = KNOWN.iter().position(|known| *known == newest)?;
         KNOWN.iter().position(|known| **known == *version.to_string()).filter(|place| *place <= last)
     };
     match (place(&from), place(&to)) {

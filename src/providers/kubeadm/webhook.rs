@@ -308,13 +308,14 @@ fn refuse(out: &mut Vec<Refusal>, path: &str, message: impl Into<String>) {
 
 /// Fields of the kubeadm configuration that cannot change.
 fn fixed_fields(old: &Value, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
-    let minor = versions.get(V1BETA2.provider).minor;
     let config = |side: &Value| side.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_default();
     let (old, new) = (without_gone(config(old), versions), without_gone(config(new), versions));
     for place in merge_patch_places(&old, &new) {
         let keys: Vec<&str> = place.iter().map(String::as_str).collect();
-        let allowed =
-            ALLOWED.iter().any(|(pattern, from, to)| (*from..=*to).contains(&minor) && may_change(pattern, &keys));
+        let since = |(_, from, to): &(_, u64, u64)| {
+            versions.ask(V1BETA2.provider, |version| (*from..=*to).contains(&version.minor))
+        };
+        let allowed = ALLOWED.iter().any(|allowed| may_change(allowed.0, &keys) && since(allowed));
         if !allowed {
             let path = keys.iter().fold(Path::root().key("spec").key("kubeadmConfigSpec"), |path, key| path.key(*key));
             out.push(Refusal {
