@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Reach, Refusal, word};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::object::{Key, Path};
+use crate::object::{Key, Object, Path};
 use crate::tree::{Text, Value};
 
 /// Bytes of the data of one object.
@@ -43,6 +43,26 @@ pub(crate) fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Re
     out
 }
 
+/// Whether nothing is refused about an object as a Secret or a ConfigMap, by a look at its text; false where only the tree can tell.
+#[must_use]
+pub(crate) fn is_harmless(object: &Object) -> bool {
+    let key = &object.key;
+    if !key.group.is_empty() || !(key.kind == SECRET || key.kind == CONFIG_MAP) {
+        return true;
+    }
+    // Texts that stand in a document without escapes are no longer than it.
+    key.kind == CONFIG_MAP
+        && object.bytes().is_some_and(|length| length <= SIZE)
+        && ["stringData", "binaryData"].iter().all(|field| !object.may_have_at_root(field))
+        && (!object.may_have_at_root("data") || object.holds_texts("data", is_key))
+}
+
+/// Whether a map of data may have a key.
+fn is_key(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !name.is_empty() && name.len() <= 253 && name.bytes().all(is_letter) && !matches!(name, "." | "..")
+}
+
 /// The entries of a map of an object.
 fn map<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v Text, &'v Value)> {
     object.get(field).and_then(Value::as_object).into_iter().flatten()
@@ -57,8 +77,7 @@ fn entry(field: &str, name: &str, value: &Value, is_secret: bool) -> Option<Refu
         Value::String(text) => text,
         other => return at(format!("a value must be a text and is {}: put it in quotes", word(other))),
     };
-    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_key) || matches!(name, "." | "..") {
+    if !is_key(name) {
         return at("a key must be letters, digits, dashes, underscores and dots".to_owned());
     }
     let is_encoded = field == "binaryData" || (is_secret && field == "data");

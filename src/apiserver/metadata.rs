@@ -4,7 +4,7 @@
 
 use super::{Reach, Refusal, Way, word};
 use crate::kinds::labels;
-use crate::object::{Key, Path};
+use crate::object::{Key, Object, Path};
 use crate::tree::Value;
 
 /// Longest name of an object.
@@ -13,6 +13,24 @@ const NAME: usize = 253;
 const LABEL: usize = 63;
 /// Bytes of all annotations together.
 const ANNOTATIONS: usize = 256 * 1024;
+
+/// Fields that the API server sets alone.
+const BY_SERVER: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];
+
+/// Whether nothing is refused about the metadata of an object whatever is there, by a look at the metadata alone; false where only the
+/// tree can tell.
+#[must_use]
+pub(crate) fn is_harmless(object: &Object, way: Way) -> bool {
+    object.metadata().is_some_and(|sent| {
+        let says = |key: &&str| sent.get("metadata").and_then(|metadata| metadata.get(key)).is_some_and(is_said);
+        !BY_SERVER.iter().any(says) && refusals(&object.key, &sent, None, None, way).is_empty()
+    })
+}
+
+/// Whether a field that the API server sets is said.
+fn is_said(value: &Value) -> bool {
+    !value.is_null() && value.as_str() != Some("")
+}
 
 /// What is refused about the metadata of a write. `last` is the object as the host wrote it last time.
 #[must_use]
@@ -133,9 +151,8 @@ fn by_server(
     out: &mut Vec<Refusal>,
 ) {
     let of = |object: Option<&Value>, key: &str| object.and_then(|object| object.get("metadata")?.get(key)).cloned();
-    let is_said = |value: &&Value| !value.is_null() && value.as_str() != Some("");
-    for key in ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] {
-        let Some(told) = metadata.get(key).filter(is_said) else { continue };
+    for key in BY_SERVER {
+        let Some(told) = metadata.get(key).filter(|value| is_said(value)) else { continue };
         // What the last manifest said already is in no merge patch.
         if !way.whole && live.is_some() && of(last, key).as_ref() == Some(told) {
             continue;

@@ -151,7 +151,8 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
     if values.contains(&(key.kind.clone(), key.name.clone())) {
         return Ok(true);
     }
-    if key.kind == CONFIG_MAP && !object.may_say("apiVersion") {
+    // Its own apiVersion is the only one of most.
+    if key.kind == CONFIG_MAP && !object.may_say_again("apiVersion") {
         return Ok(false);
     }
     let value = object.value()?;

@@ -71,17 +71,21 @@ impl Run<'_> {
         if is_same(last) || (self.way.is_none() && is_same(live)) {
             return None;
         }
+        let applied = self.way == Some(WriteMethod::ServerSideApply);
+        let whole = applied || matches!(self.way, Some(WriteMethod::Replace | WriteMethod::Recreate));
+        let way = Way { applied, whole };
         // Every object of the stream is looked at, and most are nobody's business afterwards.
+        if pair.is_none() && is_harmless(object, way) {
+            return None;
+        }
         let sent = object.glance().ok()?;
         let live = live.and_then(|live| live.glance().ok());
         let last = last.and_then(|last| last.glance().ok());
-        let applied = self.way == Some(WriteMethod::ServerSideApply);
-        let whole = applied || matches!(self.way, Some(WriteMethod::Replace | WriteMethod::Recreate));
         // Without a cluster the other side is a render: what only the server sets does not stand there.
         let side = if self.way.is_some() { live.as_deref() } else { None };
         let mut found = match self.way {
-            Some(_) => apiserver::of_metadata(&object.key, &sent, side, last.as_deref(), Way { applied, whole }),
-            None => apiserver::of_metadata(&object.key, &sent, Some(&sent), None, Way { applied, whole }),
+            Some(_) => apiserver::of_metadata(&object.key, &sent, side, last.as_deref(), way),
+            None => apiserver::of_metadata(&object.key, &sent, Some(&sent), None, way),
         };
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
         if applied {
@@ -202,3 +206,15 @@ impl Run<'_> {
         self.out.pairs[place] = pair;
     }
 }
+
+/// Whether nothing is refused of an object whatever is there, as its text tells without a tree; false where only the tree can tell.
+fn is_harmless(object: &Object, way: Way) -> bool {
+    let has_schema = || schema::builtin(&object.api_version, &object.key.kind).is_some();
+    !(way.applied && has_schema())
+        && apiserver::has_harmless_data(object)
+        && apiserver::has_harmless_metadata(object, way)
+}
+
+#[cfg(test)]
+#[path = "refusals_tests.rs"]
+mod tests;

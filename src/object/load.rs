@@ -77,6 +77,8 @@ pub struct Object {
     pub line: usize,
     /// The list that it stood in, where it was an item of one.
     pub carrier: Option<Arc<Carrier>>,
+    /// Where its `metadata` stands in its stream, where that was told without a tree.
+    metadata: Option<yaml::Span>,
     read: Read,
 }
 
@@ -145,12 +147,52 @@ impl Object {
         let kind = text("/kind").ok_or_else(|| missing("kind"))?;
         let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
         let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
-        Ok(Self { key, api_version, body: Body::Value(value), line, carrier: None, read: Read::default() })
+        let (body, read) = (Body::Value(value), Read::default());
+        Ok(Self { key, api_version, body, line, carrier: None, metadata: None, read })
     }
 
-    /// An object whose head was found in a text.
-    pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize) -> Self {
-        Self { key, api_version, body, line, carrier: None, read: Read::default() }
+    /// An object whose head was found in a text, and where its `metadata` stands there.
+    pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize, metadata: yaml::Span) -> Self {
+        Self { key, api_version, body, line, carrier: None, metadata: Some(metadata), read: Read::default() }
+    }
+
+    /// An object with nothing but its `metadata`, where that can be told without the rest and nobody has read the whole yet. Whether
+    /// the rest can be read at all is not looked at.
+    #[must_use]
+    pub(crate) fn metadata(&self) -> Option<Value> {
+        let (Body::Text(bytes, _), Some(span)) = (&self.body, self.metadata) else { return None };
+        if self.read.0.get().is_some() {
+            return None;
+        }
+        yaml::read_at(span.of(bytes), span.start, self.line).ok()?.to_json().ok()
+    }
+
+    /// Whether the map at a key of the root holds nothing but texts, each under a key of which `is_key` is true; false where only the
+    /// tree can tell.
+    #[must_use]
+    pub(crate) fn holds_texts(&self, key: &str, is_key: impl Fn(&str) -> bool) -> bool {
+        self.everyday().is_some_and(|text| yaml::holds_texts(text, key, is_key))
+    }
+
+    /// Whether the root may have a key; false only where that is sure.
+    #[must_use]
+    pub(crate) fn may_have_at_root(&self, key: &str) -> bool {
+        self.everyday().is_none_or(|text| yaml::has_key(text, key))
+    }
+
+    /// The length of its text; `None` where it is a tree.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        match &self.body {
+            Body::Text(_, document) => Some(document.len()),
+            Body::Value(_) => None,
+        }
+    }
+
+    /// The text of an everyday document, as [`yaml::head`] knows one.
+    fn everyday(&self) -> Option<&[u8]> {
+        let (Body::Text(bytes, document), Some(_)) = (&self.body, self.metadata) else { return None };
+        Some(document.of(bytes))
     }
 
     /// The whole content as a tree; read once where the body is text.
@@ -204,17 +246,20 @@ impl Object {
     #[must_use]
     pub fn may_say(&self, word: &str) -> bool {
         match &self.body {
-            // Behind a backslash a letter may be written as a number, and a line may end within a word.
             Body::Text(bytes, span) => {
                 let text = span.of(bytes);
-                let is_written_otherwise =
-                    |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
-                memmem::find(text, word.as_bytes()).is_some()
-                    || memchr_iter(b'\\', text).any(is_written_otherwise)
-                    || may_be_encoded(text)
+                memmem::find(text, word.as_bytes()).is_some() || may_be_written_otherwise(text)
             }
             Body::Value(_) => true,
         }
+    }
+
+    /// Whether its content may hold a word at another place than as a key of its root, where it stands; false only where that is
+    /// sure. As [`Self::may_say`].
+    #[must_use]
+    pub(crate) fn may_say_again(&self, word: &str) -> bool {
+        let Some(text) = self.everyday() else { return true };
+        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || may_be_written_otherwise(text)
     }
 }
 
@@ -234,6 +279,13 @@ impl Object {
         };
         memmem::find(text, word.as_bytes()).is_some() || may_be_encoded(text) || memchr_iter(b'\\', text).any(is_escape)
     }
+}
+
+/// Whether a text may hold words that do not stand in it as they are read: behind a backslash a letter may be written as a number,
+/// and a line may end within a word.
+fn may_be_written_otherwise(text: &[u8]) -> bool {
+    let is_escape = |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
+    memchr_iter(b'\\', text).any(is_escape) || may_be_encoded(text)
 }
 
 /// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.

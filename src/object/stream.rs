@@ -100,10 +100,17 @@ impl Document {
 
 /// The object of a document whose head tells everything; `None` where the tree has to be read.
 fn by_head(bytes: &Arc<[u8]>, section: &yaml::Section) -> Option<Object> {
-    let head = yaml::head(section.document.of(bytes))?;
+    let document = section.document;
+    let head = yaml::head(document.of(bytes))?;
     let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
-    let body = Body::Text(Arc::clone(bytes), section.document);
-    Some(Object::of_text(key, head.api_version.to_owned(), body, section.line))
+    let metadata = yaml::Span::new(document.start + head.metadata.start, document.start + head.metadata.end);
+    Some(Object::of_text(
+        key,
+        head.api_version.to_owned(),
+        Body::Text(Arc::clone(bytes), document),
+        section.line,
+        metadata,
+    ))
 }
 
 /// Whether the API server makes the name up.

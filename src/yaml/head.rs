@@ -6,6 +6,7 @@
 
 use memchr::memchr;
 
+use crate::yaml::Span;
 use crate::yaml::resolve::{Scalar, implicit};
 
 /// The identity of a document, borrowed from its bytes.
@@ -19,6 +20,8 @@ pub struct Head<'a> {
     pub namespace: Option<&'a str>,
     /// `metadata.name`.
     pub name: &'a str,
+    /// Where `metadata` stands, from its key to the next one of the root; a document of its own that says the same.
+    pub metadata: Span,
 }
 
 /// Scans a document for its identity; `None` where only the exact reader can tell.
@@ -26,20 +29,22 @@ pub struct Head<'a> {
 /// What is found is what [`crate::yaml::read`] would find if it can read the document at all.
 #[must_use]
 pub fn head(document: &[u8]) -> Option<Head<'_>> {
-    let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
-    if odd_breaks(document) {
+    let text = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
+    if odd_breaks(text) {
         return None;
     }
     let mut scan = Scan::default();
-    let mut rest = document;
+    let mut rest = text;
     while !rest.is_empty() {
         let (line, after) = cut(rest);
+        scan.at = document.len() - rest.len();
         if scan.is_done(line) {
             return if later_lines_are_harmless(rest) { scan.finish() } else { None };
         }
         scan.line(line)?;
         rest = after;
     }
+    scan.at = document.len();
     scan.finish()
 }
 
@@ -53,7 +58,7 @@ fn odd_breaks(document: &[u8]) -> bool {
 }
 
 /// The first line without its break, and what follows.
-fn cut(text: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn cut(text: &[u8]) -> (&[u8], &[u8]) {
     let (line, after) = match memchr(b'\n', text) {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &text[text.len()..]),
@@ -88,7 +93,7 @@ fn later_lines_are_harmless(mut text: &[u8]) -> bool {
 }
 
 /// Start of the next line that is not indented. Most lines are, so blocks of bytes without such a line are stepped over at once.
-fn next_top_line(text: &[u8]) -> Option<usize> {
+pub(super) fn next_top_line(text: &[u8]) -> Option<usize> {
     const BLOCK: usize = 256;
     let mut from = 0;
     while from + BLOCK < text.len() {
@@ -111,8 +116,12 @@ struct Scan<'a> {
     kind: Option<&'a str>,
     name: Option<&'a str>,
     namespace: Option<&'a str>,
+    /// Start of the line that is looked at.
+    at: usize,
     metadata: bool,
     in_metadata: bool,
+    /// Where `metadata` begins and ends, as far as it was seen.
+    span: (usize, Option<usize>),
     /// Indentation of the keys of `metadata`.
     child_indent: Option<usize>,
     /// Indentation and kind of value of the last key.
@@ -121,7 +130,7 @@ struct Scan<'a> {
 
 /// What may follow a key's line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+pub(super) enum After {
     /// Nothing deeper: the value is on the line.
     Nothing,
     /// A nested map: the value is missing.
@@ -138,7 +147,14 @@ impl<'a> Scan<'a> {
     }
 
     fn finish(self) -> Option<Head<'a>> {
-        Some(Head { api_version: self.api_version?, kind: self.kind?, namespace: self.namespace, name: self.name? })
+        let (start, end) = self.span;
+        Some(Head {
+            api_version: self.api_version?,
+            kind: self.kind?,
+            namespace: self.namespace,
+            name: self.name?,
+            metadata: Span::new(start, end.unwrap_or(self.at)),
+        })
     }
 
     fn line(&mut self, line: &'a [u8]) -> Option<()> {
@@ -175,6 +191,9 @@ impl<'a> Scan<'a> {
     /// Notes a key at its level.
     fn place(&mut self, indent: usize, key: &'a str, after: After, scalar: Option<&'a str>) -> Option<()> {
         if indent == 0 {
+            if self.in_metadata {
+                self.span.1 = Some(self.at);
+            }
             self.in_metadata = key == "metadata";
             return match key {
                 "apiVersion" => set(&mut self.api_version, scalar),
@@ -184,6 +203,7 @@ impl<'a> Scan<'a> {
                 "metadata" if self.metadata || after != After::Map => None,
                 "metadata" => {
                     self.metadata = true;
+                    self.span = (self.at, None);
                     Some(())
                 }
                 _ => Some(()),
@@ -212,7 +232,7 @@ fn set<'a>(field: &mut Option<&'a str>, scalar: Option<&'a str>) -> Option<()> {
 }
 
 /// Splits `key: value`; keys are plain words, or simply quoted ones.
-fn entry(text: &[u8]) -> Option<(&str, &[u8])> {
+pub(super) fn entry(text: &[u8]) -> Option<(&str, &[u8])> {
     let (key, rest) = match text[0] {
         quote @ (b'"' | b'\'') => {
             let end = 1 + memchr(quote, &text[1..])?;
@@ -236,7 +256,7 @@ fn entry(text: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// Judges the value on a key's line; the text is given where it reads as a string.
-fn value_of(value: &[u8]) -> Option<(After, Option<&str>)> {
+pub(super) fn value_of(value: &[u8]) -> Option<(After, Option<&str>)> {
     let Some(first) = value.first() else { return Some((After::Map, None)) };
     match first {
         b'#' => Some((After::Map, None)),

@@ -66,6 +66,8 @@ fn heads_are_found_in_everyday_documents() {
     let head = yaml::head(text.as_bytes()).expect("a head");
     assert_eq!((head.api_version, head.kind), ("cluster.x-k8s.io/v1beta1", "Cluster"));
     assert_eq!((head.namespace, head.name), (Some("ns"), "demo"));
+    let metadata = std::str::from_utf8(head.metadata.of(text.as_bytes())).expect("text");
+    assert!(metadata.starts_with("metadata:\n  labels:") && metadata.ends_with("\n  namespace: ns\n"), "{metadata}");
     for doubtful in [
         format!("{text}kind: Other\n"),
         format!("{text}\"kind\": Other\n"),
