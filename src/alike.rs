@@ -29,7 +29,7 @@ impl Cases {
 
     /// Whether a case is among them.
     pub(crate) const fn has(self, place: usize) -> bool {
-        place < Self::MOST && self.0 >> place & 1 == 1
+        place < Self::MOST && (self.0 >> place) & 1 == 1
     }
 
     const fn and(self, other: Self) -> Self {
