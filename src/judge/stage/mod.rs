@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::forms::Forms;
 pub(crate) use self::relations::Reference;
-use self::relations::{Groups, Keys};
+use self::relations::{Groups, Keys, Lists};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Pair;
 use crate::host::HostKind;
@@ -44,8 +44,11 @@ pub(crate) struct Stage<'a> {
     /// Clusters by the name of their class.
     members: Keys<String>,
     /// Answers about whole objects that many leaves ask for.
-    remembered: Mutex<HashMap<(Key, &'static str), (Cases, Option<Answer>)>>,
+    remembered: Mutex<HashMap<(Key, &'static str), Remembered>>,
 }
+
+/// An answer with the sets of versions that it holds for.
+type Remembered = (Cases, Option<Answer>);
 
 /// What is found out once for all sets of versions that may be the one, as far as they do not differ.
 #[derive(Default)]
@@ -57,9 +60,9 @@ struct Shared<'a> {
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
     /// Objects by every name that stands alone in their spec.
     mentions: OnceLock<HashMap<String, Vec<Key>>>,
-    clusters: Kept<(), Arc<HashMap<(String, String), Vec<Key>>>>,
-    owners: Kept<(), Arc<HashMap<String, Vec<Key>>>>,
-    members: Kept<(), Arc<HashMap<String, Vec<Key>>>>,
+    clusters: Kept<(), Lists<(String, String)>>,
+    owners: Kept<(), Lists<String>>,
+    members: Kept<(), Lists<String>>,
     /// Whether an object that is there shows that a feature gate is on, by the name of the gate.
     shown: Kept<String, bool>,
     /// Owners of the workers of a Cluster by kind and name in its topology.

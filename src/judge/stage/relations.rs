@@ -22,8 +22,11 @@ pub(crate) struct Reference {
     pub(crate) from: Key,
 }
 
-/// Keys by what they are looked up under, collected once a set of versions or taken from another one.
-pub(super) struct Keys<K>(OnceLock<(Cases, Arc<HashMap<K, Vec<Key>>>)>);
+/// Keys by what they are looked up under.
+pub(super) type Lists<K> = Arc<HashMap<K, Vec<Key>>>;
+
+/// The same, collected once a set of versions or taken from another one.
+pub(super) struct Keys<K>(OnceLock<(Cases, Lists<K>)>);
 
 impl<K> Default for Keys<K> {
     fn default() -> Self {
@@ -35,7 +38,7 @@ impl<K: Eq + Hash> Keys<K> {
     fn get(
         &self,
         case: usize,
-        kept: &Kept<(), Arc<HashMap<K, Vec<Key>>>>,
+        kept: &Kept<(), Lists<K>>,
         collect: impl FnOnce() -> HashMap<K, Vec<Key>>,
     ) -> &HashMap<K, Vec<Key>> {
         let (cases, keys) = self.0.get_or_init(|| alike::scope(|| kept.get(case, &(), || Arc::new(collect()))));
