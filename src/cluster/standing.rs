@@ -9,11 +9,12 @@ use super::discover::{Catalogue, Resource, Served};
 use super::read::{login, refused, unread};
 use super::{Online, Outcome, list};
 use crate::cluster::plan::{GroupKind, Keep};
+use crate::contract::SECRET;
 use crate::host::hook::{Role, role};
-use crate::host::{HostKind, kinds};
+use crate::host::{HostKind, contested, kinds, may_apply, other_manager};
 use crate::object::{ApiVersion, Key, Object};
 use crate::tree::Value;
-use crate::world::{BaseKind, Marks, There};
+use crate::world::{BaseKind, Marks, There, Unread, World};
 
 /// Up to so many namespaces, and objects of one kind in one, are asked for one by one; above that a list is the smaller read.
 const BY_NAME: usize = 8;
@@ -112,7 +113,9 @@ pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mu
     catalogue.more(caller, &asked).await;
     for ((kind, version), keys) in wanted {
         match catalogue.find(&kind, Some(&version)) {
-            Ok(Served::As(resource) | Served::Otherwise(resource)) => of_kind(caller, &resource, keys, outcome).await,
+            Ok(Served::As(resource) | Served::Otherwise(resource)) => {
+                of_kind(caller, online, &resource, keys, outcome).await;
+            }
             // What is not served cannot be there.
             Ok(Served::Absent) => {}
             Err(fault) => {
@@ -161,7 +164,7 @@ fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String
 }
 
 /// Asks for objects of one kind, by name or as a list of their namespace.
-async fn of_kind(caller: &Caller, resource: &Resource, keys: Vec<Key>, outcome: &mut Outcome) {
+async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys: Vec<Key>, outcome: &mut Outcome) {
     let mut places: BTreeMap<Option<String>, Vec<Key>> = BTreeMap::new();
     for key in keys {
         let namespace = key.namespace.clone().filter(|_| resource.namespaced);
@@ -172,7 +175,9 @@ async fn of_kind(caller: &Caller, resource: &Resource, keys: Vec<Key>, outcome: 
             // Of an object whose namespace nobody knows the run is undecided anyhow.
             continue;
         }
+        // A list does not say who owns which field, which counts where the host applies.
         if keys.len() > BY_NAME
+            && !may_apply(&outcome.world)
             && let Ok(there) = list::metadata(caller, &resource.path(namespace.as_deref())).await
         {
             for key in keys {
@@ -188,7 +193,12 @@ async fn of_kind(caller: &Caller, resource: &Resource, keys: Vec<Key>, outcome: 
         });
         for (key, answer) in futures_util::future::join_all(asked).await {
             match answer {
-                Ok(value) => outcome.world.standing.there.push(There { key, marks: Marks::of(&value) }),
+                Ok(value) => {
+                    let path = resource.object(namespace, &key.name);
+                    let found = contest(caller, online, &outcome.world, (&key, &value), &path).await;
+                    outcome.world.standing.unread.extend(found);
+                    outcome.world.standing.there.push(There { key, marks: Marks::of(&value) });
+                }
                 Err(Fault::NotFound(_)) => {}
                 Err(fault) => {
                     let what = format!("whether {key} is there already, and whose it is");
@@ -201,6 +211,36 @@ async fn of_kind(caller: &Caller, resource: &Resource, keys: Vec<Key>, outcome: 
             }
         }
     }
+}
+
+/// What keeps an object from being taken over by an apply: another manager has given a field of it another value. Where its metadata
+/// names such a manager the object is read once more, whole, and nothing of it is kept; a Secret is not.
+async fn contest(
+    caller: &Caller,
+    online: &Online<'_>,
+    world: &World,
+    (key, metadata): (&Key, &Value),
+    path: &str,
+) -> Option<Unread> {
+    let other = other_manager(world, metadata)?;
+    let is_it = |object: &&Object| {
+        let here = object.key.namespace.as_deref().or(world.host.namespace.as_deref());
+        let same = |of: &Key| (&of.group, &of.kind, &of.name) == (&key.group, &key.kind, &key.name);
+        same(&object.key) && here == key.namespace.as_deref()
+    };
+    let rendered = online.rendered.objects().iter().find(is_it)?.value().ok()?;
+    let whole =
+        if key.kind == SECRET { None } else { list::get(caller, path, Keep { managed_fields: true }).await.ok() };
+    let why = match whole {
+        Some(whole) => format!("{} with another value", contested(world, &whole, &rendered)?),
+        None => format!("{other:?} owns fields of it, perhaps with another value"),
+    };
+    Some(Unread {
+        what: format!("whether {key} can be applied"),
+        why: format!("{why}: there the API server refuses the apply, and the upgrade stops half-way"),
+        remedy: "take the fields over once with helm upgrade --force-conflicts, and say it here too".to_owned(),
+        keys: vec![key.clone()],
+    })
 }
 
 /// The first of some objects, and how many more.

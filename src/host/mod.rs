@@ -51,3 +51,4 @@ pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;
 pub use crate::world::{Host, HostKind, ReleaseName, Said, ServerAnswer};
+pub(crate) use standing::{contested, may_apply, other_manager};

@@ -4,12 +4,43 @@ use super::HostKind;
 use super::hook;
 use super::kinds;
 use super::locate::Located;
+use super::method::{field_manager, forces, migrates, ways};
 use super::predict::Run;
+use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
+use crate::apiserver::fields::owners;
 use crate::apiserver::{Reach, Refusal};
 use crate::compare::{Action, Pair};
 use crate::model::RuleId;
 use crate::object::{Key, Object, Path};
-use crate::world::{BaseKind, Marks};
+use crate::schema;
+use crate::tree::Value;
+use crate::world::{BaseKind, Marks, World, WriteMethod};
+
+/// Whether the host may apply on the server's side, and stops where somebody else owns a field.
+pub(crate) fn may_apply(world: &World) -> bool {
+    ways(world).contains(&WriteMethod::ServerSideApply) && !forces(world)
+}
+
+/// The applier that a host is to an object that it takes over: what Helm patched before counts as applied where it adopts it.
+fn applier(world: &World) -> Applier<'static> {
+    let kind = world.host.kind;
+    Applier { manager: field_manager(kind), adopts_updates: true, migrates: migrates(kind), force: false }
+}
+
+/// The first other manager of an object that the host would take over by an apply; metadata is enough to tell.
+pub(crate) fn other_manager(world: &World, live: &Value) -> Option<String> {
+    let others = owners(live).into_iter().filter(|entry| entry.subresource.is_empty());
+    others.filter(|entry| may_apply(world) && !is_mine(entry, applier(world))).map(|entry| entry.manager).next()
+}
+
+/// Who else owns, with another value, what the host would apply to such an object: the API server then refuses the apply, half-way.
+pub(crate) fn contested(world: &World, live: &Value, rendered: &Value) -> Option<String> {
+    let word = |name: &str| rendered.get(name).and_then(Value::as_str).unwrap_or_default();
+    match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world)) {
+        Applied::Conflict { manager, paths } => Some(format!("{manager:?} owns {}", paths.join(", "))),
+        Applied::Merged(_) | Applied::Nulled(_) => None,
+    }
+}
 
 impl Run<'_> {
     /// Why Helm does not take over an object that its last manifest lacks (helm `pkg/action/validate.go`, `checkOwnership`);

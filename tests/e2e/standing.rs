@@ -65,6 +65,17 @@ fn play(helm: Helm) {
     assert_eq!(release.forecast(&[]).0, Some(0));
     release.upgrade_ungated(&[]).succeeded();
 
+    // Helm 4 applies what it takes over, and stops where somebody else has given a field another value.
+    if helm == Helm::V4 {
+        space.config_map("edited", &Value::Null, &json!({"a": "by hand"}));
+        bench.api.merge(&format!("/api/v1/namespaces/{}/configmaps/edited", space.namespace), &of("demo"));
+        values(&space, &[config("own"), config("theirs"), config("edited")]);
+        let (code, report) = release.forecast(&[]);
+        assert_eq!((code, report["decision"].as_str()), (Some(4), Some("undecided")), "{report:#}");
+        assert!(report.to_string().contains("another value"), "{report:#}");
+        release.upgrade_ungated(&[]).refused("conflict");
+    }
+
     // Nothing is made in a namespace that goes, and the record of a release is new.
     let clusters = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/{}/clusters", space.namespace);
     bench.api.create(&clusters, &cluster());

@@ -78,6 +78,21 @@ pub(crate) struct Played {
     pub(crate) took: Duration,
 }
 
+impl Played {
+    /// Whether the host or rollgate did not reach the API server, as on a machine that has no time for it.
+    fn is_lost(&self) -> bool {
+        const SIGNS: [&str; 5] = [
+            "TLS handshake timeout",
+            "client connection lost",
+            "connection refused",
+            "context deadline exceeded",
+            "deadline has elapsed",
+        ];
+        let said = [self.outcome.refused.clone().unwrap_or_default(), self.forecast.report["reasons"].to_string()];
+        said.iter().any(|said| SIGNS.iter().any(|sign| said.contains(sign)))
+    }
+}
+
 /// All that the walks share.
 struct Hunt {
     bench: &'static Bench,
@@ -160,6 +175,11 @@ impl Hunt {
             let played = play(&mut stage, write);
             if !write.hurried && !played.outcome.rested {
                 stage.rest();
+            }
+            // A cluster that nobody reaches is no answer of a controller.
+            if played.is_lost() {
+                say(&format!("seed {} step {}: the API server was out of reach", script.seed, script.steps.len()));
+                break;
             }
             refused = if played.outcome.refused.is_some() { refused + 1 } else { 0 };
             writes += 1;

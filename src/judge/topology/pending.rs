@@ -106,6 +106,15 @@ struct Stop {
     hides: bool,
 }
 
+impl Stop {
+    /// As it ended: an object that was missing may have come, or may be named no longer.
+    fn told(self, cluster: &Key, after: Side<'_>) -> Self {
+        let still = self.places.first().filter(|(key, at)| at.is_none() && after.is_missing(key));
+        let Some((missing, _)) = still else { return self };
+        Self { over: format!("{cluster} no longer needs {missing}, which is not there"), ..self }
+    }
+}
+
 /// What a write to a Cluster or its class lets go in a Cluster.
 #[must_use]
 pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
@@ -117,7 +126,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     if stop(after, key, &new).is_some() {
         return Vec::new();
     }
-    let stopped = stop(before, key, &old);
+    let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
     let is_written = stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
     let (was, now) = (tasks(before, key, &old), tasks(after, key, &new));
     let mut out = Vec::new();

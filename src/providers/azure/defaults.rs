@@ -49,9 +49,14 @@ pub(super) fn managed(object: &mut Value, name: &str) {
 
 /// Fills in a pool of virtual machines (SetDefaults), but for what is made by chance or read from the cluster.
 pub(super) fn pool(spec: &mut Map) {
-    blank(spec, "location", json!(""));
+    // A block that says nothing at all is let through as Go writes it; what is missing beside others is refused by the schema.
+    if !spec.contains_key("template") {
+        blank(spec, "location", json!(""));
+    }
     let template = child(spec, "template");
-    blank(template, "vmSize", json!(""));
+    if template.is_empty() {
+        blank(template, "vmSize", json!(""));
+    }
     let boot = child(template, "diagnostics");
     if !boot.get("boot").is_some_and(Value::is_object) {
         boot.insert("boot".to_owned(), json!({"storageAccountType": "Managed"}));

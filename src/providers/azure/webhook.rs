@@ -70,7 +70,10 @@ impl Webhook for Azure {
                 subnets(sides, &spec, &mut out);
                 identity(write.new, &spec, &mut out);
             }
-            "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
+            "AzureClusterIdentity" => {
+                IDENTITY.refusals(RULE, sides, &spec, &mut out);
+                credentials(write.new, &spec, &mut out);
+            }
             "AzureMachinePool" => machine_pool(sides, &spec, &mut out),
             "AzureManagedControlPlane" => {
                 MANAGED_CONTROL_PLANE.refusals(RULE, sides, &spec, &mut out);
@@ -138,6 +141,19 @@ fn subnets((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
 fn identity(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     if text(new, "/spec/identityRef/kind") != Some("AzureClusterIdentity") {
         refuse(out, RULE, spec, "identityRef", "it must name an AzureClusterIdentity");
+    }
+}
+
+/// Where an identity stands is told by the sort that it is of (validateIdentity of AzureClusterIdentity).
+fn credentials(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let is_of = |sort: &str| text(new, "/spec/type") == Some(sort);
+    if !is_of("UserAssignedMSI") && text(new, "/spec/resourceID").is_some() {
+        refuse(out, RULE, spec, "resourceID", "only an identity of the type UserAssignedMSI has one");
+    }
+    for key in ["userAssignedIdentityCredentialsPath", "userAssignedIdentityCredentialsCloudType"] {
+        if !is_of("UserAssignedIdentityCredential") && text(new, &format!("/spec/{key}")).is_some() {
+            refuse(out, RULE, spec, key, "only an identity of the type UserAssignedIdentityCredential has one");
+        }
     }
 }
 

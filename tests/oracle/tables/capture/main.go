@@ -155,6 +155,9 @@ func lines(files []string) error {
 			if !known {
 				group = "infrastructure."
 			}
+			if strings.Contains(last.Package, "/vmware/") {
+				group = "vmware.infrastructure."
+			}
 			version := last.Package[strings.LastIndexByte(last.Package, '/')+1:]
 			out := map[string]any{
 				"test": asked.Test, "kind": last.Kind, "apiVersion": group + "cluster.x-k8s.io/" + version, "new": written(last.Object),
