@@ -1,4 +1,5 @@
-# The Helm provider (3.x) calls the post-renderer as Helm 3 does, at plan time too: a hold may end the plan, with its reasons in the error.
+# The Helm provider (3.x) calls the post-renderer as Helm 3 does when it applies: a hold ends that, with its reasons in the error. With
+# experiments = { manifest = true } in the provider it calls it when it plans, too.
 resource "helm_release" "edge_1" {
   name      = "edge-1"
   namespace = "telco"
