@@ -1,6 +1,7 @@
 //! The packs that are built into the program, in the order of their providers. Each is read when somebody needs what is in it: a
 //! small plan asks few of them, and a stream that passes through none.
 
+use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem;
@@ -22,6 +23,7 @@ pub(super) struct BuiltIn {
     text: &'static str,
     head: OnceLock<Head>,
     pack: OnceLock<Pack>,
+    turns: OnceLock<Vec<(u64, u64)>>,
 }
 
 /// What a pack says of itself, before its causes and rules.
@@ -34,7 +36,15 @@ struct Head {
 /// All of them.
 static PACKS: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
     let texts = PROVIDERS.iter().flat_map(|provider| provider.packs);
-    texts.map(|&(name, text)| BuiltIn { name, text, head: OnceLock::new(), pack: OnceLock::new() }).collect()
+    texts
+        .map(|&(name, text)| BuiltIn {
+            name,
+            text,
+            head: OnceLock::new(),
+            pack: OnceLock::new(),
+            turns: OnceLock::new(),
+        })
+        .collect()
 });
 
 /// The packs that are built in; none of them is read yet.
@@ -54,6 +64,15 @@ impl BuiltIn {
     /// Never in a program that was tested: a test reads each pack.
     pub(super) fn pack(&self) -> &Pack {
         self.pack.get_or_init(|| Pack::from_value(self.name, value(self.text)).expect(TESTED))
+    }
+
+    /// The minor versions since which a rule of it begins or ends to hold. Only a pack that has some is read for it, and each is asked once:
+    /// every judgement wants to know.
+    pub(super) fn turns(&self) -> &[(u64, u64)] {
+        self.turns.get_or_init(|| {
+            let may = self.may_say("since:") || self.may_say("until:");
+            if may { self.pack().turns().collect::<BTreeSet<_>>().into_iter().collect() } else { Vec::new() }
+        })
     }
 
     fn head(&self) -> &Head {

@@ -118,14 +118,8 @@ impl Rules {
 
     /// The minor versions since which a rule begins or ends to hold, by the provider of its pack.
     pub fn turns(&self) -> impl Iterator<Item = (&str, (u64, u64))> {
-        let turning = self.packs.iter().filter(|pack| pack.may_say("since:") || pack.may_say("until:"));
-        let packs = turning.map(BuiltIn::pack).chain(&self.user);
-        let rules = packs.flat_map(|pack| pack.rules.iter().map(move |rule| (pack, rule)));
-        rules.flat_map(|(pack, rule)| {
-            let since = rule.since.as_ref().map(|version| (version.major, version.minor));
-            let after = rule.until.as_ref().map(|version| (version.major, version.minor + 1));
-            since.into_iter().chain(after).map(move |minor| (pack.provider.as_str(), minor))
-        })
+        let built_in = self.packs.iter().flat_map(|pack| pack.turns().iter().map(|minor| (pack.provider(), *minor)));
+        built_in.chain(self.user.iter().flat_map(|pack| pack.turns().map(|minor| (pack.provider.as_str(), minor))))
     }
 
     /// The first rule that is about a change.
@@ -148,6 +142,15 @@ impl Pack {
     #[must_use]
     pub fn is_about(&self, group: &str, kind: &str) -> bool {
         pack::is_about(&self.kinds, group, kind)
+    }
+
+    /// The minor versions since which a rule begins or ends to hold.
+    pub(super) fn turns(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.rules.iter().flat_map(|rule| {
+            let since = rule.since.as_ref().map(|version| (version.major, version.minor));
+            let after = rule.until.as_ref().map(|version| (version.major, version.minor + 1));
+            since.into_iter().chain(after)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::object::{GroupKind, Inventory, Key, Object};
 use crate::policy::Policy;
 use crate::providers::{PROVIDERS, kind, known};
 use crate::session::{approvals_of, history_of};
-use crate::world::{Coverage, Host, LiveKind, LiveSource, Unread, World, WriteMethod};
+use crate::world::{Asked, Coverage, Host, LiveKind, LiveSource, Unread, World, WriteMethod};
 
 /// How long a kind may go unheard before what is known of it is no longer taken for what is there.
 const STALE: Duration = Duration::from_secs(30);
@@ -39,8 +39,8 @@ struct State {
     maps: BTreeMap<String, Standing>,
     /// The ConfigMaps that the policy names, which are no part of what is judged.
     kept: BTreeMap<Key, Object>,
-    /// Kinds that the API server is proven not to have.
-    absent: BTreeSet<GroupKind>,
+    /// Kinds that the API server is proven not to have, as each review is told of them.
+    absent: Asked,
     /// Clusters whose class is in another namespace, with that.
     classes: HashMap<Key, String>,
     installed: Option<Installed>,
@@ -94,7 +94,7 @@ impl Cache {
         }
         let known = PROVIDERS.iter().flat_map(|provider| provider.kinds);
         let absent = known.map(|kind| GroupKind::new(kind.group, kind.name));
-        state.absent = absent.filter(|kind| !state.kinds.contains_key(kind)).collect();
+        state.absent = Asked::not_served(absent.filter(|kind| !state.kinds.contains_key(kind)));
         let (providers, feature_gates) = (world.providers, world.feature_gates);
         let (unread, warnings) = (world.unread, Vec::new());
         state.installed = Some(Installed { providers, feature_gates, unread, warnings });
@@ -121,7 +121,7 @@ impl Cache {
         for one in watched {
             state.kinds.entry(one.kind.clone()).or_default().namespaced = one.namespaced;
         }
-        state.absent = absent;
+        state.absent = Asked::not_served(absent);
         state.unknown = None;
     }
 
@@ -249,14 +249,13 @@ impl Cache {
             let objects = state.spaces.get(&space).into_iter().flat_map(Inventory::objects);
             objects.for_each(|object| live.push(object.clone()));
         }
-        let mut coverage = Coverage::Asked(crate::world::Asked::default());
+        let mut coverage = Coverage::Asked(state.absent.clone());
         for (kind, standing) in state.kinds.iter().filter(|(_, standing)| standing.listed && !standing.forbidden) {
             match standing.namespaced {
                 true => spaces.iter().for_each(|space| coverage.note_list(kind, Some(space))),
                 false => coverage.note_list(kind, None),
             }
         }
-        state.absent.iter().for_each(|kind| coverage.note_not_served(kind));
         let installed = state.installed.clone().unwrap_or_default();
         World {
             host: Host {

@@ -50,6 +50,15 @@ pub enum Extent {
     NotServed,
 }
 
+impl Asked {
+    /// Nothing but that the API server has none of these kinds.
+    #[must_use]
+    pub fn not_served(kinds: impl IntoIterator<Item = GroupKind>) -> Self {
+        let kinds = kinds.into_iter().map(|kind| (kind, Extent::NotServed)).collect();
+        Self { kinds, ..Self::default() }
+    }
+}
+
 impl Coverage {
     /// Whether an object with this key would be in the live side if it were there.
     #[must_use]

@@ -42,8 +42,11 @@ pub(super) fn is_secret_word(name: &str) -> bool {
     if !b"adeghklnstyADEGHKLNSTY".contains(&last) {
         return false;
     }
-    let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest_before(name, word) == Some(true));
-    let ends_with = |word: &&str| rest_before(name, word).is_some();
+    let last = last.to_ascii_lowercase();
+    // Nearly all names end otherwise, and each text of each object has one.
+    let rest = |word: &str| if word.as_bytes().last() == Some(&last) { rest_before(name, word) } else { None };
+    let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest(word) == Some(true));
+    let ends_with = |word: &&str| rest(word).is_some();
     (whole || SECRET_WORDS.iter().any(ends_with)) && !HARMLESS.iter().any(ends_with)
 }
 
