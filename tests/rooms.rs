@@ -109,6 +109,53 @@ fn only_kinds_and_providers_name_kinds() {
     assert!(found.is_empty(), "names outside:\n{}", found.join("\n"));
 }
 
+/// The files that a pair comes through while it is judged.
+const WAY_OF_A_PAIR: &[&str] = &[
+    "apiserver/admission.rs",
+    "apiserver/refused.rs",
+    "judge/arrival.rs",
+    "judge/classify.rs",
+    "judge/deletions/mod.rs",
+    "judge/deletions/owner.rs",
+    "judge/deletions/servers.rs",
+    "judge/due.rs",
+    "judge/later.rs",
+    "judge/owner.rs",
+    "judge/plain_owner.rs",
+    "judge/replicas.rs",
+    "judge/selector.rs",
+    "judge/subject.rs",
+    "judge/update.rs",
+    "judge/weigh.rs",
+    "judge/waiting/adoption.rs",
+    "judge/waiting/mod.rs",
+    "judge/waiting/references.rs",
+    "judge/waiting/taken.rs",
+];
+
+#[test]
+fn the_kind_of_a_pair_is_looked_up_once_on_its_way() {
+    let mut found = Vec::new();
+    let mut files = 0;
+    for source in sources() {
+        let path = source.path.to_string_lossy().replace('\\', "/");
+        if !WAY_OF_A_PAIR.contains(&path.as_str()) {
+            continue;
+        }
+        files += 1;
+        for (place, line) in source.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            if ["kind(key)", "kind(&pair.key)", "kind(self.key)", "kind(&self.key)"]
+                .iter()
+                .any(|call| line.contains(call))
+            {
+                found.push(format!("{path}:{}", place + 1));
+            }
+        }
+    }
+    assert_eq!(files, WAY_OF_A_PAIR.len(), "a file of the way has another name");
+    assert!(found.is_empty(), "the kind is at hand there: {found:?}");
+}
+
 /// The rooms that each room imports.
 fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -80,7 +80,7 @@ pub(crate) fn admit(
     if is_gone {
         return Some((Sides { old, new }, Admission::default()));
     }
-    webhook.hold(key, &mut old, &mut new);
+    webhook.normalise(key, &mut old, &mut new);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);
     let live = pair.live.as_ref();
@@ -95,7 +95,7 @@ pub(crate) fn admit(
         let refusal = |path: Path| Refusal { rule: fixed.rule, message: fixed.message(&path), path };
         refusals.extend(places.into_iter().map(refusal));
     }
-    let as_go = webhook.is_held(&key.kind);
+    let as_go = webhook.is_normalised(&key.kind);
     Some((Sides { old, new }, Admission { dropped, refusals, open, same, as_go }))
 }
 

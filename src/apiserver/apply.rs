@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
-use super::place::{Kind, Place};
+use super::place::{Merging, Place};
 use crate::object::Path;
 use crate::schema::{Merge, Node};
 use crate::tree::{List, Map, Value};
@@ -83,8 +83,8 @@ pub(crate) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
 
 /// Two values of one place as one; the new one wins where both say something.
 fn merged(old: &Value, new: &Value, place: Place<'_>) -> Value {
-    match (place.kind(new), old, new) {
-        (Kind::Granular, Value::Object(old), Value::Object(new)) => {
+    match (place.merging(new), old, new) {
+        (Merging::Granular, Value::Object(old), Value::Object(new)) => {
             let mut map = old.clone();
             for (key, value) in new {
                 let value = match old.get(key) {
@@ -95,7 +95,7 @@ fn merged(old: &Value, new: &Value, place: Place<'_>) -> Value {
             }
             Value::Object(map)
         }
-        (Kind::Items(how), Value::Array(old), Value::Array(new)) => {
+        (Merging::Items(how), Value::Array(old), Value::Array(new)) => {
             Value::Array(merged_items(old, new, &how, place).into())
         }
         _ => new.clone(),
@@ -166,8 +166,8 @@ fn places_of(steps: &[Step]) -> HashMap<&Step, usize> {
 /// The fields that an applied object owns (structured-merge-diff `typed/tofieldset.go`).
 fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     let mut set = FieldSet::default();
-    match (place.kind(value), value) {
-        (Kind::Granular, Value::Object(map)) if !map.is_empty() => {
+    match (place.merging(value), value) {
+        (Merging::Granular, Value::Object(map)) if !map.is_empty() => {
             for (key, value) in map {
                 let step = Step::Field(key.to_string());
                 let mut below = sent_fields(value, place.field(key));
@@ -175,7 +175,7 @@ fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
                 set.below.insert(step, below);
             }
         }
-        (Kind::Items(how), Value::Array(items)) => {
+        (Merging::Items(how), Value::Array(items)) => {
             for item in items {
                 let mut below = match how {
                     Merge::Keys(_) => sent_fields(item, place.item()),
@@ -208,7 +208,7 @@ fn remove(
         let named = place.is_named(step);
         let Some(inner) = items.child(value, step) else { continue };
         // An empty list that is merged by item is no field of its own.
-        if is_empty(inner) && matches!(place.step(step).kind(inner), Kind::Items(_)) {
+        if is_empty(inner) && matches!(place.step(step).merging(inner), Merging::Items(_)) {
             continue;
         }
         let covered = kept.below.get(step).filter(|kept| named || kept.owned);
@@ -247,7 +247,7 @@ struct Items(HashMap<Step, usize>);
 
 impl Items {
     fn of(value: &Value, place: Place<'_>) -> Self {
-        let (Value::Array(items), Kind::Items(how)) = (value, place.kind(&Value::Array(List::default()))) else {
+        let (Value::Array(items), Merging::Items(how)) = (value, place.merging(&Value::Array(List::default()))) else {
             return Self(HashMap::new());
         };
         // The first one is meant where a step stands twice.
@@ -311,8 +311,8 @@ fn contested(
     if live == merged {
         return;
     }
-    match (place.kind(merged), live, merged) {
-        (Kind::Granular, Value::Object(live), Value::Object(merged)) => {
+    match (place.merging(merged), live, merged) {
+        (Merging::Granular, Value::Object(live), Value::Object(merged)) => {
             for (key, value) in merged {
                 let owned = owned.below.get(&Step::Field(key.to_string()));
                 if let (Some(owned), Some(live)) = (owned, live.get(key)) {
@@ -321,7 +321,7 @@ fn contested(
                 }
             }
         }
-        (Kind::Items(how), Value::Array(live), Value::Array(merged)) => {
+        (Merging::Items(how), Value::Array(live), Value::Array(merged)) => {
             let steps = |items: &[Value]| items.iter().map(|item| place.step_to(&how, item)).collect::<Vec<_>>();
             let live_steps = steps(live);
             let was_at = places_of(&live_steps);

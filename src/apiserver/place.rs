@@ -24,7 +24,7 @@ pub(crate) enum Place<'n> {
 }
 
 /// How two values at a place become one.
-pub(crate) enum Kind {
+pub(crate) enum Merging {
     /// Key by key.
     Granular,
     /// The new list takes the items of the old one with it.
@@ -35,18 +35,18 @@ pub(crate) enum Kind {
 
 impl<'n> Place<'n> {
     /// How two values here become one.
-    pub(crate) fn kind(self, value: &Value) -> Kind {
-        let by_value = || if value.is_object() { Kind::Granular } else { Kind::Whole };
+    pub(crate) fn merging(self, value: &Value) -> Merging {
+        let by_value = || if value.is_object() { Merging::Granular } else { Merging::Whole };
         match self {
             Self::Root(_) | Self::Metadata | Self::Marks | Self::Any => by_value(),
-            Self::MetadataList("finalizers") => Kind::Items(Merge::Set),
-            Self::MetadataList(_) => Kind::Items(Merge::Keys(vec!["uid".to_owned()])),
+            Self::MetadataList("finalizers") => Merging::Items(Merge::Set),
+            Self::MetadataList(_) => Merging::Items(Merge::Keys(vec!["uid".to_owned()])),
             Self::Known(node) => match &node.shape {
-                Shape::Fields { atomic: true, .. } | Shape::Map { atomic: true, .. } => Kind::Whole,
+                Shape::Fields { atomic: true, .. } | Shape::Map { atomic: true, .. } => Merging::Whole,
                 Shape::Fields { .. } | Shape::Map { .. } | Shape::Leaf(Type::Any) => by_value(),
-                Shape::List { merge: Merge::Whole, .. } | Shape::Leaf(_) => Kind::Whole,
-                Shape::List { merge, .. } if value.is_array() => Kind::Items(merge.clone()),
-                Shape::List { .. } => Kind::Whole,
+                Shape::List { merge: Merge::Whole, .. } | Shape::Leaf(_) => Merging::Whole,
+                Shape::List { merge, .. } if value.is_array() => Merging::Items(merge.clone()),
+                Shape::List { .. } => Merging::Whole,
             },
         }
     }

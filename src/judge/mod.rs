@@ -6,6 +6,7 @@ mod dangling;
 mod deletions;
 mod due;
 mod half_applied;
+mod later;
 mod once;
 mod open;
 mod outcome;

@@ -1,25 +1,18 @@
 //! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
-use jiff::Timestamp;
-
 use crate::apiserver::admission;
 use crate::compare::{Change, Pair};
 use crate::judge::owner::Assessment;
-use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
-use crate::judge::waiting::pause;
-use crate::judge::waiting::side::Side;
-use crate::kinds::contract::{CLUSTER_CLASS, REPLICAS_MANAGED_BY};
-use crate::kinds::fields::{annotation, text, wanted};
+use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
-use crate::model::{Act, Hold, hold_of};
 use crate::object::{Path, Segment};
 use crate::rules::Asked;
 use crate::tree::Value;
@@ -250,41 +243,6 @@ impl Subject<'_> {
         self.leaves(change).iter().fold(decided, |decided, leaf| self.by_user(leaf, decided))
     }
 
-    /// The answer about the number of Machines.
-    fn by_replicas(&self, path: &Path) -> Option<Answer> {
-        let owner = self.key.known.owner?;
-        let taken_over = replicas::taken_over(self.key.known, self.old, self.new);
-        let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
-        let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
-        let counts = path.is(&["spec", "replicas"]) && !self.counts_elsewhere();
-        if !(counts || is_mark && taken_over.is_some()) {
-            return None;
-        }
-        let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
-        if answer.effect == Effect::None {
-            return Some(answer);
-        }
-        let falls = wanted(self.new, Some(old)) < wanted(old, None);
-        let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
-        let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
-        Some(answer.held(because))
-    }
-
-    /// What keeps the controllers of the object from an act after the write.
-    fn hold(&self, act: Act) -> Option<Hold> {
-        if let Some(assessment) = self.assessment {
-            return assessment.held(act).cloned();
-        }
-        let cluster = self.stage.cluster_of(self.key, self.new);
-        let holds = pause::of_object(Side::after(self.stage), self.key, self.new, cluster.as_ref());
-        hold_of(&holds, act).cloned()
-    }
-
-    /// Whether something outside of Cluster API manages the number of Machines of a pool.
-    fn counts_elsewhere(&self) -> bool {
-        self.key.known.role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
-    }
-
     /// The answer of the mirror, where the leaf has to do with it.
     fn by_mirror(&self, assessment: &Assessment, path: &Path) -> Option<Answer> {
         let rules = self.stage.rules;
@@ -319,39 +277,6 @@ impl Subject<'_> {
                 None => answer,
             }
         })
-    }
-
-    /// The answer about a time to roll after that makes no Machine out of date now: called off, over and every Machine is
-    /// younger, or still to come, which nobody is asked about when it does.
-    fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
-        let rule = assessment.mirror.rules().after?;
-        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, rule).saying(because));
-        match text(&assessment.new, "/spec/rollout/after") {
-            None => known("without a time nothing is replaced because of its age"),
-            Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
-                known("the time is over, and everything is younger than it, so nothing is replaced")
-            }
-            Some(_) if assessment.units.iter().all(|unit| unit.count == 0) => None,
-            Some(_) => {
-                let because =
-                    "the time is still to come; every Machine that is older than it is replaced once it is over";
-                Some(Answer::known(self.stage.rules, Effect::Rollout, rule).held(because))
-            }
-        }
-    }
-
-    /// A rollout that waits is latent.
-    fn unless_waiting(&self, assessment: &Assessment, answer: Answer) -> Answer {
-        let Some(hold) = assessment.held(Act::Replace) else { return answer };
-        let count: u64 = assessment.newly().chain(assessment.pending()).map(|unit| unit.count).sum();
-        let what = if count == 1 { "1 Machine is".to_owned() } else { format!("{count} Machines are") };
-        let because = format!(
-            "{}; {}, so this is held back: {what} replaced when {}",
-            answer.because.trim_end_matches('.'),
-            hold.says,
-            hold.over
-        );
-        answer.held(because)
     }
 
     /// Whether a field has the same value on both sides once defaults are filled in.

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::super::packing::tests::packed;
 use super::resolve as resolve_with;
 use super::*;
+use crate::pin::Pin;
 use crate::tree::{Value, json};
 use crate::world::{LiveKind, LiveSource, SourceReading};
 

@@ -61,7 +61,7 @@ impl Webhook for Metal3 {
         }
     }
 
-    fn is_held(&self, name: &str) -> bool {
+    fn is_normalised(&self, name: &str) -> bool {
         name == DATA_TEMPLATE
     }
 

@@ -23,13 +23,13 @@ const RULE: RuleId = RuleId::of("capo/rejected");
 pub struct OpenStack;
 
 impl Webhook for OpenStack {
-    fn hold(&self, key: &Key, old: &mut Value, new: &mut Value) {
-        hold(&key.kind, old);
-        hold(&key.kind, new);
+    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value) {
+        normalise(&key.kind, old);
+        normalise(&key.kind, new);
         let_through(&key.kind, old, new);
     }
 
-    fn is_held(&self, _name: &str) -> bool {
+    fn is_normalised(&self, _name: &str) -> bool {
         true
     }
 
@@ -40,7 +40,7 @@ impl Webhook for OpenStack {
 
 /// Leaves out of an object what Go's types cannot tell from none: texts and flags that are no pointers there, and of a
 /// Machine, which is compared as JSON, empty lists too.
-fn hold(kind: &str, object: &mut Value) {
+fn normalise(kind: &str, object: &mut Value) {
     let machine = match kind {
         "OpenStackMachine" => object.get_mut("spec"),
         "OpenStackMachineTemplate" => object.pointer_mut("/spec/template/spec"),
@@ -325,7 +325,7 @@ mod tests {
     fn zeros_of_plain_values_are_left_out() {
         let held = |kind: &str, spec: Value| {
             let mut object = json!({"spec": spec});
-            hold(kind, &mut object);
+            normalise(kind, &mut object);
             object["spec"].clone()
         };
         let zeros = json!({"trunk": false, "sshKeyName": "", "configDrive": false, "tags": [],

@@ -1,0 +1,85 @@
+//! What of a change waits: Machines that are made, deleted or replaced only when a pause or another block ends, or when a time has come.
+
+use jiff::Timestamp;
+
+use super::owner::Assessment;
+use super::replicas;
+use super::subject::Subject;
+use super::verdict::Answer;
+use super::waiting::pause;
+use super::waiting::side::Side;
+use crate::kinds::Role;
+use crate::kinds::contract::REPLICAS_MANAGED_BY;
+use crate::kinds::fields::{annotation, text, wanted};
+use crate::model::{Act, Effect, Hold, hold_of};
+use crate::object::Path;
+
+impl Subject<'_> {
+    /// The answer about the number of Machines.
+    pub(super) fn by_replicas(&self, path: &Path) -> Option<Answer> {
+        let owner = self.key.known.owner?;
+        let taken_over = replicas::taken_over(self.key.known, self.old, self.new);
+        let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
+        let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
+        let counts = path.is(&["spec", "replicas"]) && !self.counts_elsewhere();
+        if !(counts || is_mark && taken_over.is_some()) {
+            return None;
+        }
+        let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
+        if answer.effect == Effect::None {
+            return Some(answer);
+        }
+        let falls = wanted(self.new, Some(old)) < wanted(old, None);
+        let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
+        let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
+        Some(answer.held(because))
+    }
+
+    /// What keeps the controllers of the object from an act after the write.
+    fn hold(&self, act: Act) -> Option<Hold> {
+        if let Some(assessment) = self.assessment {
+            return assessment.held(act).cloned();
+        }
+        let cluster = self.stage.cluster_of(self.key, self.new);
+        let holds = pause::of_object(Side::after(self.stage), self.key, self.new, cluster.as_ref());
+        hold_of(&holds, act).cloned()
+    }
+
+    /// Whether something outside of Cluster API manages the number of Machines of a pool.
+    fn counts_elsewhere(&self) -> bool {
+        self.key.known.role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
+    }
+
+    /// The answer about a time to roll after that makes no Machine out of date now: called off, over and every Machine is
+    /// younger, or still to come, which nobody is asked about when it does.
+    pub(super) fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
+        let rule = assessment.mirror.rules().after?;
+        let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, rule).saying(because));
+        match text(&assessment.new, "/spec/rollout/after") {
+            None => known("without a time nothing is replaced because of its age"),
+            Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
+                known("the time is over, and everything is younger than it, so nothing is replaced")
+            }
+            Some(_) if assessment.units.iter().all(|unit| unit.count == 0) => None,
+            Some(_) => {
+                let because =
+                    "the time is still to come; every Machine that is older than it is replaced once it is over";
+                Some(Answer::known(self.stage.rules, Effect::Rollout, rule).held(because))
+            }
+        }
+    }
+
+    /// A rollout that waits is latent.
+    pub(super) fn unless_waiting(&self, assessment: &Assessment, answer: Answer) -> Answer {
+        let Some(hold) = assessment.held(Act::Replace) else { return answer };
+        let count: u64 = assessment.newly().chain(assessment.pending()).map(|unit| unit.count).sum();
+        let what = if count == 1 { "1 Machine is".to_owned() } else { format!("{count} Machines are") };
+        let because = format!(
+            "{}; {}, so this is held back: {what} replaced when {}",
+            answer.because.trim_end_matches('.'),
+            hold.says,
+            hold.over
+        );
+        answer.held(because)
+    }
+}
