@@ -27,10 +27,6 @@ fn the_classifier_answers_as_the_controllers_do() {
         .collect();
     files.sort();
     assert!(!files.is_empty(), "no recording in {}", folder.display());
-    let mut written: BTreeMap<String, Tally> = serde_json::from_slice(
-        &std::fs::read(folder.join("differences.json")).expect("the numbers are in the repository"),
-    )
-    .expect("the numbers are JSON");
     let only = std::env::var("ROLLGATE_ORACLE_FILE").unwrap_or_default();
     files.retain(|file| file.to_string_lossy().contains(&only));
     let mut table = String::new();
@@ -63,6 +59,10 @@ fn the_classifier_answers_as_the_controllers_do() {
         std::fs::write(folder.join("differences.json"), format!("{now}\n")).expect("the numbers can be written");
         return;
     }
+    let mut written: BTreeMap<String, Tally> = serde_json::from_slice(
+        &std::fs::read(folder.join("differences.json")).expect("the numbers are in the repository"),
+    )
+    .expect("the numbers are JSON");
     written.retain(|name, _| name.contains(&only));
     assert!(found == written, "the numbers differ from differences.json; where they fell, write these down:\n{now}");
 }
@@ -171,11 +171,19 @@ fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
     let mut text = String::from(
         "# Accuracy\n\nEach row replays a recording of the controllers' own answers (`testdata/oracle/`, see `tests/oracle/README.md`): one case is one\n\
          change of one field, or what a test of the provider's own writes (`-tables`). Made by `ROLLGATE_WRITE=1 cargo test --test oracle`; the test fails when it is stale.\n\n\
-         - *differ*: refused, replaced, propagated or not replaced was not answered as the controller did\n\
+         - *agreement*: the share of *same* and *accepted*\n\
+         - *same*: refused, replaced, propagated or not replaced, as the controller answered\n\
+         - *accepted*: the recording has no Machines and says only that the write is accepted, and so does the program\n\
+         - *differ*: the program answered otherwise, and nothing on this page says why\n\
          - *false safe*: Machines are replaced or the write is refused, and nothing said so\n\
-         - *false hold*: nothing happens, and a rollout or a refusal was said\n\
-         - *unknown*: the answer was that it is not known, where a pack says so\n\n\
-         | provider | kind | cases | differ | agreement | false safe | false hold | unknown |\n|---|---|---|---|---|---|---|---|\n",
+         - *false hold*: nothing happens, and a rollout or a refusal was said\n\n\
+         The rest is not agreement, and is counted apart:\n\n\
+         - *unknown*: the program said that it does not know, where a pack says so\n\
+         - *rides*: Machines were out of date before the change, and the program says that they go with it\n\
+         - *unseen*: no recorded function looks at what decides, such as the selector of a MachineSet\n\
+         - *elsewhere*: the change reaches the workload cluster, which a recording does not see\n\n\
+         | provider | kind | cases | agreement | same | accepted | differ | false safe | false hold | unknown | rides | unseen | elsewhere |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (name, kind, tally) in rows {
         writeln!(text, "| {name} | {kind} | {} |", tally.cells()).expect("a String takes it");

@@ -1,11 +1,11 @@
-//! The way of a write through the API server: unknown fields go, defaults come, webhooks fill in, schema and webhooks refuse.
+//! What the API server says to a write of which it has kept what it keeps (`keep`): feature gates, schema and webhooks refuse.
 //! The order is the API server's own, and what each step does is the kind's; a kind without a shape goes through untouched.
 
+use super::keep::{Kept, kept};
 use super::refused;
 use crate::compare::{Action, Pair};
 use crate::kinds::gates::{self, Open, State};
-use crate::kinds::shapes::{Shape, has_shapes};
-use crate::kinds::webhook::{NoWebhook, Refusal, Write, Written};
+use crate::kinds::webhook::{NoWebhook, Refusal, Write};
 use crate::kinds::{Kind, Versions, superset};
 use crate::object::Path;
 use crate::providers;
@@ -43,47 +43,29 @@ pub(crate) fn admit(
     versions: &Versions,
     state: &dyn Fn(&str) -> State,
 ) -> Option<(Sides, Admission)> {
-    let (is_new, is_gone) = (pair.action == Action::Create, pair.action == Action::Delete);
-    let mut new = if is_gone { Value::Null } else { pair.predicted.clone()? };
-    let mut old = if is_new { new.clone() } else { pair.live.clone()? };
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
+    let (live, sent) = pair.sent();
+    if pair.action == Action::Delete {
+        let old = superset::value(kind, api_version, live?, versions);
+        return Some((Sides { old, new: Value::Null }, Admission::default()));
+    }
+    let is_new = pair.action == Action::Create;
+    let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions)?;
+    // What was there already and does not change is nobody's write.
+    dropped.retain(|path| is_new || live.and_then(|live| path.get(live)) != sent.and_then(|sent| path.get(sent)));
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
-    let mut dropped = Vec::new();
     let mut refusals = Vec::new();
-    let shape = if !is_gone && has_shapes(&key.group) { Shape::of(&key.kind, api_version, versions) } else { None };
-    if let Some(shape) = shape {
-        let written = Written { key, api_version, shape, versions };
-        let at = Path::root().key("spec");
-        for (side, keep) in [(&mut old, false), (&mut new, true)] {
-            if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
-                // A null that the schema does not allow is no value.
-                map.remove("spec");
-            }
-            if let Some(spec) = side.get_mut("spec") {
-                let gone = shape.prune(spec, &at);
-                shape.fill(spec);
-                if keep {
-                    dropped = gone;
-                }
-            }
-            webhook.fill_in(&written, side);
-        }
-        if webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null()) {
-            // What was there already is let through; of a new object nothing was.
-            let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
-            let sent = pair.predicted.as_ref();
-            refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
-        }
+    let has_spec = webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null());
+    if let Some(shape) = shape.filter(|_| has_spec) {
+        // What was there already is let through; of a new object nothing was.
+        let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
+        refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
     }
     let mut old = superset::moved(kind, api_version, old, versions);
     let mut new = superset::moved(kind, api_version, new, versions);
-    if is_gone {
-        return Some((Sides { old, new }, Admission::default()));
-    }
     webhook.normalise(key, &mut old, &mut new);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);
-    let live = pair.live.as_ref();
     let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };
     if refusals.is_empty() {
         refusals.extend(off);

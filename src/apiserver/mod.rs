@@ -5,6 +5,7 @@ pub(crate) mod admission;
 pub(crate) mod apply;
 mod data;
 pub(crate) mod fields;
+pub(crate) mod keep;
 pub(crate) mod merge;
 mod metadata;
 mod name;

@@ -97,6 +97,7 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
         action,
         live: None,
         predicted: None,
+        sent: None,
         renamed_from: None,
         changes: Vec::new(),
         effect: Effect::None,

@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use crate::alike::Kept;
 use crate::apiserver::admission::{self, Admission, Sides};
+use crate::apiserver::keep::keep;
 use crate::compare::{Action, Pair};
 use crate::judge::arrival::{created, refused_as_new};
 use crate::judge::outcome::Outcome;
-use crate::judge::stage::Stage;
+use crate::judge::stage::{Stage, refuses_unknown};
 use crate::judge::subject::Subject;
 use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
@@ -29,8 +30,10 @@ use crate::tree::Value;
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts.
 pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+    let possible = open::candidates(scene, pairs, rules);
+    keep(pairs, &possible, refuses_unknown(&scene.world.host));
     let mut known: Option<(Stage<'_>, Judged)> = None;
-    let mut runs = open::candidates(scene, pairs, rules).into_iter().map(|versions| {
+    let mut runs = possible.into_iter().map(|versions| {
         let older: Vec<(String, String)> =
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
@@ -76,6 +79,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
             pair.because = outcome.because;
         }
         pair.basis = outcome.basis;
+        pair.sent = None;
         pair.settle();
     }
     out.findings.extend(half_applied::finding(pairs, scene.world));

@@ -10,7 +10,7 @@ use crate::apiserver::admission::{Admission, Sides};
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff};
-use crate::model::{Action, Basis, Cause, Classified, Effect, Finding, Pair};
+use crate::model::{Action, Basis, Cause, Classified, Effect, Finding, Pair, RuleId};
 use crate::object::Path;
 use crate::providers::kind;
 use crate::tree::Value;
@@ -85,6 +85,13 @@ pub(super) fn updated(
             let message = format!("{}: {}", change.path, answer.because);
             out.findings.push(Finding::new(id.as_str(), pair.key.clone(), message).at(&change.path));
         }
+    }
+    // A field that is dropped makes no change; whoever wrote it hears of it.
+    for path in
+        admission.dropped.iter().filter(|path| !pair.changes.iter().any(|change| diff::touch(&change.path, path)))
+    {
+        let because = Answer::known(stage.rules, Effect::None, RuleId::of("schema/unknown-field")).because;
+        out.findings.push(Finding::new("silent-no-op", pair.key.clone(), format!("{path}: {because}")).at(path));
     }
     let is_refused = is_refused(pair, admission);
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };

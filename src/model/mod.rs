@@ -20,7 +20,7 @@ pub use effect::{Decision, Effect, Touches};
 pub use fleet::{DeletionOrder, Standing, Strategy};
 pub use hold::{Act, Hold, Places, Why, hold_of};
 pub use machine::{Member, Unit};
-pub use pair::{Action, Basis, Change, Pair, Within};
+pub use pair::{Action, Basis, Change, Pair, Sent, Within};
 pub use rule::RuleId;
 pub use said::{About, Course, DO, Finding, OR, Reason, Rollout, SET_BACK, Together};
 pub use upgrade::{Behaviour, NextWrite, Step, Upgrade};

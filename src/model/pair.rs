@@ -125,6 +125,8 @@ pub struct Pair {
     pub live: Option<Value>,
     /// What the API server will hold; `None` when it is deleted.
     pub predicted: Option<Value>,
+    /// Both sides before the API server kept what it keeps of them, where that is something else; gone when the pair is judged.
+    pub sent: Option<Sent>,
     /// Name of the template that this one takes the place of, found by the reference that moves.
     pub renamed_from: Option<String>,
     /// Differences, unjudged at first.
@@ -161,7 +163,29 @@ impl std::fmt::Debug for Pair {
     }
 }
 
+/// Both sides of an object as they were read and sent.
+#[derive(Clone)]
+pub struct Sent {
+    /// Before the write.
+    pub live: Option<Value>,
+    /// After it.
+    pub predicted: Option<Value>,
+    /// Fields of it that the kind does not have.
+    pub dropped: Vec<Path>,
+    /// Whether all versions that are possible keep the very same of both sides.
+    pub is_certain: bool,
+}
+
 impl Pair {
+    /// Both sides as they were read and sent.
+    #[must_use]
+    pub fn sent(&self) -> (Option<&Value>, Option<&Value>) {
+        match &self.sent {
+            Some(sent) => (sent.live.as_ref(), sent.predicted.as_ref()),
+            None => (self.live.as_ref(), self.predicted.as_ref()),
+        }
+    }
+
     /// Sets the effect to the worst of what is known so far and the changes.
     pub fn settle(&mut self) {
         let worst = self.changes.iter().map(|change| change.effect).max().unwrap_or_default();

@@ -211,6 +211,7 @@ fn place(object: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::core::in_place::GATE as IN_PLACE;
     use crate::providers::core::{POOLS, RUNTIME_SDK, TAINTS, TOPOLOGY};
     use crate::providers::kubeadm::IGNITION;
     use crate::tree::json;
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(gates(&manager("bootstrap-kubeadm", &["--v=2"])), map(&[(IGNITION, false)]));
         assert_eq!(gates(&manager("infrastructure-openstack", &["--feature-gates=X=true"])), map(&[]));
         let all = manager("cluster-api", &["--feature-gates=AllAlpha=true,RuntimeSDK=false"]);
-        assert_eq!(gates(&all), map(&[(TAINTS, true), (TOPOLOGY, true), (RUNTIME_SDK, false)]));
+        assert_eq!(gates(&all), map(&[(TAINTS, true), (TOPOLOGY, true), (IN_PLACE, true), (RUNTIME_SDK, false)]));
     }
 
     #[test]

@@ -92,14 +92,31 @@ pub(crate) enum Word {
     Unknown,
 }
 
+/// How an answer stands to the recorded one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is the same.
+    Same,
+    /// The recording says only that the write is accepted, and so it is.
+    Accepted,
+    /// A pack says that it is not known.
+    Unknown,
+    /// A Machine that is out of date already goes with the next change that counts for it as well.
+    Rides,
+    /// The recording does not see what decides here.
+    Unseen,
+    /// It reaches the cluster in another way than a recording sees.
+    Elsewhere,
+    /// It is another one.
+    Differs,
+}
+
 /// One case and both answers.
 pub(crate) struct Answered {
     pub(crate) kind: String,
-    agrees: bool,
+    standing: Standing,
     /// Whether the recording says what happens to Machines, and not only whether the write is accepted.
     observed: bool,
-    /// Whether the recording could not see what decides here.
-    unseen: bool,
     id: String,
     theirs: Word,
     ours: Word,
@@ -111,60 +128,70 @@ pub(crate) struct Answered {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tally {
     cases: usize,
+    same: usize,
+    accepted: usize,
     differ: usize,
     false_safe: usize,
     false_hold: usize,
     unknown: usize,
+    rides: usize,
+    unseen: usize,
+    elsewhere: usize,
 }
 
 impl Answered {
     /// The line of a dump.
     pub(crate) fn line(&self) -> String {
-        let mark = if self.agrees { "listed " } else { "" };
+        let mark = if self.standing == Standing::Differs { "" } else { "listed " };
         format!("{mark}{:?} not {:?}\t{}\t{}", self.ours, self.theirs, self.id, self.detail)
     }
 
     /// Whether a reader of a dump wants to see it: it differs, or it is not known.
     pub(crate) fn is_notable(&self) -> bool {
-        !self.agrees || self.is_false_safe() || self.ours == Word::Unknown
+        self.standing == Standing::Differs || self.is_false_safe() || self.ours == Word::Unknown
     }
 
     /// Machines would be replaced, or the write refused, and nobody is told.
     fn is_false_safe(&self) -> bool {
-        self.theirs >= Word::Replaced && self.ours < Word::Replaced && !self.unseen
+        self.theirs >= Word::Replaced && self.ours < Word::Replaced && self.standing != Standing::Unseen
     }
 
     fn is_false_hold(&self) -> bool {
         let said = self.ours == Word::Refused || (self.ours == Word::Replaced && self.observed);
-        self.theirs < Word::Replaced && said && !self.unseen
+        self.theirs < Word::Replaced && said && !matches!(self.standing, Standing::Unseen | Standing::Rides)
     }
 }
 
 impl Tally {
     /// The cells of a table.
     pub(crate) fn cells(&self) -> String {
-        let Self { cases, differ, false_safe, false_hold, unknown } = self;
-        let agreement = 100.0 * (1.0 - *differ as f64 / *cases as f64);
-        format!("{cases} | {differ} | {agreement:.2} % | {false_safe} | {false_hold} | {unknown}")
+        let Self { cases, same, accepted, differ, false_safe, false_hold, unknown, rides, unseen, elsewhere } = self;
+        let agreement = 100.0 * (same + accepted) as f64 / *cases as f64;
+        format!(
+            "{cases} | {agreement:.2} % | {same} | {accepted} | {differ} | {false_safe} | {false_hold} | {unknown} | {rides} | {unseen} | {elsewhere}"
+        )
     }
 
     /// Counts one answer.
     pub(crate) fn add(&mut self, answer: &Answered) {
         self.cases += 1;
-        self.differ += usize::from(!answer.agrees);
+        *match answer.standing {
+            Standing::Same => &mut self.same,
+            Standing::Accepted => &mut self.accepted,
+            Standing::Unknown => &mut self.unknown,
+            Standing::Rides => &mut self.rides,
+            Standing::Unseen => &mut self.unseen,
+            Standing::Elsewhere => &mut self.elsewhere,
+            Standing::Differs => &mut self.differ,
+        } += 1;
         self.false_safe += usize::from(answer.is_false_safe());
         self.false_hold += usize::from(answer.is_false_hold());
-        self.unknown += usize::from(answer.ours == Word::Unknown);
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cases, differ, false_safe, false_hold, unknown } = self;
-        write!(
-            f,
-            "cases {cases:6} differ {differ:6} false safe {false_safe:5} false hold {false_hold:5} unknown {unknown:5}"
-        )
+        f.write_str(&self.cells())
     }
 }
 
@@ -275,6 +302,7 @@ impl Recording {
             action,
             live: Some(base.object.clone()),
             predicted: Some(after),
+            sent: None,
             renamed_from: None,
             changes: found,
             effect: Effect::None,
@@ -324,20 +352,28 @@ impl Recording {
             && pair.changes.iter().all(|change| change.effect != Effect::Unknown || change.rule != "unknown/field");
         // A Machine that is out of date already is replaced by the next change that counts for it as well.
         let rides = ours == Word::Replaced && !case.answer.outdated.is_empty();
-        let agrees = listed
-            || rides
-            || unseen
-            || ours == theirs
-            || (elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated)
-            || accepted_only;
+        let standing = if ours == theirs {
+            Standing::Same
+        } else if accepted_only {
+            Standing::Accepted
+        } else if listed {
+            Standing::Unknown
+        } else if rides {
+            Standing::Rides
+        } else if unseen {
+            Standing::Unseen
+        } else if elsewhere && theirs == Word::NotReplaced && ours == Word::Propagated {
+            Standing::Elsewhere
+        } else {
+            Standing::Differs
+        };
         let rollout = classified.rollouts.first().map(|rollout| rollout.machine_names.join(",")).unwrap_or_default();
         let rules: Vec<String> =
             pair.changes.iter().map(|change| format!("{} {} [{}]", change.path, change.effect, change.rule)).collect();
         Answered {
             kind: case.kind.clone(),
-            agrees,
+            standing,
             observed: base.observed,
-            unseen,
             id: case.id.clone(),
             theirs,
             ours,

@@ -23,7 +23,7 @@ use crate::providers::core::in_place::Updaters;
 use crate::providers::gates::{is_usually_on, may_need, needs};
 use crate::rules::{Gates, Rules};
 use crate::tree::Value;
-use crate::world::WriteMethod;
+use crate::world::{Host, WriteMethod};
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -159,9 +159,7 @@ impl<'a> Stage<'a> {
     /// (`--validate`, since kubectl 1.25), and so does every apply.
     #[must_use]
     pub(crate) fn is_strict(&self) -> bool {
-        let host = &self.scene.world.host;
-        matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
-            || host.method == Some(WriteMethod::ServerSideApply)
+        refuses_unknown(&self.scene.world.host)
     }
 
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
@@ -225,6 +223,12 @@ impl Gates for Stage<'_> {
     fn is_on(&self, gate: &str) -> Option<bool> {
         self.told_gate(gate)
     }
+}
+
+/// Whether a write by this host is refused where it has a field that its kind does not have.
+pub(crate) fn refuses_unknown(host: &Host) -> bool {
+    matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
+        || host.method == Some(WriteMethod::ServerSideApply)
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

@@ -107,6 +107,7 @@ fn unwritten(object: &Object) -> Option<Pair> {
         action: Action::Unchanged,
         live: Some(value.clone()),
         predicted: Some(value),
+        sent: None,
         renamed_from: None,
         changes: Vec::new(),
         effect: Effect::None,

@@ -131,6 +131,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Whether two shapes are one.
+    #[must_use]
+    pub fn is(self, other: Self) -> bool {
+        std::ptr::eq(self.root, other.root)
+    }
+
     /// The shape of a kind under an `apiVersion`, in the newest recorded version that is of no later minor than the provider's;
     /// the oldest one where the provider is older than all.
     #[must_use]

@@ -57,7 +57,7 @@ static GATES: &[Gate] = &[
     Gate { name: PREFLIGHT, usually_on: Some(&changes::PREFLIGHT_ON), asked_by: &["cluster-api"] },
     Gate { name: RESOURCE_SETS, usually_on: Some(&changes::RESOURCE_SETS_ON), asked_by: &[] },
     // No webhook asks for it; whether extensions are read does.
-    Gate { name: in_place::GATE, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
+    Gate { name: in_place::GATE, usually_on: None, asked_by: &["cluster-api"] },
 ];
 
 static CLUSTER_FORM: LazyLock<Superset> =

@@ -1,0 +1,141 @@
+//! What the API server keeps of both sides of a write: fields that the kind does not have go, defaults come, webhooks fill in. This is done
+//! before anybody compares, so that what is predicted, what is judged and what is shown are one thing.
+
+use crate::compare::{Action, Pair, changes};
+use crate::kinds::shapes::{Shape, has_shapes};
+use crate::kinds::webhook::{NoWebhook, Written};
+use crate::kinds::{Kind, Versions};
+use crate::model::{Change, Effect, Sent};
+use crate::object::Path;
+use crate::parallel;
+use crate::providers::kind;
+use crate::tree::Value;
+
+/// Both sides of a write as the API server keeps them, in the version in which it is written.
+#[derive(Clone)]
+pub(super) struct Kept {
+    /// Before the write; of a new object the same as after it.
+    pub(super) old: Value,
+    /// After it.
+    pub(super) new: Value,
+    /// Fields of the new side that the kind does not have.
+    pub(super) dropped: Vec<Path>,
+    /// The fields that it has.
+    pub(super) shape: Option<Shape>,
+}
+
+/// What the API server of these versions keeps of what was sent; `None` where an object goes.
+pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions) -> Option<Kept> {
+    if let Some(sent) = pair.sent.as_ref().filter(|sent| sent.is_certain) {
+        let new = pair.predicted.clone()?;
+        let old = if pair.action == Action::Create { new.clone() } else { pair.live.clone()? };
+        return Some(Kept { old, new, dropped: sent.dropped.clone(), shape: shape(pair, versions) });
+    }
+    let mut kept = pruned(pair, shape(pair, versions))?;
+    fill_in(&mut kept, pair, kind, versions);
+    Some(kept)
+}
+
+/// The fields that an object has in these versions.
+fn shape(pair: &Pair, versions: &Versions) -> Option<Shape> {
+    if has_shapes(&pair.key.group) { Shape::of(&pair.key.kind, &pair.api_version, versions) } else { None }
+}
+
+/// Both sides without the fields that the kind does not have, and with the defaults of its schema.
+fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
+    let (live, predicted) = pair.sent();
+    let mut new = predicted?.clone();
+    let mut old = if pair.action == Action::Create { new.clone() } else { live?.clone() };
+    let mut dropped = Vec::new();
+    if let Some(shape) = shape {
+        let at = Path::root().key("spec");
+        for (side, is_new) in [(&mut old, false), (&mut new, true)] {
+            if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
+                // A null that the schema does not allow is no value.
+                map.remove("spec");
+            }
+            if let Some(spec) = side.get_mut("spec") {
+                let gone = shape.prune(spec, &at);
+                shape.fill(spec);
+                if is_new {
+                    dropped = gone;
+                }
+            }
+        }
+    }
+    Some(Kept { old, new, dropped, shape })
+}
+
+/// What the webhook fills in on both sides.
+fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions) {
+    let Some(shape) = kept.shape else { return };
+    let written = Written { key: &pair.key, api_version: &pair.api_version, shape, versions };
+    let webhook = kind.webhook.unwrap_or(&NoWebhook);
+    webhook.fill_in(&written, &mut kept.old);
+    webhook.fill_in(&written, &mut kept.new);
+}
+
+/// Makes of each pair what the API server keeps of it. A pair stays as it was sent where the versions that are possible do not agree, where
+/// its write is refused, and where it takes the place of another object; so what is refused is shown as it was written.
+pub(crate) fn keep(pairs: &mut [Pair], possible: &[Versions], refuses_unknown: bool) {
+    parallel::each(pairs, |pair| {
+        let Some(agreed) = agreed(pair, possible, refuses_unknown) else { return };
+        let Agreed { kept, changes, is_certain } = agreed;
+        let predicted = pair.predicted.replace(kept.new);
+        let live = if pair.action == Action::Create { None } else { pair.live.replace(kept.old) };
+        if let Some(changes) = changes {
+            pair.changes = changes;
+        }
+        pair.sent = Some(Sent { live, predicted, dropped: kept.dropped, is_certain });
+    });
+}
+
+/// What all versions that are possible keep of a pair.
+struct Agreed {
+    /// Both sides, by the first of them.
+    kept: Kept,
+    /// What differs between the sides; `None` where they are what was sent.
+    changes: Option<Vec<Change>>,
+    /// Whether the sides are the same by each of them, and not just what differs between the two.
+    is_certain: bool,
+}
+
+/// What is kept of a pair; `None` where that is not certain, or the write is refused.
+fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<Agreed> {
+    if pair.action == Action::Delete || pair.renamed_from.is_some() || pair.effect == Effect::Rejected {
+        return None;
+    }
+    let kind = kind(&pair.key);
+    let (first, others) = possible.split_first()?;
+    let found = kept(pair, kind, first)?;
+    if refuses_unknown && !found.dropped.is_empty() {
+        return None;
+    }
+    let is_sent = pair.predicted.as_ref() == Some(&found.new)
+        && (pair.action == Action::Create || pair.live.as_ref() == Some(&found.old));
+    let mut differs = None;
+    let mut is_certain = true;
+    let mut last: Option<Kept> = None;
+    for versions in others {
+        let shape = shape(pair, versions);
+        let is_alike = |one: &Kept| match (one.shape, shape) {
+            (Some(one), Some(other)) => one.is(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        if !last.as_ref().is_some_and(is_alike) {
+            last = Some(pruned(pair, shape)?);
+        }
+        let mut other = last.clone()?;
+        fill_in(&mut other, pair, kind, versions);
+        if other.new == found.new && other.old == found.old && other.dropped == found.dropped {
+            continue;
+        }
+        is_certain = false;
+        let differs = differs.get_or_insert_with(|| changes(&found.old, &found.new));
+        if changes(&other.old, &other.new) != *differs {
+            return None;
+        }
+    }
+    let changes = if is_sent { None } else { Some(differs.unwrap_or_else(|| changes(&found.old, &found.new))) };
+    Some(Agreed { kept: found, changes, is_certain })
+}
