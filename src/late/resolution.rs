@@ -44,7 +44,7 @@ pub struct Trial {
     pub reason: Reason,
 }
 
-impl Resolution<'static> {
+impl Resolution<'_> {
     /// That nothing is filled in, where what is written cannot be changed any more.
     #[must_use]
     pub fn nothing() -> Self {

@@ -182,18 +182,7 @@ fn told<'s>(
     found: &stream::Found<'_>,
     places: Vec<Vec<PlaceReport>>,
 ) -> Resolution<'s> {
-    let mut resolution = Resolution {
-        bytes: Cow::Borrowed(&[]),
-        reports: Vec::new(),
-        reasons: Vec::new(),
-        warnings: Vec::new(),
-        findings: Vec::new(),
-        pins: Vec::new(),
-        secrets: Vec::new(),
-        symbolic: Vec::new(),
-        trials: Vec::new(),
-        known: Vec::new(),
-    };
+    let mut resolution = Resolution::nothing();
     for ((value, settled), places) in policy.late_values.iter().zip(settled).zip(places) {
         let name = value.name.clone();
         let Some(settled) = settled else {
