@@ -136,6 +136,8 @@ async fn sends(server: &Server, clusters: usize, connections: usize, length: Dur
 
 /// What is asked of it.
 const RATE: u32 = 2_000;
+/// Connections over which they are sent, more than are ever busy.
+const WRITERS: usize = 32;
 const MILLISECONDS: f64 = 2.0;
 const SECONDS: f64 = 5.0;
 const MIB: f64 = 40.0;
@@ -153,7 +155,7 @@ async fn paced(server: &Server, clusters: usize, length: Duration) -> Vec<Durati
         move |number: usize| start + Duration::from_secs(1) / RATE * u32::try_from(number).expect("some millions");
     let turns = Arc::new(Semaphore::new(0));
     let mut writers = JoinSet::new();
-    for _ in 0..32 {
+    for _ in 0..WRITERS {
         let mut connection = Connection::open(server.address).await.expect("a connection");
         let (next, turns, bodies) = (Arc::clone(&next), Arc::clone(&turns), Arc::clone(&bodies));
         writers.spawn(async move {
@@ -161,6 +163,9 @@ async fn paced(server: &Server, clusters: usize, length: Duration) -> Vec<Durati
             while let Ok(turn) = turns.acquire().await {
                 turn.forget();
                 let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    break;
+                }
                 let answer = connection.post(&bodies[number * 7919 % bodies.len()]).await.expect("an answer");
                 took.push(due(number).elapsed());
                 assert!(answer.allows(), "{}", answer.text());
@@ -174,10 +179,8 @@ async fn paced(server: &Server, clusters: usize, length: Duration) -> Vec<Durati
             std::thread::sleep(due(number).saturating_duration_since(Instant::now()));
             turns.add_permits(1);
         }
-        while turns.available_permits() > 0 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        turns.close();
+        // A turn more for each writer, by which it ends; to close the turns would take one away that is given and not used yet.
+        turns.add_permits(WRITERS);
     });
     let mut all = Vec::new();
     while let Some(took) = writers.join_next().await {
