@@ -2,7 +2,7 @@
 //! Owners come first, because a renamed template does what its owner's moved reference does.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::alike::Kept;
 use crate::apiserver::admission::{self, Admission, Sides};
@@ -96,8 +96,8 @@ struct Judged {
     pairs: Kept<usize, Arc<Found>>,
     /// What the write lets go elsewhere.
     elsewhere: Kept<(), Arc<Vec<Lifted>>>,
-    /// References to what is not there, which no version decides about.
-    dangling: OnceLock<Vec<Finding>>,
+    /// References to what is not there.
+    dangling: Kept<(), Arc<Vec<Finding>>>,
     /// Everything.
     runs: Kept<(), Arc<Run>>,
 }
@@ -136,7 +136,7 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged) -> Run {
         let reference = found.is_owner.then(|| moved_reference(pair, &found.outcome.answers));
         moved.extend(reference.map(|effect| (pair.key.clone(), effect)));
     }
-    out.findings.extend(judged.dangling.get_or_init(|| dangling::findings(stage)).iter().cloned());
+    out.findings.extend(judged.dangling.get(case, &(), || Arc::new(dangling::findings(stage))).iter().cloned());
     out.warnings.extend(gates::warnings(&open));
     let pairs = stage.pairs.iter().zip(&found);
     let mut outcomes: Vec<Arc<Outcome>> = pairs

@@ -1,15 +1,13 @@
-//! Objects of one side (rendered, live or base) and how to find one by its key.
+//! One object of one side (rendered, live or base), and what its content is.
 //! Text bodies stay text until they are asked for, so that equal documents cost nothing.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
 use super::Key;
-use super::index::{Event, Index};
 use crate::tree::Value;
 use crate::yaml;
 
@@ -190,7 +188,7 @@ impl Object {
     }
 
     /// The text of an everyday document, as [`yaml::head`] knows one.
-    fn everyday(&self) -> Option<&[u8]> {
+    pub(super) fn everyday(&self) -> Option<&[u8]> {
         let (Body::Text(bytes, document), Some(_)) = (&self.body, self.metadata) else { return None };
         Some(document.of(bytes))
     }
@@ -240,69 +238,6 @@ impl Object {
     }
 }
 
-impl Object {
-    /// Whether its content may hold a word; false only where that is sure, without the tree being made. `word` is plain:
-    /// letters, digits, dashes, dots and slashes.
-    #[must_use]
-    pub fn may_say(&self, word: &str) -> bool {
-        match &self.body {
-            Body::Text(bytes, span) => {
-                let text = span.of(bytes);
-                memmem::find(text, word.as_bytes()).is_some() || may_be_written_otherwise(text)
-            }
-            Body::Value(_) => true,
-        }
-    }
-
-    /// Whether its content may hold a word at another place than as a key of its root, where it stands; false only where that is
-    /// sure. As [`Self::may_say`].
-    #[must_use]
-    pub(crate) fn may_say_again(&self, word: &str) -> bool {
-        let Some(text) = self.everyday() else { return true };
-        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || may_be_written_otherwise(text)
-    }
-}
-
-impl Object {
-    /// Whether its content may have a key; false only where that is sure. As [`Self::may_say`], but a key goes over a line break only
-    /// where a question mark marks it, so that texts with continued lines need no tree.
-    #[must_use]
-    pub fn may_have_key(&self, word: &str) -> bool {
-        let Body::Text(bytes, span) = &self.body else { return true };
-        let text = span.of(bytes);
-        let marked =
-            || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
-        let is_escape = |at: usize| match text.get(at + 1) {
-            None | Some(b'x' | b'u' | b'U' | b'/') => true,
-            Some(b'\n' | b'\r') => marked(),
-            Some(_) => false,
-        };
-        memmem::find(text, word.as_bytes()).is_some() || may_be_encoded(text) || memchr_iter(b'\\', text).any(is_escape)
-    }
-}
-
-/// Whether a text may hold words that do not stand in it as they are read: behind a backslash a letter may be written as a number,
-/// and a line may end within a word.
-fn may_be_written_otherwise(text: &[u8]) -> bool {
-    let is_escape = |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
-    memchr_iter(b'\\', text).any(is_escape) || may_be_encoded(text)
-}
-
-/// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.
-fn may_be_encoded(text: &[u8]) -> bool {
-    memchr::memchr(b'!', text).is_some()
-        && (memmem::find(text, b"binary").is_some() || memmem::find(text, b"!%").is_some() || tag_with_numbers(text))
-}
-
-/// Whether a tag has a letter that is written as a number, or a document has handles for tags of its own.
-fn tag_with_numbers(text: &[u8]) -> bool {
-    let tags = memchr_iter(b'!', text).map(|at| {
-        let rest = &text[at..];
-        &rest[..rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())]
-    });
-    memmem::find(text, b"%TAG").is_some() || { tags }.any(|tag| tag.contains(&b'%'))
-}
-
 impl TryFrom<Value> for Object {
     type Error = LoadError;
 
@@ -317,144 +252,11 @@ impl From<Object> for Value {
     }
 }
 
-/// The objects of one side. Where a key stands twice, both are kept and the last one is found.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Object>", into = "Vec<Object>")]
-pub struct Inventory {
-    objects: Vec<Object>,
-    by_key: HashMap<Key, usize>,
-    index: Index,
-}
-
-impl Inventory {
-    /// All objects, in the order in which they came.
-    #[must_use]
-    pub fn objects(&self) -> &[Object] {
-        &self.objects
-    }
-
-    /// The object with this key; the last one where it stands twice.
-    #[must_use]
-    pub fn get(&self, key: &Key) -> Option<&Object> {
-        self.by_key.get(key).and_then(|place| self.objects.get(*place))
-    }
-
-    /// The objects of a kind, of whatever group.
-    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Object> + use<'_> {
-        self.at(self.index.of_kind(&self.objects, kind))
-    }
-
-    /// The objects with a name, of whatever kind.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
-        self.at(self.index.named(&self.objects, name))
-    }
-
-    /// The Machines and MachineSets that name an owner of this kind and name, in whatever namespace.
-    pub fn owned_by(&self, kind: &str, name: &str) -> impl Iterator<Item = &Object> + use<'_> {
-        self.at(self.index.owned_by(&self.objects, kind, name))
-    }
-
-    /// The Machines and MachineSets that have no list of owners.
-    pub fn unowned(&self) -> impl Iterator<Item = &Object> {
-        self.at(self.index.unowned(&self.objects))
-    }
-
-    /// The Machines with the label of a cluster, in whatever namespace.
-    pub fn machines_of_cluster(&self, cluster: &str) -> impl Iterator<Item = &Object> + use<'_> {
-        self.at(self.index.of_cluster(&self.objects, cluster))
-    }
-
-    fn at<'o>(&'o self, places: &'o [usize]) -> impl Iterator<Item = &'o Object> {
-        places.iter().filter_map(|place| self.objects.get(*place))
-    }
-
-    /// Adds an object, also where one with its key is there.
-    pub fn push(&mut self, object: Object) {
-        let place = self.objects.len();
-        self.note(&object, Event::Came(place));
-        self.by_key.insert(object.key.clone(), place);
-        self.objects.push(object);
-    }
-
-    /// Puts an object in the place of the one with its key, which is handed back, or adds it.
-    pub fn insert(&mut self, object: Object) -> Option<Object> {
-        let Some(place) = self.by_key.get(&object.key).copied() else {
-            self.push(object);
-            return None;
-        };
-        let old = std::mem::replace(self.objects.get_mut(place)?, object.clone());
-        self.note(&old, Event::Goes(place));
-        self.note(&object, Event::Came(place));
-        Some(old)
-    }
-
-    /// Takes the object with a key out; the last one takes its place.
-    pub fn remove(&mut self, key: &Key) -> Option<Object> {
-        let place = self.by_key.remove(key)?;
-        let last = self.objects.len().checked_sub(1)?;
-        let old = self.objects.swap_remove(place);
-        self.note(&old, Event::Goes(place));
-        if let Some(object) = self.objects.get(place).cloned() {
-            self.note(&object, Event::Moved(last, place));
-            self.by_key.insert(object.key, place);
-        }
-        Some(old)
-    }
-
-    fn note(&mut self, object: &Object, event: Event) {
-        self.index.note(object, event);
-    }
-
-    /// Whether there is no object.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
-    /// How many objects there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-}
-
-impl From<Vec<Object>> for Inventory {
-    fn from(objects: Vec<Object>) -> Self {
-        let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
-        Self { objects, by_key, index: Index::default() }
-    }
-}
-
-impl From<Inventory> for Vec<Object> {
-    fn from(inventory: Inventory) -> Self {
-        inventory.objects
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Inventory;
     use crate::tree::json;
-
-    #[test]
-    fn a_word_is_only_ruled_out_where_it_cannot_stand() {
-        let object = |line: &str| {
-            let text = format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nformat: {line}\n");
-            crate::object::Stream::load(&Arc::from(text.into_bytes())).expect("a stream").objects.objects()[0].clone()
-        };
-        assert!(object("ignition").may_say("ignition"));
-        assert!(object(r#""ig\x6eition""#).may_say("ignition"));
-        assert!(object("\"igni\\\n  tion\"").may_say("ignition"));
-        assert!(!object(r#""a\n\"b""#).may_say("ignition"));
-        assert!(!object("cloud-config").may_say("ignition"));
-        assert!(object("!!binary aWduaXRpb24=").may_say("ignition"));
-        assert!(object("!!bin%61ry aWduaXRpb24=").may_say("ignition"));
-        assert!(!object("'echo hi!'").may_say("ignition"));
-        let continued = object("|\n  a \\\n  b");
-        assert!(continued.may_say("ignition") && !continued.may_have_key("ignition"));
-        assert!(object("a\n? \"igni\\\n  tion\"\n: a").may_have_key("ignition"));
-        assert!(object("a\n\"igni\\x74ion\": a").may_have_key("ignition"));
-    }
 
     #[test]
     fn debug_output_shows_no_content() {

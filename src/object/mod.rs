@@ -2,6 +2,7 @@
 //! A body is text until somebody needs the tree; equal texts are never parsed.
 
 mod index;
+mod inventory;
 mod key;
 mod load;
 mod origin;
@@ -12,9 +13,11 @@ mod state;
 mod stream;
 mod veil;
 mod view;
+mod words;
 
+pub use inventory::Inventory;
 pub use key::{ApiVersion, GroupKind, Key};
-pub use load::{Body, Carrier, Inventory, LoadError, Object};
+pub use load::{Body, Carrier, LoadError, Object};
 pub use origin::{Files, Location, Places};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;

@@ -223,25 +223,28 @@ async fn a_clock_that_jumps_lets_nothing_through() {
 
 /// A time of day that can be moved under one program: a library that is loaded before it, and a file that holds how far.
 struct Clock {
-    library: std::path::PathBuf,
+    preloaded: std::path::PathBuf,
     offset: std::path::PathBuf,
 }
 
 impl Clock {
     fn build(bench: &Bench) -> Self {
-        let (library, offset) = (bench.out.join("clock.so"), bench.out.join("clock.offset"));
+        let (preloaded, offset) = (bench.out.join("clock.so"), bench.out.join("clock.offset"));
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/clock.c");
-        let built =
-            std::process::Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).output();
+        let built = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(&preloaded)
+            .arg(source)
+            .output();
         let built = built.expect("cc, which links this test too");
         assert!(built.status.success(), "{built:?}");
-        let clock = Self { library, offset };
+        let clock = Self { preloaded, offset };
         clock.jumps(0);
         clock
     }
 
     fn lead(&self, command: &mut std::process::Command) {
-        command.env("LD_PRELOAD", &self.library).env("CLOCK_OFFSET", &self.offset);
+        command.env("LD_PRELOAD", &self.preloaded).env("CLOCK_OFFSET", &self.offset);
     }
 
     /// Moves it so many seconds from the true one. The file is written in place, since it is mapped.

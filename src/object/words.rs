@@ -1,0 +1,91 @@
+//! What the text of an object rules out without its tree: a word that stands nowhere in it, a key that it cannot have.
+
+use memchr::{memchr_iter, memmem};
+
+use super::{Body, Object};
+
+impl Object {
+    /// Whether its content may hold a word; false only where that is sure, without the tree being made. `word` is plain:
+    /// letters, digits, dashes, dots and slashes.
+    #[must_use]
+    pub fn may_say(&self, word: &str) -> bool {
+        match &self.body {
+            Body::Text(bytes, span) => {
+                let text = span.of(bytes);
+                memmem::find(text, word.as_bytes()).is_some() || may_be_written_otherwise(text)
+            }
+            Body::Value(_) => true,
+        }
+    }
+
+    /// Whether its content may hold a word at another place than as a key of its root, where it stands; false only where that is
+    /// sure. As [`Self::may_say`].
+    #[must_use]
+    pub(crate) fn may_say_again(&self, word: &str) -> bool {
+        let Some(text) = self.everyday() else { return true };
+        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || may_be_written_otherwise(text)
+    }
+
+    /// Whether its content may have a key; false only where that is sure. As [`Self::may_say`], but a key goes over a line break only
+    /// where a question mark marks it, so that texts with continued lines need no tree.
+    #[must_use]
+    pub fn may_have_key(&self, word: &str) -> bool {
+        let Body::Text(bytes, span) = &self.body else { return true };
+        let text = span.of(bytes);
+        let marked =
+            || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
+        let is_escape = |at: usize| match text.get(at + 1) {
+            None | Some(b'x' | b'u' | b'U' | b'/') => true,
+            Some(b'\n' | b'\r') => marked(),
+            Some(_) => false,
+        };
+        memmem::find(text, word.as_bytes()).is_some() || may_be_encoded(text) || memchr_iter(b'\\', text).any(is_escape)
+    }
+}
+
+/// Whether a text may hold words that do not stand in it as they are read: behind a backslash a letter may be written as a number,
+/// and a line may end within a word.
+fn may_be_written_otherwise(text: &[u8]) -> bool {
+    let is_escape = |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
+    memchr_iter(b'\\', text).any(is_escape) || may_be_encoded(text)
+}
+
+/// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.
+fn may_be_encoded(text: &[u8]) -> bool {
+    memchr::memchr(b'!', text).is_some()
+        && (memmem::find(text, b"binary").is_some() || memmem::find(text, b"!%").is_some() || tag_with_numbers(text))
+}
+
+/// Whether a tag has a letter that is written as a number, or a document has handles for tags of its own.
+fn tag_with_numbers(text: &[u8]) -> bool {
+    let tags = memchr_iter(b'!', text).map(|at| {
+        let rest = &text[at..];
+        &rest[..rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())]
+    });
+    memmem::find(text, b"%TAG").is_some() || { tags }.any(|tag| tag.contains(&b'%'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    #[test]
+    fn a_word_is_only_ruled_out_where_it_cannot_stand() {
+        let object = |line: &str| {
+            let text = format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nformat: {line}\n");
+            crate::object::Stream::load(&Arc::from(text.into_bytes())).expect("a stream").objects.objects()[0].clone()
+        };
+        assert!(object("ignition").may_say("ignition"));
+        assert!(object(r#""ig\x6eition""#).may_say("ignition"));
+        assert!(object("\"igni\\\n  tion\"").may_say("ignition"));
+        assert!(!object(r#""a\n\"b""#).may_say("ignition"));
+        assert!(!object("cloud-config").may_say("ignition"));
+        assert!(object("!!binary aWduaXRpb24=").may_say("ignition"));
+        assert!(object("!!bin%61ry aWduaXRpb24=").may_say("ignition"));
+        assert!(!object("'echo hi!'").may_say("ignition"));
+        let continued = object("|\n  a \\\n  b");
+        assert!(continued.may_say("ignition") && !continued.may_have_key("ignition"));
+        assert!(object("a\n? \"igni\\\n  tion\"\n: a").may_have_key("ignition"));
+        assert!(object("a\n\"igni\\x74ion\": a").may_have_key("ignition"));
+    }
+}
