@@ -1,7 +1,7 @@
 //! How a rollout goes: the simulated loops of its controllers, told in numbers and a sentence.
 //! What is played is the Machines as they were read; where none was, those that the old spec would have made, all of them healthy.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::Weighed;
 use super::simulate::{End, Fleet, Pace, Played, Wait};
@@ -75,13 +75,15 @@ const UNREAD: &str = "(";
 fn fleet(owner: &Weighed<'_>, has_sets: bool) -> (Vec<Standing>, BTreeSet<String>) {
     let mut old = BTreeSet::new();
     let mut out = Vec::new();
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, machine) in owner.standing.iter().enumerate() {
+        places.entry(&machine.name).or_default().push(place);
+    }
     for (place, unit) in owner.units.iter().enumerate() {
-        let mut named = 0;
-        let own: HashSet<&String> = unit.names.iter().collect();
-        for machine in owner.standing.iter().filter(|machine| own.contains(&machine.name)) {
-            named += 1;
-            out.push(machine.clone());
-        }
+        let found = unit.names.iter().filter_map(|name| places.get(name.as_str())).flatten();
+        let own: BTreeSet<usize> = found.copied().collect();
+        let named = own.len() as u64;
+        out.extend(own.into_iter().filter_map(|place| owner.standing.get(place)).cloned());
         let set = if has_sets { format!("{UNREAD}{place})") } else { String::new() };
         out.extend((named..unit.count).map(|number| unread(format!("{UNREAD}{place}.{number})"), set.clone(), unit)));
         if !unit.after.is_empty() {

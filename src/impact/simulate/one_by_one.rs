@@ -66,17 +66,19 @@ fn preflight(fleet: &Fleet, except: Option<usize>) -> Option<Wait> {
 /// selectMachineForScaleDown, which looks for the unhealthy ones only where none is out of date).
 fn victim(fleet: &Fleet, outdated: &[usize], sick_first: bool) -> Option<usize> {
     let is = |place: &usize, ask: fn(&Machine) -> bool| ask(&fleet.machines[*place]);
-    let marked: Vec<usize> = outdated.iter().copied().filter(|place| is(place, |machine| machine.is_marked)).collect();
-    let any_marked = of(fleet, |machine| machine.is_marked);
     let sick = |among: Vec<usize>| -> Vec<usize> {
         among.into_iter().filter(|place| is(place, |machine| !machine.is_ready)).collect()
     };
-    let (early, late) = match sick_first {
-        true => (sick(outdated.to_vec()), Vec::new()),
-        false => (Vec::new(), sick(of(fleet, |_| true))),
-    };
-    let choices = [marked, any_marked, early, outdated.to_vec(), late, of(fleet, |_| true)];
-    let eligible = choices.into_iter().find(|choice| !choice.is_empty())?;
+    // Each is looked for only where those before it are none.
+    let choices: [&dyn Fn() -> Vec<usize>; 6] = [
+        &|| outdated.iter().copied().filter(|place| is(place, |machine| machine.is_marked)).collect(),
+        &|| of(fleet, |machine| machine.is_marked),
+        &|| if sick_first { sick(outdated.to_vec()) } else { Vec::new() },
+        &|| outdated.to_vec(),
+        &|| if sick_first { Vec::new() } else { sick(of(fleet, |_| true)) },
+        &|| of(fleet, |_| true),
+    ];
+    let eligible = choices.into_iter().map(|choice| choice()).find(|choice| !choice.is_empty())?;
     let oldest = |among: &[usize]| {
         let of = |place: &usize| (fleet.machines[*place].born, fleet.machines[*place].name.as_str());
         among.iter().copied().min_by(|left, right| of(left).cmp(&of(right)))

@@ -36,13 +36,18 @@ pub(super) fn scale(
         return (Vec::new(), None);
     }
     let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
-    let mut own: Vec<_> = all.map(|(place, machine)| (priority(machine, order), place)).collect();
-    let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
-    // One of a thousand, a thousand times: only those that go are put in order.
-    own.select_nth_unstable(most - 1);
-    own[..most].sort_unstable();
+    let own = all.map(|(place, machine)| (priority(machine, order), place));
+    // Mostly one of a thousand goes, a thousand times: then it is looked for, and else only those that go are put in order.
+    let first: Vec<usize> = if there - wanted == 1 {
+        own.min().into_iter().map(|(_, place)| place).collect()
+    } else {
+        let mut own: Vec<_> = own.collect();
+        let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
+        own.select_nth_unstable(most - 1);
+        own[..most].sort_unstable();
+        own[..most].iter().map(|(_, place)| *place).collect()
+    };
     // What goes already counts as one of those that go.
-    let first: Vec<usize> = own[..most].iter().map(|(_, place)| *place).collect();
     let stay: Vec<usize> = first.into_iter().filter(|place| !fleet.machines[*place].is_going).collect();
     (stay.into_iter().map(|place| fleet.delete(place)).collect(), None)
 }
