@@ -34,6 +34,7 @@ pub(crate) fn refusals(key: &Key, after: &Value, live: Option<&Value>) -> Vec<Re
             out.extend(entry(field, name, value, is_secret));
         }
     }
+    out.extend(of_shape(after, is_secret));
     if out.is_empty() {
         out.extend(too_big(after));
         if is_secret {
@@ -53,8 +54,26 @@ pub(crate) fn is_harmless(object: &Object) -> bool {
     // Texts that stand in a document without escapes are no longer than it.
     key.kind == CONFIG_MAP
         && object.bytes().is_some_and(|length| length <= SIZE)
-        && ["stringData", "binaryData"].iter().all(|field| !object.may_have_at_root(field))
+        && ["stringData", "binaryData", "immutable"].iter().all(|field| !object.may_have_at_root(field))
         && (!object.may_have_at_root("data") || object.holds_texts("data", is_key))
+}
+
+/// A field, whether a value is of its type, and what that is called.
+type Field = (&'static str, fn(&Value) -> bool, &'static str);
+
+/// What the kind's type in Go does not take: data that is no map, a mark that is neither true nor false, a type that is no text.
+fn of_shape(after: &Value, is_secret: bool) -> Vec<Refusal> {
+    let is_map: fn(&Value) -> bool = Value::is_object;
+    let own: &[Field] = match is_secret {
+        true => &[("stringData", is_map, "a map"), ("type", Value::is_string, "a text")],
+        false => &[("binaryData", is_map, "a map")],
+    };
+    let both: &[Field] = &[("data", is_map, "a map"), ("immutable", Value::is_boolean, "true or false")];
+    let wrong = both.iter().chain(own).filter_map(|(field, is, wanted)| {
+        let value = after.get(field).filter(|value| !value.is_null() && !is(value))?;
+        Some(Refusal::at(&[field], format!("it must be {wanted} and is {}", word(value))))
+    });
+    wrong.collect()
 }
 
 /// Whether a map of data may have a key.
@@ -152,6 +171,17 @@ mod tests {
         assert_eq!(found(&secret(json!({"a": 1, "b c": "aGk="})), None), ["data", "data"]);
         assert!(found(&json!({"kind": "ConfigMap", "data": {"a": "hi there"}}), None).is_empty());
         assert_eq!(found(&json!({"kind": "ConfigMap", "data": {"a": true}}), None), ["data.a"]);
+    }
+
+    #[test]
+    fn what_no_type_of_go_takes_is_refused() {
+        for (field, value) in [("data", json!(["a"])), ("data", json!("a")), ("immutable", json!("yes"))] {
+            assert_eq!(found(&json!({"kind": "ConfigMap", (field): value}), None), [field]);
+        }
+        assert_eq!(found(&json!({"kind": "Secret", "type": 5}), None), ["type"]);
+        let plain = json!({"kind": "Secret", "type": "Opaque", "immutable": true, "data": null});
+        assert!(found(&plain, None).is_empty());
+        assert!(found(&json!({"kind": "ConfigMap", "type": 5}), None).is_empty(), "a field that it does not have");
     }
 
     #[test]

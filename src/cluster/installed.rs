@@ -98,8 +98,8 @@ pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &
     }
 }
 
-/// Adds the runtime extensions, of which one may update Machines where they are. An extension takes no replacement into a verdict,
-/// so that they cannot be read is a warning.
+/// Adds the runtime extensions, of which one may update Machines where they are. They decide about the course that is told and about no
+/// verdict, so not being able to read them is a warning.
 async fn extensions(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
     let (group, kind) = in_place::EXTENSIONS;
     match everywhere(caller, catalogue, &(GroupKind::new(group, kind), None)).await {

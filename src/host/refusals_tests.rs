@@ -36,7 +36,7 @@ const METADATA: [&str; 20] = [
     "  labels:\n    app: \"a\\x62\"\n    b: no",
 ];
 /// Entries of the root beside the head.
-const REST: [&str; 30] = [
+const REST: [&str; 31] = [
     "data:\n  a: b",
     "data:\n  run.sh: |\n    echo 1\n\n    echo 2\n  b: \"x\"",
     "data:\n  a: 1",
@@ -67,6 +67,7 @@ const REST: [&str; 30] = [
     "spec:\n  a: null",
     "# data:\n#   a: 1",
     "<<: {data: {a: 1}}",
+    "immutable: \"yes\"",
 ];
 const KINDS: [(&str, &str); 5] = [
     ("v1", "ConfigMap"),
@@ -139,7 +140,7 @@ proptest! {
 #[test]
 fn everyday_objects_need_no_tree() {
     for (kind, metadata, rest) in
-        [(0, &[0, 2, 6][..], &[0][..]), (0, &[], &[1, 26]), (2, &[2, 8, 12], &[27]), (4, &[], &[2])]
+        [(0, &[0, 2, 6][..], &[0][..]), (0, &[], &[1]), (2, &[2, 8, 12], &[27]), (4, &[], &[2])]
     {
         let all = objects(kind, metadata, rest, false, false);
         assert_eq!(all.len(), 1);
@@ -152,5 +153,6 @@ fn everyday_objects_need_no_tree() {
     let applied = WAYS[2];
     assert!(!is_harmless(&objects(3, &[], &[27], false, false)[0], applied));
     assert!(!is_harmless(&objects(1, &[], &[0], false, false)[0], applied));
+    assert!(!is_harmless(&objects(0, &[], &[26], false, false)[0], WAYS[0]));
     assert!(objects(0, &[], &[20], false, false)[0].may_say_again("apiVersion"));
 }

@@ -112,23 +112,22 @@ impl Time {
             return false;
         }
         let (due, hostless) = (&self.due, &self.hostless);
-        let (mut back, mut gone) = (0, Vec::new());
-        for (place, machine) in fleet.machines.iter_mut().enumerate() {
+        let mut back = 0;
+        fleet.machines.retain_mut(|machine| {
             // Only what was made here, or goes, is ever due.
             let may_be_due = machine.is_going || (!machine.is_ready && machine.born > MADE);
             if !may_be_due || due.get(&machine.name).is_none_or(|when| *when > now) {
-                continue;
+                return true;
             }
             if machine.is_going {
                 back += u64::from(!hostless.contains(&machine.name));
                 tally.gone(machine);
-                gone.push(place);
-            } else {
-                (machine.is_ready, machine.is_sick) = (true, false);
-                tally.came(machine);
+                return false;
             }
-        }
-        take_out(&mut fleet.machines, &gone);
+            (machine.is_ready, machine.is_sick) = (true, false);
+            tally.came(machine);
+            true
+        });
         self.hosts = self.hosts.saturating_add(back);
         self.due.retain(|_, when| *when > now);
         self.start();
@@ -164,21 +163,6 @@ impl Time {
             if let Some(ticks) = self.pace.ready {
                 self.due.insert(name, self.tick + ticks);
             }
-        }
-    }
-}
-
-/// Takes out what stands at these places, which are in order. Mostly it is one, and then no other is looked at.
-fn take_out(machines: &mut Vec<Machine>, places: &[usize]) {
-    match places {
-        [] => {}
-        [only] => drop(machines.remove(*only)),
-        several => {
-            let mut place = 0;
-            machines.retain(|_| {
-                place += 1;
-                several.binary_search(&(place - 1)).is_err()
-            });
         }
     }
 }

@@ -35,13 +35,12 @@ pub(super) fn scale(
     if there == wanted {
         return (Vec::new(), None);
     }
-    let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
-    let own = all.map(|(place, machine)| (priority(machine, order), place));
     // Mostly one of a thousand goes, a thousand times: then it is looked for, and else only those that go are put in order.
     let first: Vec<usize> = if there - wanted == 1 {
-        own.min().into_iter().map(|(_, place)| place).collect()
+        foremost(fleet, set, order).into_iter().collect()
     } else {
-        let mut own: Vec<_> = own.collect();
+        let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
+        let mut own: Vec<_> = all.map(|(place, machine)| (priority(machine, order), place)).collect();
         let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
         own.select_nth_unstable(most - 1);
         own[..most].sort_unstable();
@@ -50,6 +49,21 @@ pub(super) fn scale(
     // What goes already counts as one of those that go.
     let stay: Vec<usize> = first.into_iter().filter(|place| !fleet.machines[*place].is_going).collect();
     (stay.into_iter().map(|place| fleet.delete(place)).collect(), None)
+}
+
+/// The place of the Machine that goes first.
+fn foremost(fleet: &Fleet, set: usize, order: DeletionOrder) -> Option<usize> {
+    let mut found: Option<(usize, (u8, Reverse<i64>, i64, &str))> = None;
+    for (place, machine) in fleet.machines.iter().enumerate() {
+        if machine.set != set {
+            continue;
+        }
+        let own = priority(machine, order);
+        if found.as_ref().is_none_or(|(_, least)| own < *least) {
+            found = Some((place, own));
+        }
+    }
+    found.map(|(place, _)| place)
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
