@@ -88,7 +88,10 @@ impl Played {
 struct Time {
     pace: Pace,
     tick: u64,
-    due: BTreeMap<String, u64>,
+    /// When those that are made come up.
+    comes: BTreeMap<String, u64>,
+    /// When those that are deleted are gone.
+    goes: BTreeMap<String, u64>,
     /// Machines without a host, in the order in which they were made.
     waiting: VecDeque<String>,
     /// Machines that go without ever having had one.
@@ -99,9 +102,9 @@ struct Time {
 impl Time {
     fn new(pace: Pace, fleet: &Fleet) -> Self {
         let going = fleet.machines.iter().filter(|machine| machine.is_going);
-        let due = going.map(|machine| (machine.name.clone(), pace.gone)).collect();
+        let goes = going.map(|machine| (machine.name.clone(), pace.gone)).collect();
         let hosts = pace.hosts.unwrap_or(u64::MAX);
-        Self { pace, tick: 0, due, waiting: VecDeque::new(), hostless: BTreeSet::new(), hosts }
+        Self { pace, tick: 0, comes: BTreeMap::new(), goes, waiting: VecDeque::new(), hostless: BTreeSet::new(), hosts }
     }
 
     /// Machines come up, and those that are deleted go; says whether any did.
@@ -111,32 +114,37 @@ impl Time {
         if self.next().is_none_or(|next| next > now) {
             return false;
         }
-        let (due, hostless) = (&self.due, &self.hostless);
-        let mut back = 0;
-        fleet.machines.retain_mut(|machine| {
-            // Only what was made here, or goes, is ever due.
-            let may_be_due = machine.is_going || (!machine.is_ready && machine.born > MADE);
-            if !may_be_due || due.get(&machine.name).is_none_or(|when| *when > now) {
-                return true;
+        let is_due = |due: &BTreeMap<String, u64>, name: &str| due.get(name).is_some_and(|when| *when <= now);
+        if self.comes.values().any(|when| *when <= now) {
+            // What was made here stands last.
+            for machine in fleet.machines.iter_mut().rev().take_while(|machine| machine.born > MADE) {
+                if !machine.is_ready && is_due(&self.comes, &machine.name) {
+                    (machine.is_ready, machine.is_sick) = (true, false);
+                    tally.came(machine);
+                }
             }
-            if machine.is_going {
-                back += u64::from(!hostless.contains(&machine.name));
-                tally.gone(machine);
-                return false;
-            }
-            (machine.is_ready, machine.is_sick) = (true, false);
-            tally.came(machine);
-            true
-        });
-        self.hosts = self.hosts.saturating_add(back);
-        self.due.retain(|_, when| *when > now);
+            self.comes.retain(|_, when| *when > now);
+        }
+        if self.goes.values().any(|when| *when <= now) {
+            let mut back = 0;
+            fleet.machines.retain(|machine| {
+                let stays = !machine.is_going || !is_due(&self.goes, &machine.name);
+                if !stays {
+                    back += u64::from(!self.hostless.contains(&machine.name));
+                    tally.gone(machine);
+                }
+                stays
+            });
+            self.hosts = self.hosts.saturating_add(back);
+            self.goes.retain(|_, when| *when > now);
+        }
         self.start();
         true
     }
 
     /// The tick at which the next Machine comes up or goes.
     fn next(&self) -> Option<u64> {
-        self.due.values().min().copied()
+        self.comes.values().chain(self.goes.values()).min().copied()
     }
 
     /// Takes note of what was done.
@@ -149,7 +157,8 @@ impl Time {
                     self.waiting.retain(|other| other != name);
                     self.hostless.insert(name.clone());
                 }
-                self.due.insert(name.clone(), self.tick + self.pace.gone);
+                self.comes.remove(name);
+                self.goes.insert(name.clone(), self.tick + self.pace.gone);
             }
         }
         self.start();
@@ -161,7 +170,7 @@ impl Time {
             let Some(name) = self.waiting.pop_front() else { return };
             self.hosts -= 1;
             if let Some(ticks) = self.pace.ready {
-                self.due.insert(name, self.tick + ticks);
+                self.comes.insert(name, self.tick + ticks);
             }
         }
     }
