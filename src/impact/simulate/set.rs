@@ -51,9 +51,12 @@ pub(super) fn scale(
     (stay.into_iter().map(|place| fleet.delete(place)).collect(), None)
 }
 
+/// Class, newest or oldest, name.
+type Priority<'m> = (u8, Reverse<i64>, i64, &'m str);
+
 /// The place of the Machine that goes first.
 fn foremost(fleet: &Fleet, set: usize, order: DeletionOrder) -> Option<usize> {
-    let mut found: Option<(usize, (u8, Reverse<i64>, i64, &str))> = None;
+    let mut found: Option<(usize, Priority<'_>)> = None;
     for (place, machine) in fleet.machines.iter().enumerate() {
         if machine.set != set {
             continue;
@@ -67,7 +70,7 @@ fn foremost(fleet: &Fleet, set: usize, order: DeletionOrder) -> Option<usize> {
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
-fn priority(machine: &Machine, order: DeletionOrder) -> (u8, Reverse<i64>, i64, &str) {
+fn priority(machine: &Machine, order: DeletionOrder) -> Priority<'_> {
     let class = match machine {
         Machine { is_going: true, .. } => 0,
         Machine { is_marked: true, .. } => 1,
