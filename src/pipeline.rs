@@ -238,7 +238,7 @@ impl Case<'_> {
         let scene = Scene { world, view: &view, rendered: &rendered.objects, once: &once };
         let mut upgrade = None;
         let mut classified: Classified = if question.upgrade.is_empty() {
-            judge::classify(&mut pairs, &scene, rules)
+            judge::classify(&mut pairs, std::mem::take(&mut prediction.again), &scene, rules)
         } else {
             let foreseen = judge::upgrade::foresee(&scene, rules, &question.upgrade);
             prediction.compared = foreseen.asked;

@@ -91,7 +91,7 @@ fn run(folder: &Path) {
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
     let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
-    let classified = classify(&mut pairs, &scene, Rules::built_in());
+    let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
 
     let found: BTreeMap<String, String> = pairs
         .iter()

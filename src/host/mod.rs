@@ -1,6 +1,7 @@
 //! Who writes, and what the API server will hold after the write.
 //! Prediction is a pure function of the rendered objects and the World; what it cannot see is doubt, never silence.
 
+mod again;
 mod answered;
 mod argo;
 mod ask;

@@ -48,6 +48,8 @@ pub struct Prediction {
     pub compared: usize,
     /// Rendered objects that passed through.
     pub passed: Vec<Key>,
+    /// Objects that stay as they are, are sent all the same, and may be refused.
+    pub again: Vec<Pair>,
     /// How it was predicted that the host writes; `None` for an old render, where new simply takes the place of old.
     pub way: Option<WriteMethod>,
     /// The same for the other way of writing, where it is not known which one it will be and the two differ, and by the
@@ -115,6 +117,7 @@ fn is_old_render(world: &World) -> bool {
 fn alike(one: &Prediction, other: &Prediction) -> bool {
     one.doubts == other.doubts
         && one.findings == other.findings
+        && one.again.iter().map(|pair| &pair.key).eq(other.again.iter().map(|pair| &pair.key))
         && one.pairs.len() == other.pairs.len()
         && one.pairs.iter().zip(&other.pairs).all(|(one, other)| {
             one.key == other.key
@@ -242,6 +245,7 @@ impl<'a> Run<'a> {
     fn take(&mut self, part: Self) {
         let (out, other) = (&mut self.out, part.out);
         out.pairs.extend(other.pairs);
+        out.again.extend(other.again);
         out.findings.extend(other.findings);
         out.warnings.extend(other.warnings);
         out.doubts.extend(other.doubts);
@@ -271,19 +275,20 @@ impl<'a> Run<'a> {
             }
         };
         let base = self.base_of(&object.key);
-        if !self.server.is_asked_about_all() && self.is_untouched(object, live, base) {
+        let is_untouched = !self.server.is_asked_about_all() && self.is_untouched(object, live, base);
+        if is_untouched && !self.may_be_refused_again(object) {
             return Ok(());
         }
         let read = live.value().ok();
         let rendered = sent(reprint::value(object, read.as_deref())?.into_owned(), &live.key);
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
-        if schema::reshape(&mut live_value, &rendered) {
+        if schema::reshape(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let read = live.value().ok().filter(|read| !stored::is_left_alone(way, read, &rendered));
         let outcome = match way {
-            None => Outcome::Holds { predicted: rendered, blind: false, adopted: false },
+            None => Outcome::Holds { predicted: rendered.clone(), blind: false, adopted: false },
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
                 None => return Ok(()),
                 Some(Outcome::Recreated) => {
@@ -309,7 +314,11 @@ impl<'a> Run<'a> {
             if let Some(read) = read {
                 stored::show_order(&live.key, &object.api_version, &read, &mut live_value);
             }
+            let again = self.may_be_refused_again(object).then(|| live_value.clone());
             self.update(object, live.key.clone(), live_value, predicted);
+            if let (Some(way), Some(live_value)) = (way, again.filter(|_| self.out.pairs.len() == pairs)) {
+                self.write_again(object, way, live.key.clone(), live_value, &rendered);
+            }
         }
         self.note_forced(object, pairs)
     }
@@ -325,14 +334,7 @@ impl<'a> Run<'a> {
     ) -> Option<Outcome> {
         let last = self.last_value(self.base_of(&object.key), &live.key)?;
         let host = &self.world.host;
-        let last = match (&last, self.world.base.kind) {
-            (Some(value), _) => Last::Known(value),
-            // Flux takes ownership unless it is told not to.
-            (None, BaseKind::FirstInstall) if host.take_ownership || host.kind == Some(HostKind::Flux) => Last::Taken,
-            // A file may hold a part only; the record of a release holds everything.
-            (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
-            (None, _) => Last::Unknown,
-        };
+        let last = self.last(last.as_ref());
         if matches!(last, Last::Nothing)
             && let Some(because) = self.not_ours(&Marks::of(live_value))
         {
@@ -349,6 +351,19 @@ impl<'a> Run<'a> {
         let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);
         Some(outcome)
+    }
+
+    /// What the host wrote last time, where the last manifest has this of it.
+    pub(super) fn last<'v>(&self, manifest: Option<&'v Value>) -> Last<'v> {
+        let host = &self.world.host;
+        match (manifest, self.world.base.kind) {
+            (Some(value), _) => Last::Known(value),
+            // Flux takes ownership unless it is told not to.
+            (None, BaseKind::FirstInstall) if host.take_ownership || host.kind == Some(HostKind::Flux) => Last::Taken,
+            // A file may hold a part only; the record of a release holds everything.
+            (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
+            (None, _) => Last::Unknown,
+        }
     }
 
     /// One write, as whoever says what becomes of it sees it.

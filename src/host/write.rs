@@ -145,6 +145,13 @@ pub(super) fn last_applied_text(rendered: &Value) -> String {
     format!("{bare}\n")
 }
 
+/// Whether `kubectl apply` keeps of an object what it kept of it last.
+pub(super) fn is_as_applied_last(live: &Value, rendered: &Value) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let last = crate::kinds::fields::annotation(live, LAST_APPLIED).and_then(read);
+    last.is_some() && last == read(&last_applied_text(rendered))
+}
+
 /// Adds that annotation to an object or a patch.
 pub(super) fn annotate(object: &mut Value, text: &str) {
     super::ask::mark(object, "annotations", LAST_APPLIED, text);

@@ -28,8 +28,8 @@ use crate::rules::Rules;
 use crate::tree::Value;
 
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
-/// the worse answer counts.
-pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classified {
+/// the worse answer counts. Of what is sent `again` although it does not change, the pairs that are refused join the others.
+pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rules: &Rules) -> Classified {
     let possible = open::candidates(scene, pairs, rules);
     keep(pairs, &possible, refuses_unknown(&scene.world.host));
     let mut known: Option<(Stage<'_>, Judged)> = None;
@@ -38,7 +38,7 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
         let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
-        let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged)));
+        let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged, &again)));
         known = Some((stage, judged));
         (run, older)
     });
@@ -66,6 +66,8 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
             "the version of {name} is not known, and not all do the same: what is said is the worst of them, such as {version} (--provider {name}=VERSION tells which)"
         )
     }));
+    let changed = pairs.len();
+    pairs.extend(again);
     for (pair, outcome) in pairs.iter_mut().zip(outcomes) {
         let outcome = Arc::unwrap_or_clone(outcome);
         for (change, answer) in pair.changes.iter_mut().zip(outcome.answers) {
@@ -82,6 +84,8 @@ pub fn classify(pairs: &mut [Pair], scene: &Scene<'_>, rules: &Rules) -> Classif
         pair.sent = None;
         pair.settle();
     }
+    let mut place = 0..;
+    pairs.retain(|pair| place.next().is_some_and(|place| place < changed) || pair.effect == Effect::Rejected);
     out.findings.extend(half_applied::finding(pairs, scene.world));
     out
 }
@@ -94,6 +98,8 @@ type Run = (Vec<Arc<Outcome>>, Classified);
 struct Judged {
     /// Each pair by its place, but for renamed templates.
     pairs: Kept<usize, Arc<Found>>,
+    /// What is sent although it does not change, by its place.
+    again: Kept<usize, Arc<Outcome>>,
     /// What the write lets go elsewhere.
     elsewhere: Kept<(), Arc<Vec<Lifted>>>,
     /// References to what is not there.
@@ -116,7 +122,7 @@ struct Found {
 }
 
 /// One outcome a pair. Pairs are judged side by side, and what is found beside them is told in their order.
-fn judge_all(stage: &Stage<'_>, judged: &Judged) -> Run {
+fn judge_all(stage: &Stage<'_>, judged: &Judged, again: &[Pair]) -> Run {
     let case = stage.versions.case();
     let mut out = Classified { warnings: stage.versions.warnings.clone(), ..Classified::default() };
     let is_renamed = |pair: &Pair| pair.renamed_from.is_some() && pair.action != Action::Delete;
@@ -147,7 +153,20 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged) -> Run {
         .collect();
     lifted.extend(judged.elsewhere.get(case, &(), || Arc::new(waiting::elsewhere(stage))).iter().cloned());
     waiting::apply(stage, lifted, &mut outcomes, &mut out);
+    let again: Vec<(usize, &Pair)> = again.iter().enumerate().collect();
+    outcomes.extend(parallel::map(&again, |(place, pair)| {
+        judged.again.get(case, place, || Arc::new(refused_again(stage, &typed(&pair.key), pair)))
+    }));
     (outcomes, out)
+}
+
+/// What the webhooks say to an object that is sent as it stands. The schema lets through what it let through before.
+fn refused_again(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Outcome {
+    let Some((_, admission)) = admitted(stage, key.known, pair) else { return Outcome::default() };
+    let Some(refusal) = admission.refusals.first() else { return Outcome::default() };
+    let because =
+        format!("nothing of it changes, but the host sends it all the same; {}: {}", refusal.path, refusal.message);
+    Outcome { effect: Effect::Rejected, rule: refusal.rule.into(), because, ..Outcome::default() }
 }
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
@@ -155,7 +174,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
     let (sides, mut admission) = admission::admit(pair, kind, &stage.versions, &|gate| stage.gate(gate))?;
     if matches!(kind.role, Role::Cluster | Role::Class) {
         admission.refusals.extend(match pair.action {
-            Action::Update => topology::refusals(stage, &pair.key, &sides.old, &sides.new),
+            Action::Update | Action::Unchanged => topology::refusals(stage, &pair.key, &sides.old, &sides.new),
             Action::Create => topology::refusals_of_new(stage, &pair.key, &sides.new),
             _ => Vec::new(),
         });

@@ -65,7 +65,8 @@ pub struct Parts<'a> {
 pub fn build(parts: Parts<'_>) -> Report {
     let world = parts.world;
     // An upgrade writes nothing, and what it does is done to objects that stay as they are.
-    let is_shown = |pair: &&Pair| parts.is_upgrade || pair.action != Action::Unchanged;
+    let is_shown =
+        |pair: &&Pair| parts.is_upgrade || pair.action != Action::Unchanged || pair.effect == Effect::Rejected;
     let mut findings = parts.findings;
     findings.extend(parts.classified.findings);
     let mut warnings = parts.warnings;

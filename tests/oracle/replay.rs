@@ -315,7 +315,7 @@ impl Recording {
         }];
         let rendered = Inventory::default();
         let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
-        let classified = classify(&mut pairs, &scene, Rules::built_in());
+        let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
         let pair = &pairs[0];
         // A pause is not asked about by those who decide which Machines are out of date; a clock is.
         let waits = pair.changes.iter().any(|change| change.waits.is_some() && !self.is_to_come(change));

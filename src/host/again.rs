@@ -1,0 +1,69 @@
+//! Objects that the host sends although they do not change: the API server asks its webhooks all the same, and one that looks at other
+//! objects may refuse by now what it let through before.
+
+use super::pairs::{blank, trimmed};
+use super::predict::Run;
+use super::write::{Last, is_as_applied_last};
+use super::{HostKind, stored};
+use crate::compare::Action;
+use crate::kinds::Role;
+use crate::object::{Key, Object};
+use crate::providers::kind;
+use crate::tree::Value;
+use crate::world::{Marks, WriteMethod};
+
+impl Run<'_> {
+    /// Whether an object may be refused although it does not change. Asked first, since it costs nothing. Of all webhooks that are
+    /// mirrored those of a Cluster are the ones that look at another object on every update, the class of its topology (cluster-api
+    /// `core/webhooks/admission/cluster.go`, `DefaultAndValidateVariables`, `validateTopology`, of 1.14; `internal/webhooks/cluster.go`
+    /// up to 1.13). The others compare the two sides, or look at the new one, which they let through when it was written.
+    pub(super) fn may_be_refused_again(&self, object: &Object) -> bool {
+        self.way.is_some() && kind(&object.key).role == Role::Cluster && object.may_have_key("topology")
+    }
+
+    /// Notes an object that stays as it is, where the host sends it all the same.
+    pub(super) fn write_again(&mut self, object: &Object, way: WriteMethod, key: Key, live: Value, rendered: &Value) {
+        let last = self.last_value(self.base_of(&object.key), &key).flatten();
+        if !self.is_sent_again(way, &live, rendered, self.last(last.as_ref())) {
+            return;
+        }
+        let mut pair = blank(key, object.api_version.clone(), Action::Unchanged, object.line);
+        let live = trimmed(live);
+        pair.predicted = Some(live.clone());
+        pair.live = Some(live);
+        self.out.again.push(pair);
+    }
+
+    /// Whether the host sends a custom resource that does not change.
+    fn is_sent_again(&self, way: WriteMethod, live: &Value, rendered: &Value, last: Last<'_>) -> bool {
+        match way {
+            WriteMethod::Recreate => false,
+            // An apply on the server's side and a replacement are sent whatever is there.
+            WriteMethod::ServerSideApply | WriteMethod::Replace => true,
+            // Helm puts its marks into what it renders and not into the last manifest, so that the patch between the two is never
+            // empty, unless the chart renders them itself. What it adopts it compares with itself (helm `pkg/action/upgrade.go`,
+            // `performUpgrade`; `pkg/kube/client.go`, `createPatch`, `updateResource`).
+            WriteMethod::MergePatch => match last {
+                Last::Nothing => false,
+                Last::Known(last) => !self.is_marked(last) || !self.is_marked(rendered),
+                Last::Taken | Last::Unknown => true,
+            },
+            // `kubectl apply` sends no patch that says nothing (kubectl `pkg/cmd/apply/patcher.go`, `patchSimple`). Argo CD applies
+            // with labels of its own, which are not rendered.
+            WriteMethod::LastApplied => {
+                let is_argo = self.world.host.kind == Some(HostKind::Argocd);
+                if is_argo {
+                    !stored::is_left_alone(Some(way), live, rendered)
+                } else {
+                    !is_as_applied_last(live, rendered)
+                }
+            }
+        }
+    }
+
+    /// Whether a manifest has the marks of Helm itself, all three as Helm writes them.
+    fn is_marked(&self, manifest: &Value) -> bool {
+        let release = self.world.host.release.as_deref();
+        release.is_some() && Marks::of(manifest).not_of(release, self.locator.home()).is_none()
+    }
+}
