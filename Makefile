@@ -6,7 +6,7 @@
 # make speed   measure what docs/speed.md says, and write its table (needs valgrind; an hour on two cores; DYFF names dyff where it
 #              is not on PATH or in the bench)
 # make load    measure the webhook under load as docs/serve.md says it (builds for speed first; two minutes on two cores that do nothing
-#              else; LOAD_SECONDS=5 for each figure, LOAD_CLUSTERS=1000)
+#              else, and three more in front of a real API server where the bench is built; LOAD_SECONDS=5 for each figure, LOAD_CLUSTERS=1000)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
 # What the end-to-end tests read:
@@ -35,7 +35,7 @@ hunt: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture
 
 load:
-	cargo test --locked --release --test serve -- --ignored --nocapture --exact load::load
+	cargo test --locked --release --test serve -- --ignored --nocapture --test-threads=1 --exact load::load online::ready
 
 oracle:
 	tests/oracle/record.sh $(ORACLE)

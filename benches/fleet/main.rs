@@ -9,6 +9,7 @@
 
 mod cost;
 mod file;
+mod fill;
 mod objects;
 mod online;
 #[path = "../../tests/bench/starter.rs"]

@@ -78,6 +78,18 @@ pub struct Object {
     /// Where its `metadata` stands in its stream, where that was told without a tree.
     metadata: Option<yaml::Span>,
     read: Read,
+    /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
+    form: Option<Form>,
+}
+
+/// What the tree of an object reads as in other words, once somebody has asked for it.
+#[derive(Clone, Default)]
+struct Form(Arc<OnceLock<Value>>);
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Form").field(&self.0.get().is_some()).finish()
+    }
 }
 
 /// The tree of a text, once somebody has asked for it.
@@ -146,12 +158,21 @@ impl Object {
         let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
         let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
         let (body, read) = (Body::Value(value), Read::default());
-        Ok(Self { key, api_version, body, line, carrier: None, metadata: None, read })
+        Ok(Self { key, api_version, body, line, carrier: None, metadata: None, read, form: None })
     }
 
     /// An object whose head was found in a text, and where its `metadata` stands there.
     pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize, metadata: yaml::Span) -> Self {
-        Self { key, api_version, body, line, carrier: None, metadata: Some(metadata), read: Read::default() }
+        Self {
+            key,
+            api_version,
+            body,
+            line,
+            carrier: None,
+            metadata: Some(metadata),
+            read: Read::default(),
+            form: None,
+        }
     }
 
     /// An object with nothing but its `metadata`, where that can be told without the rest and nobody has read the whole yet. Whether
@@ -219,6 +240,38 @@ impl Object {
                 Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?))
             }
             _ => self.tree(None),
+        }
+    }
+
+    /// The same object, kept from one judgement to the next: its copies share what [`Self::form`] makes of it.
+    #[must_use]
+    pub(crate) fn kept(self) -> Self {
+        Self { form: Some(Form::default()), ..self }
+    }
+
+    /// The same object with another content, in which nothing is left of what it was.
+    #[must_use]
+    pub(crate) fn with_tree(self, value: Value) -> Self {
+        Self { body: Body::Value(value), read: Read::default(), form: None, ..self }
+    }
+
+    /// Whether it is kept so.
+    #[must_use]
+    pub(crate) fn is_kept(&self) -> bool {
+        self.form.is_some()
+    }
+
+    /// What the content reads as in other words, which depend on nothing else; made once where the object is kept.
+    ///
+    /// # Errors
+    /// When the text is not what Kubernetes reads.
+    pub(crate) fn form(&self, make: impl FnOnce(&Value) -> Value) -> Result<Value, LoadError> {
+        match &self.form {
+            None => Ok(make(&*self.value()?)),
+            Some(Form(known)) => {
+                let value = self.value()?;
+                Ok(known.get_or_init(|| make(&value)).clone())
+            }
         }
     }
 

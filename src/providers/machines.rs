@@ -13,8 +13,12 @@ use crate::tree::Value;
 /// The object in the superset form, whatever version it was read in.
 #[must_use]
 pub fn read(object: &Object, versions: &Versions) -> Option<Value> {
-    let value = object.value().ok()?;
-    Some(superset::value(kind(&object.key), &object.api_version, &value, versions))
+    let known = kind(&object.key);
+    let read = |value: &Value| superset::value(known, &object.api_version, value, versions);
+    match superset::is_of_versions(known) {
+        true => object.value().ok().map(|value| read(&value)),
+        false => object.form(read).ok(),
+    }
 }
 
 /// Live objects of a kind in a group, in a namespace where one is known.

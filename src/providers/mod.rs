@@ -122,6 +122,16 @@ static KINDS: LazyLock<HashMap<&'static str, Vec<&'static Kind>>> = LazyLock::ne
     out
 });
 
+/// By name of each claimed kind: its group, and the name under which the version of the first provider that claims it is told.
+static CLAIMS: LazyLock<HashMap<&'static str, Vec<(&'static str, &'static str)>>> = LazyLock::new(|| {
+    let mut out: HashMap<&'static str, Vec<(&'static str, &'static str)>> = HashMap::new();
+    for provider in PROVIDERS {
+        let release = versions::named(provider.release.map_or(provider.name, |release| release.name));
+        provider.kinds.iter().for_each(|kind| out.entry(kind.name).or_default().push((kind.group, release)));
+    }
+    out
+});
+
 /// The kind of an object: as its provider knows it, else as the contract says.
 #[must_use]
 pub fn kind(key: &Key) -> &'static Kind {
@@ -144,9 +154,8 @@ pub fn kind_of(group: &str, name: &str) -> &'static Kind {
 /// The name under which the version of a kind is told; `None` where no version of it is told apart.
 #[must_use]
 pub fn release_of(group: &str, name: &str) -> Option<&'static str> {
-    let is_claimed = |provider: &&&Provider| provider.kinds.iter().any(|kind| kind.group == group && kind.name == name);
-    let provider = PROVIDERS.iter().find(is_claimed)?;
-    Some(versions::named(provider.release.map_or(provider.name, |release| release.name)))
+    let own = CLAIMS.get(name)?.iter().find(|(of, _)| *of == group);
+    own.map(|(_, release)| *release)
 }
 
 /// The kinds whose loss with a whole namespace is weighed: what has Machines, and the hosts that they run on.

@@ -1,7 +1,7 @@
 //! Which versions a World leaves open, by the names and the newest versions of the providers that are known here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use semver::Version;
 
@@ -31,11 +31,15 @@ pub fn named(provider: &str) -> &str {
 /// The minor versions of each provider since which it behaves otherwise.
 #[must_use]
 pub fn turns() -> Minors {
-    let mut out = Minors::new();
-    for since in PROVIDERS.iter().flat_map(|provider| provider.changes) {
-        out.entry(named(since.provider).to_owned()).or_default().insert(since.version);
-    }
-    out
+    /// Every judgement wants to know.
+    static TURNS: LazyLock<Minors> = LazyLock::new(|| {
+        let mut out = Minors::new();
+        for since in PROVIDERS.iter().flat_map(|provider| provider.changes) {
+            out.entry(named(since.provider).to_owned()).or_default().insert(since.version);
+        }
+        out
+    });
+    TURNS.clone()
 }
 
 /// One version that a provider may have.

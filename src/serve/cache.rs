@@ -228,6 +228,14 @@ impl Cache {
         state.spaces.get(&namespace.map(str::to_owned))?.objects().iter().find(is_it).cloned()
     }
 
+    /// How many objects a review in a namespace may have to do with.
+    #[must_use]
+    pub fn near(&self, namespace: Option<&str>) -> usize {
+        let state = self.read();
+        let spaces = state.around(namespace).into_iter().map(Some).chain([None]);
+        spaces.filter_map(|space| state.spaces.get(&space)).map(Inventory::len).sum()
+    }
+
     /// Waits until something is heard, or the time is over.
     pub async fn changes(&self, until: tokio::time::Instant) {
         let news = self.news.notified();
@@ -279,7 +287,7 @@ impl State {
     fn put(&mut self, object: Object) {
         self.note_class(&object);
         // A list in which nothing is looked up by kind or name keeps no index of them.
-        self.spaces.entry(object.key.namespace.clone()).or_default().insert(object);
+        self.spaces.entry(object.key.namespace.clone()).or_default().insert(object.kept());
     }
 
     fn take(&mut self, key: &Key) {

@@ -13,6 +13,8 @@ use crate::tree::{Value, json};
 
 /// Lines that may wait for whoever reads them.
 const WAITING: usize = 8_192;
+/// How long a line waits for others that are written with it: to wake a thread for each costs more than to write it.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What waits to be written.
 #[derive(Debug)]
@@ -35,12 +37,21 @@ impl Log {
     pub(super) fn stderr(metrics: Arc<Metrics>) -> Self {
         let (lines, waiting): (SyncSender<Line>, Receiver<Line>) = sync_channel(WAITING);
         std::thread::spawn(move || {
-            for line in waiting {
-                match line {
-                    // A closed standard error leaves nothing to say it with.
-                    Line::Text(text) => drop(std::io::stderr().lock().write_all(text.as_bytes())),
-                    Line::Written(tell) => drop(tell),
+            let mut text = String::new();
+            while let Ok(first) = waiting.recv() {
+                // A line wakes this thread, and each that comes while it waits wakes nobody.
+                std::thread::sleep(PAUSE);
+                let mut told = Vec::new();
+                for line in std::iter::once(first).chain(waiting.try_iter().take(WAITING)) {
+                    match line {
+                        Line::Text(line) => text.push_str(&line),
+                        Line::Written(tell) => told.push(tell),
+                    }
                 }
+                // A closed standard error leaves nothing to say it with.
+                drop(std::io::stderr().lock().write_all(text.as_bytes()));
+                text.clear();
+                drop(told);
             }
         });
         Self { lines, metrics }

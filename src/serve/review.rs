@@ -122,6 +122,8 @@ pub struct Request {
     pub after: Option<Object>,
     /// Whether nothing is written.
     pub dry_run: bool,
+    /// How many bytes it came in.
+    pub bytes: usize,
 }
 
 /// Reads a question.
@@ -173,6 +175,7 @@ pub fn parse(bytes: &[u8]) -> Result<Request, String> {
         before,
         after,
         dry_run: wire.dry_run.unwrap_or(false),
+        bytes: bytes.len(),
     })
 }
 

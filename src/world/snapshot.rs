@@ -313,10 +313,9 @@ fn learn(redactor: &mut Redactor, object: &Object) {
 
 /// Objects with everything secret hashed.
 fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
-    let hide = |mut object: Object| {
+    let hide = |object: Object| {
         let value = redactor.value(&object.key, &Path::root(), None, object.value().ok()?.as_ref());
-        object.body = Body::Value(value);
-        Some(object)
+        Some(object.with_tree(value))
     };
     Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
 }

@@ -53,6 +53,7 @@ mod standing;
 mod starter;
 mod story;
 mod template;
+mod terraform;
 #[cfg(feature = "forecasts")]
 #[path = "../rollouts/trace.rs"]
 mod trace;

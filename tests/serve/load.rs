@@ -98,7 +98,7 @@ fn placed(text: String) -> String {
     place.replace_all(&text, r#""namespace":"edge""#).into_owned()
 }
 
-fn number(name: &str, otherwise: usize) -> usize {
+pub(crate) fn number(name: &str, otherwise: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
@@ -139,8 +139,8 @@ const RATE: u32 = 2_000;
 /// Connections over which they are sent, more than are ever busy.
 const WRITERS: usize = 32;
 const MILLISECONDS: f64 = 2.0;
-const SECONDS: f64 = 5.0;
-const MIB: f64 = 40.0;
+pub(crate) const SECONDS: f64 = 5.0;
+pub(crate) const MIB: f64 = 40.0;
 const KIB_EACH: f64 = 6.0;
 
 /// Sends so many reviews a second, each when its time has come, whether those before are answered or not; gives how long each took from
@@ -193,7 +193,7 @@ async fn paced(server: &Server, clusters: usize, length: Duration) -> Vec<Durati
 }
 
 /// A figure beside what is asked for.
-fn goal(what: &str, unit: &str, is: f64, asked: f64) -> String {
+pub(crate) fn goal(what: &str, unit: &str, is: f64, asked: f64) -> String {
     format!("  goal: {what} {is:.1} {unit}, asked for {asked} {unit}: {}", if is <= asked { "met" } else { "MISSED" })
 }
 

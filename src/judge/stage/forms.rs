@@ -54,6 +54,9 @@ impl<'a> Stage<'a> {
             Some(pair) => self.form(pair, pair.live.as_ref()),
             None => {
                 let object = self.scene.view.get(key).object()?;
+                if object.is_kept() {
+                    return machines::read(object, &self.versions).map(Arc::new);
+                }
                 // Machines are many, and asked for once.
                 let value = match key.kind == MACHINE {
                     true => object.value().ok()?.into_owned(),

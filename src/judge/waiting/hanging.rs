@@ -98,6 +98,9 @@ fn named<'f>(found: &'f Found, starts: &[&str]) -> BTreeSet<&'f str> {
 
 /// The Machines whose deletion nothing holds back.
 fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
+    if !machines::may_be_deleting(side, cluster) {
+        return Vec::new();
+    }
     let is_paused = side.cluster(cluster).is_some_and(|cluster| pause::is_paused_cluster(&cluster));
     let mut found = machines::of_cluster(side, cluster);
     let is_left = |found: &Found| {

@@ -13,7 +13,7 @@ use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields;
 pub(super) use crate::kinds::fields::controller;
-use crate::object::{Key, is_deleting};
+use crate::object::{Key, Object, is_deleting};
 use crate::providers::machines::read;
 use crate::tree::Value;
 
@@ -38,12 +38,28 @@ impl Found {
     }
 }
 
+/// The Machines of a cluster as they are kept.
+fn live<'s>(side: Side<'s>, cluster: &Key) -> impl Iterator<Item = &'s Object> {
+    let all = side.stage.scene.view.machines_of_cluster(&cluster.name, cluster.namespace.as_deref());
+    all.filter(|object| object.key.kind == MACHINE)
+}
+
+/// Whether a cluster has Machines.
+pub(super) fn has_any(side: Side<'_>, cluster: &Key) -> bool {
+    live(side, cluster).next().is_some()
+}
+
+/// Whether a Machine of a cluster may be being deleted: one is, or is written. No template hands that on.
+pub(super) fn may_be_deleting(side: Side<'_>, cluster: &Key) -> bool {
+    let is = |object: &Object| object.value().is_ok_and(|value| is_deleting(&value));
+    live(side, cluster).any(|object| side.stage.pair(&object.key).is_some() || is(object))
+}
+
 /// The Machines of a cluster.
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
     let mut known: HashMap<Key, Option<Handed>> = HashMap::new();
-    let live = stage.scene.view.machines_of_cluster(&cluster.name, cluster.namespace.as_deref());
-    live.filter(|object| object.key.kind == MACHINE)
+    live(side, cluster)
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.
             let mut value = if stage.pair(&object.key).is_some() {

@@ -119,6 +119,12 @@ fn is_hub(api_version: &str) -> bool {
     !matches!(ApiVersion::parse(api_version).version, "v1beta1" | "v1alpha4" | "v1alpha3" | "v1alpha1")
 }
 
+/// Whether the superset form of a kind depends on the versions of the providers.
+#[must_use]
+pub fn is_of_versions(kind: &Kind) -> bool {
+    kind.config().is_some()
+}
+
 /// The object in the superset form; since Cluster API 1.11 also with what conversion drops and restores.
 #[must_use]
 pub fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions) -> Value {

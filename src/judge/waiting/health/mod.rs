@@ -138,14 +138,18 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
 
 /// The Machines of a cluster that health checks have replaced on one side, by name; each once.
 pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
-    let machines = machines::of_cluster(side, cluster);
     let mut out: BTreeMap<String, Sick> = BTreeMap::new();
-    if machines.is_empty() {
+    if !machines::has_any(side, cluster) {
         return out;
     }
     let value = side.cluster(cluster);
+    let checks = checks(side, cluster, value.as_deref());
+    if checks.is_empty() {
+        return out;
+    }
+    let machines = machines::of_cluster(side, cluster);
     let values: Vec<Value> = machines.iter().map(|found| found.value.clone()).collect();
-    for (key, check) in checks(side, cluster, value.as_deref()) {
+    for (key, check) in checks {
         let findings = check::findings(&check, &values, value.as_deref(), side.stage.scene.world.now);
         let holds = holds(side, &key, &check, cluster, &findings);
         for sick in of_check(side, &key, &findings, &machines, &holds) {
