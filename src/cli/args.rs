@@ -261,6 +261,9 @@ pub struct CommonArgs {
     /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
     #[arg(long)]
     pub force_conflicts: bool,
+    /// kubectl deletes what it applied before and is not rendered, as with `kubectl apply --prune`; --base is what it applied last.
+    #[arg(long)]
+    pub prune: bool,
     /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json, markdown, sarif, junit,
     /// gitlab, github, html.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]

@@ -1,6 +1,7 @@
 //! What stands where the stream writes, beyond what is compared. Namespaces: nothing is written to one that is not there, and nothing
-//! new to one that is being deleted. Objects of any kind: Helm refuses a release that would take over what is not its own. Of those
-//! only the metadata is asked for, and only Helm's own marks of it are kept.
+//! new to one that is being deleted. Objects of any kind: Helm refuses a release that would take over what is not its own, and the API
+//! server refuses an apply to a field that somebody else has given another value. Of those only the metadata is asked for, and only
+//! Helm's own marks of it are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +104,8 @@ fn is_ending(value: &Value) -> bool {
     phase == Some("Terminating") || value.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
-/// Notes which objects are there already that the release writes for the first time and nothing compares.
+/// Notes which objects are there already that the release writes for the first time and nothing compares, and which of those that it
+/// applies, again or for the first time, somebody else holds.
 pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mut Catalogue, outcome: &mut Outcome) {
     let wanted = wanted(online, outcome);
     if wanted.is_empty() {
@@ -134,24 +136,21 @@ fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String
     let asks_whose = matches!(host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
         && matches!(world.base.kind, BaseKind::Release | BaseKind::FirstInstall)
         && !host.take_ownership;
-    if !asks_whose && world.standing.ending.is_empty() {
+    // An apply on the server's side meets whoever else has written, also in what the last manifest had.
+    let applies = may_apply(world);
+    if !asks_whose && !applies && world.standing.ending.is_empty() {
         return wanted;
     }
-    let spellings = |key: &Key| {
-        let with = |namespace: Option<&str>| Key { namespace: namespace.map(str::to_owned), ..key.clone() };
-        let is_home = key.namespace.is_none() || key.namespace.as_deref() == home;
-        [Some(key.clone()), is_home.then(|| with(home)), is_home.then(|| with(None))]
-    };
     for object in rendered.objects().iter().filter(|object| !kinds::is_compared(&object.key)) {
         let namespace = object.key.namespace.as_deref().or(home).filter(|_| !kinds::is_cluster_wide(&object.key));
         let is_ending = namespace.is_some_and(|namespace| world.standing.ending.contains(namespace));
-        if !asks_whose && !is_ending || matches!(role(object, host), Ok(Role::Hook | Role::Skipped)) {
+        let is_asked = asks_whose || applies || is_ending;
+        if !is_asked || matches!(role(object, host), Ok(Role::Hook | Role::Skipped)) {
             continue;
         }
-        let is_known = spellings(&object.key).iter().flatten().any(|key| {
-            world.live.get(key).is_some() || world.base.objects.get(key).is_some() || world.coverage.is_absent(key)
-        });
-        if !is_known {
+        let is_known =
+            spellings(world, &object.key).any(|key| world.live.get(&key).is_some() || world.coverage.is_absent(&key));
+        if !is_known && (applies || !is_old(world, &object.key)) {
             let (kind, version) = (
                 GroupKind::new(&object.key.group, &object.key.kind),
                 ApiVersion::parse(&object.api_version).version.to_owned(),
@@ -161,6 +160,19 @@ fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String
         }
     }
     wanted
+}
+
+/// The ways in which a stream or a manifest may name an object.
+fn spellings(world: &World, key: &Key) -> impl Iterator<Item = Key> {
+    let home = world.host.namespace.as_deref();
+    let with = |namespace: Option<&str>| Key { namespace: namespace.map(str::to_owned), ..key.clone() };
+    let is_home = key.namespace.is_none() || key.namespace.as_deref() == home;
+    [Some(key.clone()), is_home.then(|| with(home)), is_home.then(|| with(None))].into_iter().flatten()
+}
+
+/// Whether the last manifest has an object.
+fn is_old(world: &World, key: &Key) -> bool {
+    spellings(world, key).any(|key| world.base.objects.get(&key).is_some())
 }
 
 /// Asks for objects of one kind, by name or as a list of their namespace.
@@ -197,11 +209,16 @@ async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys
                     let path = resource.object(namespace, &key.name);
                     let found = contest(caller, online, &outcome.world, (&key, &value), &path).await;
                     outcome.world.standing.unread.extend(found);
-                    outcome.world.standing.there.push(There { key, marks: Marks::of(&value) });
+                    if !is_old(&outcome.world, &key) {
+                        outcome.world.standing.there.push(There { key, marks: Marks::of(&value) });
+                    }
                 }
                 Err(Fault::NotFound(_)) => {}
                 Err(fault) => {
-                    let what = format!("whether {key} is there already, and whose it is");
+                    let what = match is_old(&outcome.world, &key) {
+                        true => format!("whether somebody else holds fields of {key}, which Helm applies again"),
+                        false => format!("whether {key} is there already, and whose it is"),
+                    };
                     let mut remedy = refused(&fault, &resource.group, &resource.plural, &["get"]);
                     if matches!(fault, Fault::Forbidden(_)) {
                         remedy.push_str(", or say `unseen: {ownership: warn}` in the policy");
@@ -213,8 +230,8 @@ async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys
     }
 }
 
-/// What keeps an object from being taken over by an apply: another manager has given a field of it another value. Where its metadata
-/// names such a manager the object is read once more, whole, and nothing of it is kept; a Secret is not.
+/// What keeps an object from being applied: another manager has given a field of it another value. Where its metadata names such a
+/// manager the object is read once more, whole, and nothing of it is kept; a Secret is not, so that any field of another counts.
 async fn contest(
     caller: &Caller,
     online: &Online<'_>,
@@ -222,7 +239,8 @@ async fn contest(
     (key, metadata): (&Key, &Value),
     path: &str,
 ) -> Option<Unread> {
-    let other = other_manager(world, metadata)?;
+    let is_old = is_old(world, key);
+    let other = other_manager(world, metadata, is_old)?;
     let is_it = |object: &&Object| {
         let here = object.key.namespace.as_deref().or(world.host.namespace.as_deref());
         let same = |of: &Key| (&of.group, &of.kind, &of.name) == (&key.group, &key.kind, &key.name);
@@ -232,13 +250,16 @@ async fn contest(
     let whole =
         if key.kind == SECRET { None } else { list::get(caller, path, Keep { managed_fields: true }).await.ok() };
     let why = match whole {
-        Some(whole) => format!("{} with another value", contested(world, &whole, &rendered)?),
+        Some(whole) => format!("{} with another value", contested(world, &whole, &rendered, is_old)?),
+        None if key.kind == SECRET => {
+            format!("{}, perhaps with another value", contested(world, metadata, &rendered, is_old)?)
+        }
         None => format!("{other:?} owns fields of it, perhaps with another value"),
     };
     Some(Unread {
         what: format!("whether {key} can be applied"),
-        why: format!("{why}: there the API server refuses the apply, and the upgrade stops half-way"),
-        remedy: "take the fields over once with helm upgrade --force-conflicts, and say it here too".to_owned(),
+        why: format!("{why}: there the API server refuses the apply, and the write stops half-way"),
+        remedy: "take the fields over once with --force-conflicts, and say it here too".to_owned(),
         keys: vec![key.clone()],
     })
 }

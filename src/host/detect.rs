@@ -29,6 +29,8 @@ pub struct Told {
     pub method: Option<WriteMethod>,
     /// `--force-conflicts`.
     pub force: bool,
+    /// `--prune`.
+    pub prune: bool,
 }
 
 /// What a host may be told from.
@@ -136,6 +138,7 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
     }
     found.host.method = told.method.or(found.host.method);
     found.host.force |= told.force;
+    found.host.prune |= told.prune;
     if let Some(context) = &told.context {
         found.reach.context = Some(context.clone());
         found.host.context = Some(context.clone());

@@ -55,6 +55,7 @@ fn what_is_told_wins() {
         namespace: Some("other".to_owned()),
         context: Some("ctx".to_owned()),
         method: None,
+        prune: false,
         force: true,
     };
     let found = told(Some(HELM3), &[], &["helm upgrade demo b -n telco --kube-context x"], &said);

@@ -1,5 +1,6 @@
 //! The pairs that a prediction is made of: an object that is new, changed, or whose write is refused.
 
+use super::HostKind;
 use super::predict::Run;
 use super::reprint;
 use super::write::sent;
@@ -10,12 +11,20 @@ use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
 use crate::schema;
 use crate::tree::Value;
+use crate::world::WriteMethod;
 
 impl Run<'_> {
     /// Adds the pair of a new object.
     pub(super) fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
         let rendered = sent(reprint::value(object, None)?.into_owned(), &key);
+        if let Some(because) = self.cannot_be_new() {
+            let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
+            pair.predicted = Some(trimmed(rendered));
+            self.reject(&mut pair, RuleId::of("host/replaces-nothing"), because);
+            self.out.pairs.push(pair);
+            return Ok(());
+        }
         let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, way))) {
             None => Some(Ok(rendered)),
             Some(way) => {
@@ -34,6 +43,13 @@ impl Run<'_> {
         });
         self.out.pairs.push(pair);
         Ok(())
+    }
+
+    /// Why nothing new is made: `kubectl replace` asks for each object first (kubectl `pkg/cmd/replace/replace.go`, `Run`); Helm makes what
+    /// is not there.
+    fn cannot_be_new(&self) -> Option<String> {
+        let is_replace = self.world.host.kind == Some(HostKind::Kubectl) && self.way == Some(WriteMethod::Replace);
+        is_replace.then(|| "kubectl replace writes only what is there already, and fails at what is not".to_owned())
     }
 
     /// Adds the pair of a changed object; one that stays as it is adds nothing.

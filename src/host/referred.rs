@@ -104,7 +104,9 @@ pub(super) fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> 
         run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &gone.key).is_none();
     if !unread {
         run.remove(gone)?;
-    } else if host != Some(HostKind::Kubectl) && !stream::is_kept(gone, host).unwrap_or(false) && run.was_written(gone)
+    } else if !run.world.host.leaves_removed()
+        && (host == Some(HostKind::Kubectl) || !stream::is_kept(gone, host).unwrap_or(false))
+        && run.was_written(gone)
     {
         let mut pair = deleted(gone, gone.value()?.into_owned());
         pair.key = run.locator.full(&gone.key);

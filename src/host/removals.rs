@@ -16,7 +16,11 @@ use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::providers::kind;
 use crate::tree::Value;
-use crate::world::{BaseKind, LiveKind, World, files};
+use crate::world::{BaseKind, LiveKind, Unread, World, files};
+
+/// Annotation in which `kubectl apply` keeps what it applied, and label of what belongs to a set that it applied.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
 impl<'a> Run<'a> {
     /// Adds what the last manifest has and the stream lacks.
@@ -27,7 +31,7 @@ impl<'a> Run<'a> {
         }
         if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
             match self.world.host.kind {
-                Some(HostKind::Kubectl) => {}
+                Some(HostKind::Kubectl) => self.pruned(),
                 Some(HostKind::Argocd) => self.untracked()?,
                 _ => self.unseen_removals(),
             }
@@ -49,7 +53,44 @@ impl<'a> Run<'a> {
                 self.remove(gone)?;
             }
         }
+        self.pruned();
         Ok(())
+    }
+
+    /// Says what `kubectl apply --prune` may delete beside what the last manifest had: it goes by labels, or by a set of which the cluster
+    /// keeps the members, and takes what kubectl applied, whoever did so (kubectl `pkg/cmd/apply/prune.go`, `applyset_pruner.go`).
+    fn pruned(&mut self) {
+        let host = &self.world.host;
+        if self.way.is_none() || host.kind != Some(HostKind::Kubectl) || !host.prune {
+            return;
+        }
+        let is_known = self.world.base.kind != BaseKind::Unknown;
+        let is_applied = |value: &Value| {
+            let label =
+                |value: &Value| value.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)).is_some();
+            stream::annotation(value, LAST_APPLIED).is_some() || label(value)
+        };
+        let others = self.world.live.objects().iter().filter(|object| {
+            kinds::is_compared(&object.key)
+                && !self.is_written(&object.key)
+                && self.locator.anywhere(&self.world.base.objects, &object.key).is_none()
+                && object.value().is_ok_and(|value| is_applied(&value))
+        });
+        let keys: Vec<Key> = others.map(|object| object.key.clone()).collect();
+        if is_known && keys.is_empty() {
+            return;
+        }
+        let why = match is_known {
+            true => "kubectl applied it, and --base does not have it: whether --prune takes it depends on its labels",
+            false => "it is not known what kubectl applied last",
+        };
+        let what = match (is_known, keys.as_slice()) {
+            (true, [first]) => format!("whether --prune deletes {first}"),
+            (true, [first, rest @ ..]) => format!("whether --prune deletes {first} or {} more", rest.len()),
+            _ => "what --prune deletes".to_owned(),
+        };
+        let remedy = "give --base FILE with all that --prune selects, or leave --prune out".to_owned();
+        self.out.doubts.push(Unread { what, why: why.to_owned(), remedy, keys });
     }
 
     /// Adds live objects that Argo CD keeps track of for this application and the stream lacks: it needs no last manifest.
@@ -111,13 +152,14 @@ impl<'a> Run<'a> {
     /// Adds the pair of a deleted object, unless Helm leaves it in place.
     pub(super) fn remove(&mut self, gone: &Object) -> Result<(), LoadError> {
         let Some(live) = self.live_of(gone) else { return Ok(()) };
-        if self.world.host.kind == Some(HostKind::Kubectl) {
+        if self.world.host.leaves_removed() {
             self.out.warnings.push(format!("{} is not rendered any more; kubectl apply leaves it in place", live.key));
             return Ok(());
         }
         let host = self.world.host.kind;
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
-        if !self.was_written(gone) || flag(stream::is_kept(live, host)) {
+        let is_kept = host != Some(HostKind::Kubectl) && flag(stream::is_kept(live, host));
+        if !self.was_written(gone) || is_kept {
             return Ok(());
         }
         let Some(value) = self.live_value(live) else { return Ok(()) };
@@ -131,10 +173,8 @@ impl<'a> Run<'a> {
         let host = self.world.host.kind;
         let live = self.locator.anywhere(&self.world.live, &gone.key);
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
-        if host == Some(HostKind::Kubectl)
-            || !self.was_written(gone)
-            || flag(stream::is_kept(live.unwrap_or(gone), host))
-        {
+        let is_kept = host != Some(HostKind::Kubectl) && flag(stream::is_kept(live.unwrap_or(gone), host));
+        if self.world.host.leaves_removed() || !self.was_written(gone) || is_kept {
             return;
         }
         self.take_others(live.unwrap_or(gone), RuleId::of("host/takes-others"), "it is removed");

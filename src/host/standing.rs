@@ -21,22 +21,26 @@ pub(crate) fn may_apply(world: &World) -> bool {
     ways(world).contains(&WriteMethod::ServerSideApply) && !forces(world)
 }
 
-/// The applier that a host is to an object that it takes over: what Helm patched before counts as applied where it adopts it.
-fn applier(world: &World) -> Applier<'static> {
+/// The applier that a host is to an object that it takes over, or that it has written before: what Helm patched counts as applied where
+/// it adopts an object, and where its last write was a patch.
+fn applier(world: &World, is_old: bool) -> Applier<'static> {
     let kind = world.host.kind;
-    Applier { manager: field_manager(kind), adopts_updates: true, migrates: migrates(kind), force: false }
+    let patched = world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
+    let adopts_updates = patched || !is_old && kind != Some(HostKind::Kubectl);
+    Applier { manager: field_manager(kind), adopts_updates, migrates: migrates(kind), force: false }
 }
 
-/// The first other manager of an object that the host would take over by an apply; metadata is enough to tell.
-pub(crate) fn other_manager(world: &World, live: &Value) -> Option<String> {
-    let others = owners(live).into_iter().filter(|entry| entry.subresource.is_empty());
-    others.filter(|entry| may_apply(world) && !is_mine(entry, applier(world))).map(|entry| entry.manager).next()
+/// The first other manager of an object that the host would apply; metadata is enough to tell. The status is nobody's business, the
+/// number of Pods that an autoscaler sets (`scale`) is.
+pub(crate) fn other_manager(world: &World, live: &Value, is_old: bool) -> Option<String> {
+    let others = owners(live).into_iter().filter(|entry| entry.subresource != "status");
+    others.filter(|entry| may_apply(world) && !is_mine(entry, applier(world, is_old))).map(|entry| entry.manager).next()
 }
 
 /// Who else owns, with another value, what the host would apply to such an object: the API server then refuses the apply, half-way.
-pub(crate) fn contested(world: &World, live: &Value, rendered: &Value) -> Option<String> {
+pub(crate) fn contested(world: &World, live: &Value, rendered: &Value, is_old: bool) -> Option<String> {
     let word = |name: &str| rendered.get(name).and_then(Value::as_str).unwrap_or_default();
-    match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world)) {
+    match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world, is_old)) {
         Applied::Conflict { manager, paths } => Some(format!("{manager:?} owns {}", paths.join(", "))),
         Applied::Merged(_) | Applied::Nulled(_) => None,
     }

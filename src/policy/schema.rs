@@ -396,6 +396,7 @@ pub struct Unseen {
     pub controllers: Doubt,
     /// A new object that nothing compares, such as a ConfigMap, where the right is missing to see whether one of that name is there
     /// already: Helm refuses the release where it belongs to nobody or to another one.
+    /// Also an object of the last manifest that is applied again on the server's side, where nobody can see who else holds it.
     pub ownership: Doubt,
 }
 

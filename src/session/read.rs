@@ -221,7 +221,7 @@ impl Session<'_> {
         if !names.is_empty() || detected.host.release.is_some() || self.setup.base.is_some() {
             return Ok(false);
         }
-        let deletes = !matches!(detected.host.kind, Some(HostKind::Kubectl | HostKind::Argocd));
+        let deletes = detected.host.kind != Some(HostKind::Argocd) && !detected.host.leaves_removed();
         if deletes && self.setup.policy.unseen.release != Doubt::Allow {
             return Ok(false);
         }

@@ -128,6 +128,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
         world.host.force = host.force;
         world.host.in_one_namespace |= host.in_one_namespace;
         world.host.replace = host.replace;
+        world.host.prune |= host.prune;
         world.host.take_ownership = host.take_ownership;
     }
     world.host.post_rendered = host.post_rendered;

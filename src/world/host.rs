@@ -51,6 +51,9 @@ pub struct Host {
     /// Whether the namespace was told on the command line, so that kubectl writes to no other one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_one_namespace: bool,
+    /// Whether kubectl deletes what it applied before and is not rendered (`kubectl apply --prune`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prune: bool,
     /// Context of the kubeconfig.
     pub context: Option<String>,
     /// How it writes, where a flag or the release record says so.
@@ -74,6 +77,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// Whether what is not rendered any more stays in place: kubectl deletes nothing unless it is told to.
+    #[must_use]
+    pub fn leaves_removed(&self) -> bool {
+        self.kind == Some(HostKind::Kubectl) && !self.prune
+    }
+
     /// Whether the release has hooks that the stream does not show.
     #[must_use]
     pub fn hides_hooks(&self) -> bool {

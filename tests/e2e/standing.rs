@@ -74,6 +74,19 @@ fn play(helm: Helm) {
         assert_eq!((code, report["decision"].as_str()), (Some(4), Some("undecided")), "{report:#}");
         assert!(report.to_string().contains("another value"), "{report:#}");
         release.upgrade_ungated(&[]).refused("conflict");
+        // The same of what the last manifest has: Helm 4 applies it again, changed or not.
+        values(&space, &[config("own"), config("theirs")]);
+        release.upgrade_ungated(&[]).succeeded();
+        let own = format!("/api/v1/namespaces/{}/configmaps/own", space.namespace);
+        bench.api.merge(&own, &json!({"data": {"more": "by hand"}}));
+        assert_eq!(release.forecast(&[]).0, Some(0), "a field that the chart does not have is nobody's");
+        bench.api.merge(&own, &json!({"data": {"a": "by hand"}}));
+        let (code, report) = release.forecast(&[]);
+        assert_eq!((code, report["decision"].as_str()), (Some(4), Some("undecided")), "{report:#}");
+        assert!(report.to_string().contains("another value"), "{report:#}");
+        release.upgrade_ungated(&[]).refused("conflict");
+        bench.api.merge(&own, &json!({"data": {"a": "b"}}));
+        release.upgrade_ungated(&[]).succeeded();
     }
 
     // Nothing is made in a namespace that goes, and the record of a release is new.

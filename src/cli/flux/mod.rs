@@ -174,6 +174,7 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
         namespace: Some(args.namespace.clone()),
         context: args.kube_context,
         method: None,
+        prune: false,
         force: false,
     };
     let mut given = args.places.given(&told, &args.namespace, &args.deadline)?;
