@@ -62,14 +62,15 @@ fn text(template: &str, values: &Values) -> Result<String, Trouble> {
     eval::run(&nodes, &data)
 }
 
-/// The text that a template for names comes out as: without the functions of sprig, and an entry that is not there is a fault
-/// (`internal/topology/names/names.go` of Cluster API 1.14).
+/// The text that a template for names comes out as: without the functions of sprig but `more`, and an entry that is not there is
+/// a fault (`internal/topology/names/names.go` of Cluster API 1.14).
 ///
 /// # Errors
 /// When Go would refuse it, or its outcome is not computed here.
-pub fn name(template: &str, values: &Values) -> Result<String, Trouble> {
+pub fn name(template: &str, values: &Values, more: &[&str]) -> Result<String, Trouble> {
     let nodes = parser::parse(template)?;
-    if let Some(foreign) = parser::functions(&nodes).into_iter().find(|name| !functions::is_of_go(name)) {
+    let is_known = |name: &str| functions::is_of_go(name) || more.contains(&name);
+    if let Some(foreign) = parser::functions(&nodes).into_iter().find(|name| !is_known(name)) {
         return Err(Trouble::fails(format!("the function {foreign} is not defined")));
     }
     eval::run_strict(&nodes, &value::Val::of_values(values))

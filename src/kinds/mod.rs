@@ -17,6 +17,7 @@ pub mod references;
 pub mod shapes;
 pub mod standing;
 pub mod superset;
+pub(crate) mod url;
 pub mod versions;
 pub mod webhook;
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use rollgate::compare::{Action, Change, Pair, changes};
 use rollgate::judge::{Scene, classify};
 use rollgate::kinds::{Versions, fields};
-use rollgate::model::Effect;
+use rollgate::model::{Classified, Effect};
 use rollgate::object::{Inventory, Key, Object};
 use rollgate::providers::gates;
 use rollgate::rules::Rules;
@@ -51,8 +51,14 @@ pub(crate) struct BaseLine {
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) kind: String,
+    /// Empty where an object is made anew.
+    #[serde(default)]
     pub(crate) base: String,
+    #[serde(default)]
     pub(crate) patch: Vec<Value>,
+    /// An object that is made anew.
+    #[serde(default)]
+    new: Option<Value>,
     pub(crate) answer: Answer,
 }
 
@@ -260,7 +266,41 @@ impl Recording {
     /// Answers every case.
     pub(crate) fn replay(&self) -> Vec<Answered> {
         let worlds: BTreeMap<_, _> = self.bases.iter().map(|(name, base)| (name, self.world(base))).collect();
-        self.cases.iter().map(|case| self.answer(case, &worlds[&case.base])).collect()
+        let answer = |case: &Case| match &case.new {
+            Some(object) => self.made(case, object),
+            None => self.answer(case, &worlds[&case.base]),
+        };
+        self.cases.iter().map(answer).collect()
+    }
+
+    /// Answers the case of a new object, in a World that holds nothing.
+    fn made(&self, case: &Case, object: &Value) -> Answered {
+        let world = self.world_of(Inventory::default(), Vec::new());
+        let key = Object::from_value(object.clone(), 0).expect("a new object is an object").key;
+        let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let pair = pair(key, &api_version, Action::Create, (None, object.clone()));
+        let (pair, _) = judged(&world, pair);
+        let ours = match pair.effect {
+            Effect::Rejected => Word::Refused,
+            Effect::Unknown => Word::Unknown,
+            _ => Word::NotReplaced,
+        };
+        let theirs = theirs(&case.answer);
+        let standing = match (ours, theirs) {
+            (Word::Refused, Word::Refused) => Standing::Same,
+            (Word::NotReplaced, Word::NotReplaced) => Standing::Accepted,
+            (Word::Unknown, Word::NotReplaced) => Standing::Unknown,
+            _ => Standing::Differs,
+        };
+        Answered {
+            kind: case.kind.clone(),
+            standing,
+            observed: false,
+            id: case.id.clone(),
+            theirs,
+            ours,
+            detail: format!("{} {} | {} | {}", case.answer.stage, case.answer.reason, pair.rule, pair.because),
+        }
     }
 
     /// Whether a change sets a time that is still to come.
@@ -294,29 +334,8 @@ impl Recording {
         }
         let live = world.live.objects().last().expect("the base itself is the last object of its World");
         let (key, api_version) = (live.key.clone(), live.api_version.clone());
-        let found = changes(&base.object, &after);
         let action = if base.object == after { Action::Unchanged } else { Action::Update };
-        let mut pairs = vec![Pair {
-            key,
-            api_version,
-            action,
-            live: Some(base.object.clone()),
-            predicted: Some(after),
-            sent: None,
-            renamed_from: None,
-            changes: found,
-            effect: Effect::None,
-            waits: None,
-            basis: None,
-            rule: String::new(),
-            because: String::new(),
-            line: 0,
-            at: None,
-        }];
-        let rendered = Inventory::default();
-        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
-        let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
-        let pair = &pairs[0];
+        let (pair, classified) = judged(&world, pair(key, &api_version, action, (Some(base.object.clone()), after)));
         // A pause is not asked about by those who decide which Machines are out of date; a clock is.
         let waits = pair.changes.iter().any(|change| change.waits.is_some() && !self.is_to_come(change));
         let is_refused = pair.changes.iter().any(|change| change.effect == Effect::Rejected);
@@ -398,7 +417,6 @@ impl Recording {
 
     /// The World of a base, with the base itself as its last object.
     pub(crate) fn world(&self, base: &BaseLine) -> World {
-        let now = self.now.parse().expect("a time");
         let mut live = Inventory::default();
         for value in
             parts(&base.machines).chain(&base.machine_sets).chain(&base.cluster).filter(|value| value.is_object())
@@ -417,6 +435,12 @@ impl Recording {
                 }
             }
         }
+        self.world_of(live, absent)
+    }
+
+    /// A World of this provider in its version.
+    fn world_of(&self, live: Inventory, absent: Vec<Absent>) -> World {
+        let now = self.now.parse().expect("a time");
         let provider = Provider { version: self.version.clone(), evidence: "told".to_owned() };
         World {
             providers: [(self.provider.clone(), provider)].into(),
@@ -425,6 +449,36 @@ impl Recording {
             ..World::new(LiveSource::new(LiveKind::Cluster, self.name.clone()), live, now)
         }
     }
+}
+
+/// A pair of what is there and what is written.
+fn pair(key: Key, api_version: &str, action: Action, (live, predicted): (Option<Value>, Value)) -> Pair {
+    Pair {
+        key,
+        api_version: api_version.to_owned(),
+        action,
+        changes: live.as_ref().map(|live| changes(live, &predicted)).unwrap_or_default(),
+        live,
+        predicted: Some(predicted),
+        sent: None,
+        renamed_from: None,
+        effect: Effect::None,
+        waits: None,
+        basis: None,
+        rule: String::new(),
+        because: String::new(),
+        line: 0,
+        at: None,
+    }
+}
+
+/// What is said to a pair alone.
+fn judged(world: &World, pair: Pair) -> (Pair, Classified) {
+    let mut pairs = vec![pair];
+    let rendered = Inventory::default();
+    let scene = Scene { world, view: &world.view(), rendered: &rendered, once: &Default::default() };
+    let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
+    (pairs.remove(0), classified)
 }
 
 /// Machines with what belongs to each.

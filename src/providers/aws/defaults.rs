@@ -19,6 +19,7 @@ pub(crate) const HAVE_WEBHOOKS: &[&str] = &[
     "AWSManagedControlPlane",
     "AWSManagedControlPlaneTemplate",
     "AWSManagedMachinePool",
+    "ROSAControlPlane",
 ];
 
 /// Fields of the provider's types whose values are no pointers: Go writes them where they are empty.
@@ -66,8 +67,11 @@ pub(crate) fn fill_in(kind: &str, object: &mut Value, versions: &Versions) {
             identity(spec);
             network(spec);
             bastion(spec, versions);
-            spec.insert("bootstrapSelfManagedAddons".to_owned(), json!(true));
+            if kind == "AWSManagedControlPlane" {
+                spec.insert("bootstrapSelfManagedAddons".to_owned(), json!(true));
+            }
         }
+        "ROSAControlPlane" => identity(spec),
         _ => {}
     }
 }

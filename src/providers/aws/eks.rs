@@ -73,6 +73,12 @@ fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
 
 /// The way of access stays configured, and only goes towards the API of EKS.
 fn access(old: Option<&Value>, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let admin = new.pointer("/accessConfig/bootstrapClusterCreatorAdminPermissions");
+    let is_by_map = text(new, "/accessConfig/authenticationMode") == Some("config_map");
+    if old.is_none() && is_by_map && admin == Some(&Value::Bool(false)) {
+        let key = "accessConfig.bootstrapClusterCreatorAdminPermissions";
+        refuse(out, RULE, at, key, "who makes a cluster that knows users by config_map is its administrator");
+    }
     let Some(was) = old.and_then(|old| old.get("accessConfig")).filter(|access| access.is_object()) else { return };
     let Some(is) = new.get("accessConfig").filter(|access| access.is_object()) else {
         refuse(out, RULE, at, "accessConfig", "access stays configured");
@@ -284,6 +290,12 @@ mod tests {
         let mode = |mode: &str| json!({"accessConfig": {"authenticationMode": mode}});
         assert_eq!(refused(mode("config_map"), mode("api")), [""; 0]);
         assert_eq!(refused(mode("api"), mode("config_map")), ["spec.accessConfig.authenticationMode"]);
+        let made = |mode: &str| {
+            let access = json!({"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": false});
+            let spec = json!({"spec": {"eksClusterName": "demo", "accessConfig": access}});
+            refusals("AWSManagedControlPlane", None, &spec).len()
+        };
+        assert_eq!((made("api"), made("config_map")), (0, 1));
     }
 
     #[test]

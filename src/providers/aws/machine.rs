@@ -6,6 +6,7 @@ use crate::kinds::fields::text;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::object::Path;
+use crate::providers::aws::ignition;
 use crate::providers::aws::webhook::{RULE, elastic_pool, key_name, list, tags};
 
 use crate::tree::Value;
@@ -21,10 +22,22 @@ pub(crate) fn machine(old: Option<&Value>, new: &Value) -> Vec<Refusal> {
     tags(spec, &at, &mut out);
     hosts(old.and_then(|old| old.get("spec")), spec, &at, &mut out);
     if old.is_none() {
-        ignition(spec, &at, &mut out);
-        volumes(spec, &at, &mut out);
+        ignition::refusals(spec, &at, &mut out);
+        ignition::versions(spec, &at, &mut out);
+        volumes(spec, (&at, ""), true, &mut out);
         key_name(spec, &at, &mut out);
         market(spec, &at, &mut out);
+        let is_spot =
+            text(spec, "/marketType") == Some("Spot") || spec.get("spotMarketOptions").is_some_and(Value::is_object);
+        if is_spot && text(spec, "/capacityReservationPreference") == Some("CapacityReservationsOnly") {
+            refuse(
+                &mut out,
+                RULE,
+                &at,
+                "capacityReservationPreference",
+                "reserved capacity is never for spot instances",
+            );
+        }
         let pool = spec.get("elasticIpPool");
         if pool.is_some_and(Value::is_object) && spec.get("publicIP") != Some(&Value::Bool(true)) {
             refuse(&mut out, RULE, &at, "elasticIpPool", "a pool of public addresses needs publicIP: true");
@@ -52,8 +65,8 @@ pub(crate) fn template(new: &Value) -> Vec<Refusal> {
         }
     }
     cloud_init(spec, &at, &mut out);
-    ignition(spec, &at, &mut out);
-    volumes(spec, &at, &mut out);
+    ignition::refusals(spec, &at, &mut out);
+    volumes(spec, (&at, ""), false, &mut out);
     key_name(spec, &at, &mut out);
     groups(spec, &at, &mut out);
     tags(spec, &at, &mut out);
@@ -125,49 +138,35 @@ fn hosts(old: Option<&Value>, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// Ignition excludes cloud-init.
-fn ignition(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    let Some(ignition) = spec.get("ignition").filter(|ignition| ignition.is_object()) else { return };
-    let cloud = spec.get("cloudInit").unwrap_or(&Value::Null);
-    let is_used = text(cloud, "/secretPrefix").is_some()
-        || text(cloud, "/secureSecretsBackend").is_some()
-        || cloud.get("secretCount").and_then(Value::as_i64).unwrap_or(0) != 0
-        || cloud.get("insecureSkipSecretsManager") == Some(&Value::Bool(true));
-    if is_used {
-        refuse(out, RULE, at, "cloudInit", "cloud-init and Ignition exclude each other");
-    }
-    if matches!(text(ignition, "/version"), Some("2.3" | "3.0")) {
-        for key in ["proxy", "tls"] {
-            if ignition.get(key).is_some_and(Value::is_object) {
-                refuse(out, RULE, at, &format!("ignition.{key}"), "it needs Ignition 3.1");
-            }
-        }
-    }
-}
-
-/// Volumes that promise a speed say which.
-fn volumes(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+/// Volumes that promise a speed say which. Of a Machine's and a group's root volume AWS's limits are asked, of a template's
+/// they are not.
+pub(crate) fn volumes(spec: &Value, (at, below): (&Path, &str), has_limits: bool, out: &mut Vec<Refusal>) {
     let others = list(spec, "/nonRootVolumes").map(|(place, volume)| (format!("nonRootVolumes[{place}]"), volume));
     let root =
         spec.get("rootVolume").filter(|volume| volume.is_object()).map(|volume| ("rootVolume".to_owned(), volume));
     for (place, volume) in others.chain(root) {
+        let (is_root, place) = (place == "rootVolume", format!("{below}{place}"));
         let kind = text(volume, "/type").unwrap_or_default();
         if matches!(kind, "io1" | "io2") && volume.get("iops").and_then(Value::as_i64).unwrap_or(0) == 0 {
             refuse(out, RULE, at, &format!("{place}.iops"), "a volume of this type needs its iops");
         }
-        if let Some(throughput) = volume.get("throughput").and_then(Value::as_i64)
-            && (kind != "gp3" || throughput < 0)
-        {
-            refuse(out, RULE, at, &format!("{place}.throughput"), "only gp3 has a throughput, and none below 0");
+        if let Some(throughput) = volume.get("throughput").and_then(Value::as_i64) {
+            let place = format!("{place}.throughput");
+            if kind != "gp3" || throughput < 0 {
+                refuse(out, RULE, at, &place, "only gp3 has a throughput, and none below 0");
+            }
+            if is_root && has_limits && !(125..=2000).contains(&throughput) {
+                refuse(out, RULE, at, &place, "the throughput lies between 125 and 2000 MiB/s");
+            }
         }
-        if place != "rootVolume" && text(volume, "/deviceName").is_none() {
+        if !is_root && text(volume, "/deviceName").is_none() {
             refuse(out, RULE, at, &format!("{place}.deviceName"), "a further volume needs the name of its device");
         }
     }
 }
 
 /// How the instance is bought.
-fn market(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+pub(crate) fn market(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let kind = text(spec, "/marketType").unwrap_or_default();
     let is_spot = spec.get("spotMarketOptions").is_some_and(Value::is_object);
     let reserved = spec.get("capacityReservationId").is_some_and(|id| !id.is_null());
@@ -178,10 +177,8 @@ fn market(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
         refuse(out, RULE, at, "capacityReservationId", "a block of capacity needs its reservation");
     }
     let preference = text(spec, "/capacityReservationPreference").unwrap_or_default();
-    let only = preference == "CapacityReservationsOnly";
-    if (reserved && !only && !preference.is_empty()) || (only && (kind == "Spot" || is_spot)) {
-        let message = "reserved capacity is used alone, and never for spot instances";
-        refuse(out, RULE, at, "capacityReservationPreference", message);
+    if reserved && !matches!(preference, "" | "CapacityReservationsOnly") {
+        refuse(out, RULE, at, "capacityReservationPreference", "reserved capacity is used alone");
     }
 }
 

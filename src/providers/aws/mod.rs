@@ -4,8 +4,10 @@ pub mod changes;
 pub mod defaults;
 pub mod eks;
 mod fixed;
+mod ignition;
 pub mod machine;
 pub mod pool;
+mod rosa;
 pub mod webhook;
 
 use semver::Version;
@@ -38,7 +40,11 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known(INFRASTRUCTURE, "AWSClusterTemplate", Role::Template) },
     Kind { fixed: Some(&FARGATE), ..known(INFRASTRUCTURE, "AWSFargateProfile", Role::Other) },
     Kind { fixed: Some(&MACHINE), gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSMachine", Role::InfraMachine) },
-    Kind { most: Some("/spec/maxSize"), ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool) },
+    Kind {
+        gates: &[(IGNITION, "")],
+        most: Some("/spec/maxSize"),
+        ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool)
+    },
     Kind {
         fixed: Some(&MACHINE_TEMPLATE),
         gates: &[(IGNITION, "")],

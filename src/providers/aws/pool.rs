@@ -6,6 +6,7 @@ use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::object::Path;
 use crate::object::go_seconds;
+use crate::providers::aws::machine::{market, volumes};
 use crate::providers::aws::webhook::{RULE, list, tags};
 
 use crate::tree::Value;
@@ -18,10 +19,16 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refu
     let Some(spec) = new.get("spec") else { return out };
     tags(spec, &at, &mut out);
     match kind {
-        "AWSMachinePool" => group(spec, &at, &mut out),
+        "AWSMachinePool" => {
+            group(spec, &at, &mut out);
+            if old.is_none() {
+                new_group(spec, &at, &mut out);
+            }
+        }
         "AWSManagedMachinePool" => {
-            if let Some(old) = old.and_then(|old| old.get("spec")) {
-                set_once(old, spec, &at, &mut out);
+            match old.and_then(|old| old.get("spec")) {
+                Some(old) => set_once(old, spec, &at, &mut out),
+                None => remote_access(spec, &at, &mut out),
             }
             node_group(spec, &at, &mut out);
         }
@@ -33,9 +40,9 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refu
 
 /// What a group of instances must keep to.
 fn group(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    for key in ["defaultCoolDown", "defaultInstanceWarmup"] {
+    for (key, least) in [("defaultCoolDown", 0), ("defaultInstanceWarmup", i64::MIN)] {
         let told = spec.get(key).and_then(Value::as_str);
-        if told.is_some_and(|told| go_seconds(told).is_none_or(|seconds| seconds < 0)) {
+        if told.is_some_and(|told| go_seconds(told).is_none_or(|seconds| seconds < least)) {
             refuse(out, RULE, at, key, "it must be a duration such as 5m0s");
         }
     }
@@ -65,6 +72,32 @@ fn group(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
         for key in ["refreshPreferences.maxHealthyPercentage", "refreshPreferences.minHealthyPercentage"] {
             refuse(out, RULE, at, key, "the most needs the least, and lies at most 100 above it");
         }
+    }
+}
+
+/// What the instances of a new group must keep to; nobody asks this of one that changes.
+fn new_group(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let template = spec.get("awsLaunchTemplate").unwrap_or(&Value::Null);
+    volumes(template, (at, "awsLaunchTemplate."), true, out);
+    let at = at.key("awsLaunchTemplate");
+    market(template, &at, out);
+    let kind = text(template, "/marketType").unwrap_or_default();
+    let is_spot = template.get("spotMarketOptions").is_some_and(Value::is_object);
+    let reserved = template.get("capacityReservationId").is_some_and(|id| !id.is_null());
+    if !matches!(kind, "" | "OnDemand" | "Spot" | "CapacityBlock") {
+        refuse(out, RULE, &at, "marketType", "it must be OnDemand, Spot or CapacityBlock");
+    }
+    if reserved && (is_spot || kind == "Spot") {
+        refuse(out, RULE, &at, "capacityReservationId", "reserved capacity is never for spot instances");
+    }
+}
+
+/// Who may reach the nodes of a new node group: everybody, or the groups that are named.
+fn remote_access(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let access = spec.get("remoteAccess").unwrap_or(&Value::Null);
+    if access.get("public") == Some(&Value::Bool(true)) && list(access, "/sourceSecurityGroups").next().is_some() {
+        let message = "nodes that everybody may reach name no groups";
+        refuse(out, RULE, at, "remoteAccess.sourceSecurityGroups", message);
     }
 }
 
@@ -154,6 +187,23 @@ mod tests {
         assert_eq!(told(json!({}), json!({"awsLaunchTemplate": {}})), ["spec.awsLaunchTemplate"]);
         assert_eq!(told(json!({}), json!({"updateConfig": {}})).len(), 2);
         assert_eq!(told(json!({}), json!({"scaling": {"minSize": 2, "maxSize": 1}})).len(), 2);
+    }
+
+    #[test]
+    fn a_new_group_has_whole_volumes_and_one_market() {
+        let told = |template: Value| {
+            let spec = json!({"spec": {"awsLaunchTemplate": template}});
+            refusals("AWSMachinePool", None, &spec).len()
+        };
+        let volume = |throughput: i64| json!({"rootVolume": {"type": "gp3", "throughput": throughput}});
+        assert_eq!((told(volume(125)), told(volume(124)), told(volume(2001))), (0, 1, 1));
+        assert_eq!(told(json!({"marketType": "CapacityBlock", "capacityReservationId": "cr-a"})), 0);
+        assert_eq!(told(json!({"marketType": "CapacityBlock"})), 1);
+        assert_eq!(told(json!({"marketType": "Other"})), 1);
+        assert_eq!(told(json!({"marketType": "Spot", "capacityReservationId": "cr-a"})), 1);
+        let group = json!({"spec": {"remoteAccess": {"public": true, "sourceSecurityGroups": ["sg-a"]}}});
+        assert_eq!(refusals("AWSManagedMachinePool", None, &group).len(), 1);
+        assert_eq!(refusals("AWSManagedMachinePool", Some(&group), &group).len(), 0, "a live one is not asked");
     }
 
     #[test]

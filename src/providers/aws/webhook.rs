@@ -3,7 +3,7 @@
 //! cluster-api-provider-aws 2.13; 2.11 differs in nothing that is said here.
 
 use super::changes::WRITES_ONLY_CHANGES;
-use super::{IGNITION, defaults, eks, machine, pool};
+use super::{IGNITION, defaults, eks, machine, pool, rosa};
 use crate::kinds::fields::text;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
@@ -48,7 +48,7 @@ impl Webhook for Aws {
     fn needs(&self, key: &Key, object: &Value, is_new: bool, _versions: &Versions, need: &mut Need<'_>) {
         let place = match key.kind.as_str() {
             "AWSCluster" => "spec.s3Bucket",
-            "AWSMachine" if is_new => "spec.ignition",
+            "AWSMachine" | "AWSMachinePool" if is_new => "spec.ignition",
             "AWSMachineTemplate" if is_new => "spec.template.spec.ignition",
             _ => return,
         };
@@ -68,6 +68,7 @@ impl Webhook for Aws {
             kind @ ("AWSMachinePool" | "AWSManagedMachinePool" | "AWSFargateProfile") => {
                 pool::refusals(kind, past, new)
             }
+            "ROSAControlPlane" => rosa::refusals(if write.is_new { None } else { write.live }, new),
             kind @ ("AWSManagedControlPlane" | "AWSManagedControlPlaneTemplate") => eks::refusals(kind, past, new),
             _ => Vec::new(),
         }

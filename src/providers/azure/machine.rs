@@ -217,7 +217,7 @@ fn is_resource(id: &str) -> bool {
 }
 
 /// Whether a text is a line of an `authorized_keys` file in base64 (ValidateSSHKey): one word of it is a key that names its own sort.
-fn is_key(text: &str) -> bool {
+pub(super) fn is_key(text: &str) -> bool {
     let standard = base64::engine::general_purpose::STANDARD;
     let Some(line) = standard.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
     line.split_whitespace().filter_map(|word| standard.decode(word).ok()).any(|key| {

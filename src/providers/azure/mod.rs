@@ -4,13 +4,27 @@ mod cluster;
 mod defaults;
 mod fixed;
 mod machine;
+mod managed;
+mod managed_pool;
+mod network;
 pub mod webhook;
 
 use self::fixed::{CLUSTER_TEMPLATE, MACHINE_TEMPLATE};
 use self::webhook::Azure;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::gates::Gate;
 use crate::kinds::{Kind, Role};
+
+/// Clusters in zones at the edge (cluster-api-provider-azure `feature/feature.go`).
+const EDGE_ZONE: &str = "EdgeZone";
+/// An address within for an API server that is reached from everywhere (the same file).
+const INTERNAL_BALANCER: &str = "APIServerILB";
+
+static GATES: &[Gate] = &[
+    Gate { name: EDGE_ZONE, usually_on: None, asked_by: &["infrastructure-azure"] },
+    Gate { name: INTERNAL_BALANCER, usually_on: None, asked_by: &["infrastructure-azure"] },
+];
 
 /// A kind with the webhooks of this provider.
 const fn known(name: &'static str, role: Role) -> Kind {
@@ -19,7 +33,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
 
 /// The kinds.
 static KINDS: &[Kind] = &[
-    known("AzureCluster", Role::InfraCluster),
+    Kind { gates: &[(EDGE_ZONE, ""), (INTERNAL_BALANCER, "")], ..known("AzureCluster", Role::InfraCluster) },
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known("AzureClusterTemplate", Role::Template) },
     Kind { by_reference: true, ..known("AzureClusterIdentity", Role::Other) },
     Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
@@ -33,6 +47,7 @@ pub static PROVIDER: Provider = Provider {
     name: "azure",
     title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",
     kinds: KINDS,
+    gates: GATES,
     packs: &[
         ("azure", include_str!("packs/azure.yaml")),
         ("azure-pools", include_str!("packs/azure-pools.yaml")),

@@ -3,13 +3,13 @@
 //! `internal/exp/webhooks/azuremachinepool_webhook.go` of cluster-api-provider-azure 1.26.
 
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
-use super::{cluster, defaults, machine};
+use super::{EDGE_ZONE, INTERNAL_BALANCER};
+use super::{cluster, defaults, machine, managed, managed_pool, network};
 use crate::kinds::fields::{child, list, text};
-use crate::kinds::versions::parse;
-use crate::kinds::webhook::{Refusal, Write, Written, refuse};
-use crate::kinds::{Webhook, diff};
+use crate::kinds::webhook::{Need, Refusal, Write, Written, refuse};
+use crate::kinds::{Versions, Webhook, diff};
 use crate::model::RuleId;
-use crate::object::Path;
+use crate::object::{Key, Path};
 use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
@@ -51,6 +51,20 @@ impl Webhook for Azure {
         }
     }
 
+    fn needs(&self, key: &Key, object: &Value, _is_new: bool, _versions: &Versions, need: &mut Need<'_>) {
+        if key.kind != "AzureCluster" {
+            return;
+        }
+        if object.pointer("/spec/extendedLocation").is_some_and(Value::is_object) {
+            need(EDGE_ZONE, "spec.extendedLocation");
+        }
+        let balancer = object.pointer("/spec/networkSpec/apiServerLB").unwrap_or(&Value::Null);
+        let has_own = list(balancer, "/frontendIPs").any(|front| text(front, "/privateIP").is_some());
+        if text(balancer, "/type") == Some("Public") && has_own {
+            need(INTERNAL_BALANCER, "spec.networkSpec.apiServerLB.frontendIPs");
+        }
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
@@ -60,6 +74,18 @@ impl Webhook for Azure {
                 machine::disk(template, &spec.key("template"), &mut out);
             }
             ("AzureMachineTemplate", _) if write.is_new => machine::new_template(write.new, &mut out),
+            ("AzureCluster", _) => {
+                identity(write.new, &spec, &mut out);
+                network::refusals(write.past(), write.new, &mut out);
+            }
+            ("AzureClusterIdentity", _) => credentials(write.new, &spec, &mut out),
+            ("AzureManagedControlPlane", _) => managed::refusals(write.past(), write.new, &spec, &mut out),
+            ("AzureManagedMachinePool", _) => {
+                managed_pool::labels(write.new, &spec, &mut out);
+                if write.is_new {
+                    managed_pool::made(write.new, &spec, &mut out);
+                }
+            }
             _ => {}
         }
         let Some(old) = write.past() else { return out };
@@ -68,16 +94,11 @@ impl Webhook for Azure {
             "AzureCluster" => {
                 CLUSTER.refusals(RULE, sides, &spec, &mut out);
                 subnets(sides, &spec, &mut out);
-                identity(write.new, &spec, &mut out);
             }
-            "AzureClusterIdentity" => {
-                IDENTITY.refusals(RULE, sides, &spec, &mut out);
-                credentials(write.new, &spec, &mut out);
-            }
+            "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
             "AzureMachinePool" => machine_pool(sides, &spec, &mut out),
             "AzureManagedControlPlane" => {
                 MANAGED_CONTROL_PLANE.refusals(RULE, sides, &spec, &mut out);
-                version(sides, &spec, &mut out);
                 access(sides, &spec, &mut out);
             }
             "AzureManagedMachinePool" => {
@@ -154,16 +175,6 @@ fn credentials(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
         if !is_of("UserAssignedIdentityCredential") && text(new, &format!("/spec/{key}")).is_some() {
             refuse(out, RULE, spec, key, "only an identity of the type UserAssignedIdentityCredential has one");
         }
-    }
-}
-
-/// A version does not go down, neither below the old one nor below the one that AKS upgraded to by itself.
-fn version((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
-    let told = |side: &Value, pointer: &str| text(side, pointer).and_then(parse);
-    let Some(wanted) = told(new, "/spec/version") else { return };
-    let is_below = |pointer: &str| told(old, pointer).is_some_and(|before| wanted < before);
-    if is_below("/spec/version") || is_below("/status/autoUpgradeVersion") {
-        refuse(out, RULE, spec, "version", "the version cannot go down");
     }
 }
 
@@ -251,13 +262,6 @@ mod tests {
         let mut out = Vec::new();
         check((&json!({"spec": old}), &json!({"spec": new})), &Path::root().key("spec"), &mut out);
         out.into_iter().map(|refusal| refusal.path.to_string()).collect()
-    }
-
-    #[test]
-    fn a_version_does_not_go_down() {
-        let at = |version: &str| json!({"version": version});
-        assert_eq!(refused(version, at("v1.31.0"), at("v1.32.0")), [""; 0]);
-        assert_eq!(refused(version, at("v1.31.0"), at("v1.30.9")), ["spec.version"]);
     }
 
     #[test]

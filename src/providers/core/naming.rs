@@ -22,7 +22,7 @@ pub(crate) fn fault(template: &str, own: Option<(&str, &str)>) -> Option<String>
     if let Some((kind, field)) = own {
         values.insert(kind.to_owned(), json!({ field: kind.to_ascii_lowercase() }));
     }
-    match gotemplate::name(template, &values) {
+    match gotemplate::name(template, &values, &[]) {
         Ok(mut name) => {
             if name.len() > LONGEST {
                 let mut room = LONGEST - RANDOM.len();

@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod free;
 mod host;
+mod others;
 pub mod webhook;
 
 use semver::Version;

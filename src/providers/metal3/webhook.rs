@@ -2,14 +2,15 @@
 //! Read beside `internal/webhooks/v1beta1/metal3{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and
 //! `api/v1beta1/{common,metal3cluster}_types.go` of cluster-api-provider-metal3 1.10, and the `v1beta2` ones of 1.13 and 1.14.
 
-use super::DATA_TEMPLATE;
 use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, TWO_WORDS, V1BETA2};
+use super::{DATA_TEMPLATE, others};
 use crate::kinds::Shape;
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
 use crate::kinds::fields::text;
+use crate::kinds::url::has_whole_escapes;
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::kinds::webhook::{Write, Written};
 use crate::model::RuleId;
@@ -18,7 +19,7 @@ use crate::object::Path;
 use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("capm3/rejected");
+pub(super) const RULE: RuleId = RuleId::of("capm3/rejected");
 
 /// What the types of a Metal3DataTemplate write: what is empty is left out but for pointers, and numbers that are zero are.
 const DATA: Style = Style {
@@ -52,6 +53,7 @@ impl Webhook for Metal3 {
         if is_cluster {
             default_cluster(object, versions);
         }
+        others::fill_in(&key.kind, object);
         // Up to 1.12 each kind has a mutating webhook (`config/webhook/manifests.yaml`), which writes the object anew. Where
         // nobody told the version, v1beta1 may be written to one of those.
         let is_older =
@@ -137,7 +139,7 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
                 refuse(&mut out, RULE, &at, "controlPlaneEndpoint.port", "the endpoint needs a port");
             }
         }
-        _ => {}
+        _ => others::refusals(kind, old, new, &mut out),
     }
     out
 }
@@ -210,12 +212,6 @@ fn is_request_uri(text: &str) -> bool {
     let host = rest.strip_prefix("//").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     let is_host = host.is_none_or(|host| !host.bytes().any(|byte| b" <>\"{}|\\^`".contains(&byte)));
     is_scheme && is_host
-}
-
-/// Whether every percent sign has its two digits.
-fn has_whole_escapes(text: &str) -> bool {
-    let digits = |tail: &str| tail.len() >= 2 && tail.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
-    text.match_indices('%').all(|(place, _)| digits(&text[place + 1..]))
 }
 
 #[cfg(test)]

@@ -103,6 +103,18 @@ fn let_through(kind: &str, old: &mut Value, new: &Value) {
     }
 }
 
+/// Whom a rule for all nodes of a new cluster is about: managed groups, another group, or addresses.
+fn peers(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let rules = spec.pointer("/managedSecurityGroups/allNodesSecurityGroupRules").and_then(Value::as_array);
+    for (place, rule) in rules.into_iter().flatten().enumerate() {
+        let is_set = |key: &&str| rule.get(*key).is_some_and(|value| !value.is_null());
+        if ["remoteManagedGroups", "remoteGroupID", "remoteIPPrefix"].iter().filter(|key| is_set(key)).count() > 1 {
+            let below = format!("managedSecurityGroups.allNodesSecurityGroupRules[{place}]");
+            refuse(out, RULE, at, &below, "remoteManagedGroups, remoteGroupID and remoteIPPrefix exclude each other");
+        }
+    }
+}
+
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
 fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
@@ -118,6 +130,9 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
         "OpenStackCluster" | "OpenStackClusterTemplate" => {
             bastion(old.and_then(|old| old.get("bastion")), spec.get("bastion"), &at.key("bastion"), &mut out);
             without_network(spec, &at, &mut out);
+            if old.is_none() && kind == "OpenStackCluster" {
+                peers(spec, &at, &mut out);
+            }
         }
         "OpenStackMachine" | "OpenStackMachineTemplate" => machine(old, spec, &at, &mut out),
         _ => return out,
@@ -275,6 +290,18 @@ mod tests {
         let versions = Versions::told("openstack", "v0.11.3");
         let found = refusals(kind, old.as_ref(), &new, &versions);
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_rule_for_all_nodes_is_about_one_side() {
+        let told = |old: Option<&Value>, rule: Value| {
+            let spec = json!({"managedSecurityGroups": {"allNodesSecurityGroupRules": [rule]}});
+            let found =
+                refusals("OpenStackCluster", old, &json!({"spec": spec}), &Versions::told("openstack", "v0.11.3"));
+            found.len()
+        };
+        assert_eq!(told(None, json!({"remoteManagedGroups": ["worker"]})), 0);
+        assert_eq!(told(None, json!({"remoteManagedGroups": ["worker"], "remoteGroupID": "a"})), 1);
     }
 
     #[test]

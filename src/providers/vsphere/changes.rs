@@ -10,5 +10,13 @@ pub static SUPERVISOR_TEMPLATES: Since = Since::new(
     "the content of a machine template in supervisor mode is compared",
 );
 
+/// A template says how virtual machines are named.
+pub static NAMING: Since = Since::new(
+    "vm-naming",
+    "vsphere",
+    (1, 13),
+    "the names that a machine template gives to virtual machines are tried out",
+);
+
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&SUPERVISOR_TEMPLATES];
+pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES];

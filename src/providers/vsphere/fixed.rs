@@ -92,3 +92,10 @@ pub(super) static SUPERVISOR_MACHINE: Fixed = Fixed {
     only: &["imageName", "className", "storageClass", "minHardwareVersion", "network.interfaces"],
     ..Fixed::spec(RULE, VSPHERE_WRITTEN)
 };
+
+/// A virtual machine: what it runs and who it is are set once.
+pub(super) static VM: Fixed = Fixed {
+    free: &["bootstrapRef", "thumbprint", "powerOffMode", "guestSoftPowerOffTimeout", "network.devices"],
+    once: &["os", "biosUUID"],
+    ..Fixed::spec(RULE, VSPHERE_WRITTEN)
+};

@@ -7,7 +7,7 @@ pub mod webhook;
 
 use semver::Version;
 
-use self::fixed::{CONTENT, FAILURE_DOMAIN, MACHINE, SUPERVISOR_CONTENT, SUPERVISOR_MACHINE};
+use self::fixed::{CONTENT, FAILURE_DOMAIN, MACHINE, SUPERVISOR_CONTENT, SUPERVISOR_MACHINE, VM};
 use self::webhook::VSphere;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -45,7 +45,7 @@ static KINDS: &[Kind] = &[
         images: &["spec.template.spec.template"],
         ..known(INFRASTRUCTURE, "VSphereMachineTemplate", Role::Template)
     },
-    known(INFRASTRUCTURE, "VSphereVM", Role::Other),
+    Kind { fixed: Some(&VM), ..known(INFRASTRUCTURE, "VSphereVM", Role::Other) },
     Kind { gates: &[(NETWORKS, "")], ..known(SUPERVISOR, "VSphereCluster", Role::InfraCluster) },
     known(SUPERVISOR, "VSphereClusterTemplate", Role::Template),
     Kind {

@@ -1,9 +1,12 @@
 //! Mirror of what the vSphere provider's webhooks refuse beside what the packs say.
-//! Read beside `internal/webhooks/vsphere{machine,machinetemplate}.go` of cluster-api-provider-vsphere 1.14. What may not
-//! change of a whole content stands in `fixed`.
+//! Read beside `internal/webhooks/vsphere{machine,machinetemplate,failuredomain,vm}.go` and those in `vmware` of
+//! cluster-api-provider-vsphere 1.14. What may not change of a whole content stands in `fixed`.
 
+use super::changes::NAMING;
 use super::{NETWORKS, SUPERVISOR, defaults};
+use crate::gotemplate::{self, Trouble};
 use crate::kinds::fields::text;
+use crate::kinds::labels;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::kinds::webhook::{Need, Write, Written};
@@ -13,7 +16,7 @@ use crate::object::Key;
 use crate::object::Path;
 use crate::object::go_seconds;
 
-use crate::tree::Value;
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 pub(super) const RULE: RuleId = RuleId::of("capv/rejected");
@@ -38,7 +41,15 @@ impl Webhook for VSphere {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        if write.key.group == SUPERVISOR { Vec::new() } else { refusals(write.kind_name(), write.is_new, write.new) }
+        let kind = write.kind_name();
+        let mut out = match write.key.group.as_str() {
+            SUPERVISOR => Vec::new(),
+            _ => refusals(kind, write.is_new, write.new),
+        };
+        if kind == "VSphereMachineTemplate" && write.versions.has(&NAMING) {
+            naming(write.new, &mut out);
+        }
+        out
     }
 }
 
@@ -62,6 +73,14 @@ fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
     let spec = Path::root().key("spec");
     match kind {
         "VSphereMachine" => machine(new.get("spec"), &spec, is_new, &mut out),
+        "VSphereVM" => {
+            machine(new.get("spec"), &spec, is_new, &mut out);
+            let name = text(new, "/metadata/name").unwrap_or_default();
+            if is_new && text(new, "/spec/os") == Some("Windows") && name.len() > 15 {
+                let at = Path::root().key("metadata");
+                refuse(&mut out, RULE, &at, "name", "a name for Windows has at most 15 letters");
+            }
+        }
         "VSphereMachineTemplate" if is_new => {
             let at = spec.key("template").key("spec");
             let machine_spec = new.pointer("/spec/template/spec");
@@ -76,9 +95,66 @@ fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
                 refuse(&mut out, RULE, &at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
             }
         }
+        "VSphereFailureDomain" if is_new => failure_domain(new, &spec, &mut out),
         _ => {}
     }
     out
+}
+
+/// The names that a template gives to virtual machines: it is tried out with a Machine of its own, and a name that is too long
+/// is cut (`pkg/util/template.go`). Both modes ask this each time.
+fn naming(new: &Value, out: &mut Vec<Refusal>) {
+    const LONGEST: usize = 63;
+    let Some(template) = new.pointer("/spec/template/spec/namingStrategy/template").and_then(Value::as_str) else {
+        return;
+    };
+    let values = [("machine".to_owned(), json!({"name": "machine"}))].into();
+    let fault = match gotemplate::name(template, &values, &["trimSuffix", "trunc"]) {
+        Ok(name) => {
+            let cut = name.get(..LONGEST).unwrap_or(&name);
+            (!labels::is_subdomain(cut)).then(|| format!("{cut:?} is no name of an object"))
+        }
+        Err(Trouble::Fails(why)) => Some(format!("the template fails: {why}")),
+        Err(Trouble::NotComputed(_)) => None,
+    };
+    if let Some(fault) = fault {
+        let at = Path::root().key("spec").key("template").key("spec").key("namingStrategy");
+        refuse(out, RULE, &at, "template", fault);
+    }
+}
+
+/// What a new failure domain must keep to; nothing of one can change later.
+fn failure_domain(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let spec = new.get("spec").unwrap_or(&Value::Null);
+    let topology = spec.get("topology").unwrap_or(&Value::Null);
+    let has = |key: &str| topology.get(key).is_some_and(|value| !value.is_null());
+    let kind = |part: &str| text(spec, &format!("/{part}/type"));
+    let of_cluster = kind("region") == Some("ComputeCluster") || kind("zone") == Some("ComputeCluster");
+    if !has("computeCluster") && (has("hosts") || of_cluster) {
+        refuse(
+            out,
+            RULE,
+            at,
+            "topology.computeCluster",
+            "hosts, and regions and zones of this type, need their cluster",
+        );
+    }
+    if kind("region") == Some("HostGroup") {
+        refuse(out, RULE, at, "region.type", "a group of hosts is no region");
+    }
+    if kind("zone") == Some("HostGroup") && !has("hosts") {
+        refuse(out, RULE, at, "topology.hosts", "a zone of this type needs its hosts");
+    }
+    let items = |key: &str| topology.get(key).and_then(Value::as_array).into_iter().flatten();
+    if items("networks").next().is_some() && items("networkConfigurations").next().is_some() {
+        refuse(out, RULE, at, "topology.networks", "it excludes networkConfigurations");
+    }
+    for (place, network) in items("networkConfigurations").enumerate() {
+        if text(network, "/networkName").is_none() {
+            let below = format!("topology.networkConfigurations[{place}].networkName");
+            refuse(out, RULE, at, &below, "a network needs its name");
+        }
+    }
 }
 
 /// What a template has no place for.
@@ -150,7 +226,6 @@ fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::json;
 
     fn refused(is_new: bool, spec: Value) -> Vec<String> {
         let found = refusals("VSphereMachine", is_new, &json!({"spec": spec}));
@@ -167,6 +242,35 @@ mod tests {
         assert_eq!(told(addresses), ["spec.template.spec.network.devices[0].ipAddrs"]);
         assert_eq!(told(json!({"hardwareVersion": "vmx-17", "pciDevices": [{"vGPUProfile": "a"}]})), [""; 0]);
         assert_eq!(told(json!({"hardwareVersion": "17", "pciDevices": [{"deviceId": 1}]})).len(), 2);
+    }
+
+    #[test]
+    fn a_template_names_its_machines() {
+        let told = |template: &str| {
+            let mut out = Vec::new();
+            naming(&json!({"spec": {"template": {"spec": {"namingStrategy": {"template": template}}}}}), &mut out);
+            out.len()
+        };
+        for good in ["{{ .machine.name }}", "{{ .machine.name | trimSuffix \"e\" }}", "{{ .machine.name }}-x"] {
+            assert_eq!(told(good), 0, "{good}");
+        }
+        for bad in ["{{ .machine.name }}-", "{{ .machine.nam }}", "{{ .machine.name", "{{ .machine.name | upper }}"] {
+            assert_eq!(told(bad), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_new_failure_domain_is_whole() {
+        let told = |topology: Value, zone: &str| {
+            let spec = json!({"region": {"type": "Datacenter"}, "zone": {"type": zone}, "topology": topology});
+            refusals("VSphereFailureDomain", true, &json!({"spec": spec})).len()
+        };
+        assert_eq!(told(json!({"computeCluster": "a", "hosts": {}}), "HostGroup"), 0);
+        assert_eq!(told(json!({"hosts": {}}), "HostGroup"), 1);
+        assert_eq!(told(json!({"computeCluster": "a"}), "HostGroup"), 1);
+        assert_eq!(told(json!({}), "ComputeCluster"), 1);
+        let networks = json!({"networks": ["a"], "networkConfigurations": [{"networkName": "a"}]});
+        assert_eq!((told(networks, "Datacenter"), told(json!({"networks": ["a"]}), "Datacenter")), (1, 0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //
 //	capture wrap FOLDER MODULE PACKAGE...   wraps the validating methods in a copy of the module
 //	capture lines FILE...                   prints what the wrapped tests wrote as lines of tables/<provider>.jsonl
+//	capture compared FILE...                prints what they gave to the comparisons of Machines
 package main
 
 import (
@@ -22,12 +23,14 @@ import (
 var witness []byte
 
 func main() {
-	err := fmt.Errorf("usage: capture wrap FOLDER MODULE PACKAGE... | capture lines FILE")
+	err := fmt.Errorf("usage: capture wrap FOLDER MODULE PACKAGE... | capture lines FILE | capture compared FILE")
 	switch {
 	case len(os.Args) > 4 && os.Args[1] == "wrap":
 		err = wrapAll(os.Args[2], os.Args[3], os.Args[4:])
 	case len(os.Args) > 2 && os.Args[1] == "lines":
 		err = lines(os.Args[2:])
+	case len(os.Args) > 2 && os.Args[1] == "compared":
+		err = compared(os.Args[2:])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
@@ -60,10 +63,16 @@ func wrapAll(folder, module string, packages []string) error {
 	return nil
 }
 
-// asked are the methods that tests call: those of the interface, and the one that they share.
-var asked = map[string]bool{"ValidateCreate": true, "ValidateUpdate": true, "validate": true}
+// isAsked says whether tests ask a function about objects: one of the interfaces, or a part of one.
+func isAsked(name string) bool {
+	return name == "Default" || strings.HasPrefix(name, "Validate") || strings.HasPrefix(name, "validate")
+}
 
-// wrap gives the validating methods of a file another name, and puts ones in their place that write down what they are given.
+// comparing are the functions by which controllers compare Machines with their owner.
+var comparing = map[string]bool{"UpToDate": true, "matchesKubeadmConfig": true, "matchesInfraMachine": true, "MachineTemplateUpToDate": true}
+
+// wrap gives the validating and comparing functions of a file another name, and puts ones in their place that write down what
+// they are given.
 func wrap(file, module string) error {
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -79,25 +88,35 @@ func wrap(file, module string) error {
 	added := map[int]string{}
 	var tail strings.Builder
 	for _, declaration := range parsed.Decls {
-		method, ok := declaration.(*ast.FuncDecl)
-		if !ok || method.Recv == nil || !asked[method.Name.Name] || method.Type.Results.NumFields() == 0 {
+		function, ok := declaration.(*ast.FuncDecl)
+		if !ok || function.Type.Results.NumFields() == 0 || function.Type.TypeParams != nil {
 			continue
 		}
-		added[offset(method.Name.End())] = "Asked"
+		if name := function.Name.Name; !isAsked(name) && !comparing[name] {
+			continue
+		}
+		self, call := "", function.Name.Name+"Asked"
+		if function.Recv != nil {
+			self, call = "(self "+text(function.Recv.List[0].Type)+") ", "self."+call
+		}
+		added[offset(function.Name.End())] = "Asked"
 		var params, args []string
-		for _, param := range method.Type.Params.List {
+		for _, param := range function.Type.Params.List {
 			for i := 0; i < max(1, len(param.Names)); i++ {
 				args = append(args, fmt.Sprintf("asked%d", len(args)))
 				params = append(params, args[len(args)-1]+" "+text(param.Type))
 			}
 		}
-		results := "asked"
-		if method.Type.Results.NumFields() == 2 {
-			results = "warnings, asked"
+		given := append([]string{}, args...)
+		if self != "" {
+			given = append(given, "self")
 		}
-		fmt.Fprintf(&tail, "\nfunc (self %s) %s(%s) %s {\n\twitness.Ask(%s)\n\t%s := self.%sAsked(%s)\n\treturn %s\n}\n",
-			text(method.Recv.List[0].Type), method.Name.Name, strings.Join(params, ", "), text(method.Type.Results),
-			strings.Join(append(args, "self"), ", "), results, method.Name.Name, strings.Join(args, ", "), results)
+		if function.Type.Params.NumFields() > 0 && strings.HasPrefix(text(function.Type.Params.List[len(function.Type.Params.List)-1].Type), "...") {
+			args[len(args)-1] += "..."
+		}
+		fmt.Fprintf(&tail, "\nfunc %s%s(%s) %s {\n\twitness.Ask(%s)\n\treturn %s(%s)\n}\n",
+			self, function.Name.Name, strings.Join(params, ", "), text(function.Type.Results),
+			strings.Join(given, ", "), call, strings.Join(args, ", "))
 	}
 	if len(added) == 0 {
 		return nil
@@ -121,7 +140,8 @@ var groups = map[string]string{
 	"MachineHealthCheck": "", "MachineDrainRule": "", "ExtensionConfig": "runtime.",
 	"ClusterResourceSet": "addons.", "ClusterResourceSetBinding": "addons.", "IPAddress": "ipam.", "IPAddressClaim": "ipam.",
 	"KubeadmConfig": "bootstrap.", "KubeadmConfigTemplate": "bootstrap.",
-	"KubeadmControlPlane": "controlplane.", "KubeadmControlPlaneTemplate": "controlplane.", "AWSManagedControlPlane": "controlplane.",
+	"KubeadmControlPlane": "controlplane.", "KubeadmControlPlaneTemplate": "controlplane.",
+	"AWSManagedControlPlane": "controlplane.", "AWSManagedControlPlaneTemplate": "controlplane.", "ROSAControlPlane": "controlplane.",
 	"RKE2Config": "bootstrap.", "RKE2ConfigTemplate": "bootstrap.", "RKE2ControlPlane": "controlplane.", "RKE2ControlPlaneTemplate": "controlplane.",
 }
 
@@ -134,6 +154,54 @@ type seen struct {
 // lines prints each pair of objects once.
 func lines(files []string) error {
 	printed := map[string]bool{}
+	return each(files, func(test string, objects []seen) error {
+		last := objects[min(1, len(objects)-1)]
+		group, known := groups[last.Kind]
+		if !known {
+			group = "infrastructure."
+		}
+		if strings.Contains(last.Package, "/vmware/") {
+			group = "vmware.infrastructure."
+		}
+		version := last.Package[strings.LastIndexByte(last.Package, '/')+1:]
+		out := map[string]any{
+			"test": test, "kind": last.Kind, "apiVersion": group + "cluster.x-k8s.io/" + version, "new": written(last.Object),
+		}
+		if old := objects[0].Object; !reflect.DeepEqual(old, last.Object) {
+			out["old"] = written(old)
+		}
+		encoded, err := json.Marshal(out)
+		if err == nil && !printed[string(encoded)] {
+			printed[string(encoded)] = true
+			fmt.Println(string(encoded))
+		}
+		return err
+	})
+}
+
+// compared prints each comparison once: all objects that it was given, by their kinds.
+func compared(files []string) error {
+	printed := map[string]bool{}
+	return each(files, func(test string, objects []seen) error {
+		out := map[string]any{"test": test}
+		for _, one := range objects {
+			key := one.Kind
+			for out[key] != nil {
+				key += "+"
+			}
+			out[key] = written(one.Object)
+		}
+		encoded, err := json.Marshal(out)
+		if err == nil && !printed[string(encoded)] {
+			printed[string(encoded)] = true
+			fmt.Println(string(encoded))
+		}
+		return err
+	})
+}
+
+// each gives what was asked, question by question.
+func each(files []string, take func(test string, objects []seen) error) error {
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
@@ -150,28 +218,8 @@ func lines(files []string) error {
 			if len(asked.Objects) == 0 {
 				continue
 			}
-			last := asked.Objects[min(1, len(asked.Objects)-1)]
-			group, known := groups[last.Kind]
-			if !known {
-				group = "infrastructure."
-			}
-			if strings.Contains(last.Package, "/vmware/") {
-				group = "vmware.infrastructure."
-			}
-			version := last.Package[strings.LastIndexByte(last.Package, '/')+1:]
-			out := map[string]any{
-				"test": asked.Test, "kind": last.Kind, "apiVersion": group + "cluster.x-k8s.io/" + version, "new": written(last.Object),
-			}
-			if old := asked.Objects[0].Object; !reflect.DeepEqual(old, last.Object) {
-				out["old"] = written(old)
-			}
-			encoded, err := json.Marshal(out)
-			if err != nil {
+			if err := take(asked.Test, asked.Objects); err != nil {
 				return err
-			}
-			if !printed[string(encoded)] {
-				printed[string(encoded)] = true
-				fmt.Println(string(encoded))
 			}
 		}
 	}

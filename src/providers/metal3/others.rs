@@ -1,0 +1,141 @@
+//! Mirror of what the webhooks of the bare metal provider fill in and refuse about remediations and the data of hosts.
+//! Read beside `api/v1beta1/metal3{remediation,remediationtemplate,data,dataclaim}_webhook.go` of cluster-api-provider-metal3 1.10.
+
+use super::webhook::RULE;
+use crate::kinds::fields::text;
+use crate::kinds::webhook::{Refusal, refuse};
+use crate::object::{Path, go_seconds};
+use crate::tree::{Value, json};
+
+/// Seconds that a remediation waits at least between two tries.
+const LEAST_SECONDS: i64 = 100;
+
+/// Fills in a template of remediations.
+pub(super) fn fill_in(kind: &str, object: &mut Value) {
+    let strategy = object.pointer_mut("/spec/template/spec/strategy").and_then(Value::as_object_mut);
+    let Some(strategy) = strategy.filter(|_| kind == "Metal3RemediationTemplate") else { return };
+    if strategy.get("type").and_then(Value::as_str).is_none_or(str::is_empty) {
+        strategy.insert("type".to_owned(), json!("Reboot"));
+    }
+    if strategy.get("timeout").is_none_or(Value::is_null) {
+        strategy.insert("timeout".to_owned(), json!("10m0s"));
+    }
+    if strategy.get("retryLimit").and_then(Value::as_i64).unwrap_or(0) < 1 {
+        strategy.insert("retryLimit".to_owned(), json!(1));
+    }
+}
+
+/// What is refused about an object; the old side is `None` where it is new.
+pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, out: &mut Vec<Refusal>) {
+    let spec = Path::root().key("spec");
+    match (kind, old) {
+        ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, out),
+        ("Metal3RemediationTemplate", _) => {
+            remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), out);
+        }
+        ("Metal3Data", None) => data(new, &spec, out),
+        ("Metal3Data", Some(old)) => {
+            let index = |side: &Value| side.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
+            if index(old) != index(new) {
+                refuse(out, RULE, &spec, "index", "it cannot change");
+            }
+            references(old, new, &["template", "claim"], &spec, out);
+        }
+        ("Metal3DataClaim", None) if text(new, "/spec/template/name").is_none() => {
+            refuse(out, RULE, &spec, "template.name", "a claim names its template");
+        }
+        ("Metal3DataClaim", Some(old)) => references(old, new, &["template"], &spec, out),
+        _ => {}
+    }
+}
+
+/// How a host is remediated.
+fn remediation(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+    let strategy = spec.and_then(|spec| spec.get("strategy")).filter(|strategy| strategy.is_object());
+    let Some(strategy) = strategy else {
+        refuse(out, RULE, at, "strategy", "the webhook fails where there is none");
+        return;
+    };
+    let at = at.key("strategy");
+    if text(strategy, "/type") != Some("Reboot") {
+        refuse(out, RULE, &at, "type", "it must be Reboot");
+    }
+    let timeout = strategy.get("timeout").and_then(Value::as_str);
+    if timeout.is_some_and(|told| go_seconds(told).is_none_or(|seconds| seconds < LEAST_SECONDS)) {
+        refuse(out, RULE, &at, "timeout", "it must be a duration of at least 100s");
+    }
+    if strategy.get("retryLimit").and_then(Value::as_i64).unwrap_or(0) < 1 {
+        refuse(out, RULE, &at, "retryLimit", "it is at least 1");
+    }
+}
+
+/// The data of a host is called as its template, and counted.
+fn data(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let index = new.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
+    if index < 0 {
+        refuse(out, RULE, at, "index", "it is not below 0");
+    }
+    let template =
+        text(new, "/spec/templateReference").or_else(|| text(new, "/spec/template/name")).unwrap_or_default();
+    if text(new, "/metadata/name") != Some(&format!("{template}-{index}")) {
+        refuse(
+            out,
+            RULE,
+            &Path::root().key("metadata"),
+            "name",
+            "it must be the name of the template, - and the index",
+        );
+    }
+}
+
+/// References that stay.
+fn references(old: &Value, new: &Value, names: &[&str], at: &Path, out: &mut Vec<Refusal>) {
+    for name in names {
+        let word = |side: &Value, key: &str| text(side, &format!("/spec/{name}/{key}")).map(str::to_owned);
+        if ["name", "namespace", "kind"].into_iter().any(|key| word(old, key) != word(new, key)) {
+            refuse(out, RULE, at, name, "it cannot change");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(kind: &str, old: Option<Value>, new: Value) -> Vec<String> {
+        let mut new = new;
+        fill_in(kind, &mut new);
+        let mut out = Vec::new();
+        refusals(kind, old.as_ref(), &new, &mut out);
+        out.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_remediation_reboots_in_time() {
+        let one = |strategy: Value| told("Metal3Remediation", None, json!({"spec": {"strategy": strategy}}));
+        assert_eq!(one(json!({"type": "Reboot", "retryLimit": 1, "timeout": "100s"})), [""; 0]);
+        assert_eq!(one(json!({"type": "Reboot", "retryLimit": 1, "timeout": "99s"})), ["spec.strategy.timeout"]);
+        assert_eq!(one(json!({"timeout": "100s"})).len(), 2);
+        assert_eq!(told("Metal3Remediation", None, json!({"spec": {}})), ["spec.strategy"]);
+        let template = |strategy: Value| {
+            told("Metal3RemediationTemplate", None, json!({"spec": {"template": {"spec": {"strategy": strategy}}}}))
+                .len()
+        };
+        assert_eq!(
+            (template(json!({})), template(json!({"type": "Other"})), template(json!({"timeout": "1s"}))),
+            (0, 1, 1)
+        );
+    }
+
+    #[test]
+    fn data_keep_their_place() {
+        let data = |name: &str, index: i64| json!({"metadata": {"name": name}, "spec": {"index": index, "template": {"name": "t"}}});
+        assert_eq!(told("Metal3Data", None, data("t-1", 1)), [""; 0]);
+        assert_eq!(told("Metal3Data", None, data("t-2", 1)), ["metadata.name"]);
+        assert_eq!(told("Metal3Data", Some(data("t-1", 1)), data("t-1", 2)), ["spec.index"]);
+        let claim = |name: &str| json!({"spec": {"template": {"name": name}}});
+        assert_eq!(told("Metal3DataClaim", None, claim("")), ["spec.template.name"]);
+        assert_eq!(told("Metal3DataClaim", Some(claim("a")), claim("a")), [""; 0]);
+        assert_eq!(told("Metal3DataClaim", Some(claim("a")), claim("b")), ["spec.template"]);
+    }
+}
