@@ -1,30 +1,28 @@
 //! Objects that the host sends although they do not change: the API server asks its webhooks all the same, and one that looks at other
-//! objects may refuse by now what it let through before.
+//! objects, or is of a newer version, may refuse by now what was let through before.
 
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
 use super::write::{Last, is_as_applied_last};
 use super::{HostKind, stored};
 use crate::compare::Action;
-use crate::kinds::Role;
 use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::{Marks, WriteMethod};
 
 impl Run<'_> {
-    /// Whether an object may be refused although it does not change. Asked first, since it costs nothing. Of all webhooks that are
-    /// mirrored those of a Cluster are the ones that look at another object on every update, the class of its topology (cluster-api
+    /// Whether an object may be refused although it does not change: webhooks look at all of an object on every update, so that a provider
+    /// that became stricter since it was written refuses it, and those of a Cluster look at the class of its topology, too (cluster-api
     /// `core/webhooks/admission/cluster.go`, `DefaultAndValidateVariables`, `validateTopology`, of 1.14; `internal/webhooks/cluster.go`
-    /// up to 1.13). The others compare the two sides, or look at the new one, which they let through when it was written.
+    /// up to 1.13). The schema lets through what was there before.
     pub(super) fn may_be_refused_again(&self, object: &Object) -> bool {
-        self.way.is_some() && kind(&object.key).role == Role::Cluster && object.may_have_key("topology")
+        self.way.is_some() && kind(&object.key).webhook.is_some()
     }
 
     /// Notes an object that stays as it is, where the host sends it all the same.
     pub(super) fn write_again(&mut self, object: &Object, way: WriteMethod, key: Key, live: Value, rendered: &Value) {
-        let last = self.last_value(self.base_of(&object.key), &key).flatten();
-        if !self.is_sent_again(way, &live, rendered, self.last(last.as_ref())) {
+        if !self.is_unchanged_sent(object, Some(way), &key, &live, rendered) {
             return;
         }
         let mut pair = blank(key, object.api_version.clone(), Action::Unchanged, object.line);
@@ -32,6 +30,20 @@ impl Run<'_> {
         pair.predicted = Some(live.clone());
         pair.live = Some(live);
         self.out.again.push(pair);
+    }
+
+    /// Whether the host sends an object of which nothing changes, as far as what it sends says.
+    pub(super) fn is_unchanged_sent(
+        &mut self,
+        object: &Object,
+        way: Option<WriteMethod>,
+        key: &Key,
+        live: &Value,
+        rendered: &Value,
+    ) -> bool {
+        let Some(way) = way else { return true };
+        let last = self.last_value(self.base_of(&object.key), key).flatten();
+        self.is_sent_again(way, live, rendered, self.last(last.as_ref()))
     }
 
     /// Whether the host sends a custom resource that does not change.
@@ -52,11 +64,7 @@ impl Run<'_> {
             // with labels of its own, which are not rendered.
             WriteMethod::LastApplied => {
                 let is_argo = self.world.host.kind == Some(HostKind::Argocd);
-                if is_argo {
-                    !stored::is_left_alone(Some(way), live, rendered)
-                } else {
-                    !is_as_applied_last(live, rendered)
-                }
+                if is_argo { !stored::is_left_alone(live, rendered) } else { !is_as_applied_last(live, rendered) }
             }
         }
     }

@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
         };
         let base = self.base_of(&object.key);
         let is_untouched = !self.server.is_asked_about_all() && self.is_untouched(object, live, base);
-        if is_untouched && !self.may_be_refused_again(object) {
+        if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object) {
             return Ok(());
         }
         let read = live.value().ok();
@@ -286,7 +286,6 @@ impl<'a> Run<'a> {
             self.reshaped += 1;
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
-        let read = live.value().ok().filter(|read| !stored::is_left_alone(way, read, &rendered));
         let outcome = match way {
             None => Outcome::Holds { predicted: rendered.clone(), blind: false, adopted: false },
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
@@ -311,7 +310,10 @@ impl<'a> Run<'a> {
             if blind && kinds::owns_machines(&live.key) {
                 self.blind.push(live.key.clone());
             }
-            if let Some(read) = read {
+            if stored::may_sort(object)
+                && (predicted != live_value || self.is_unchanged_sent(object, way, &live.key, &live_value, &rendered))
+                && let Ok(read) = live.value()
+            {
                 stored::show_order(&live.key, &object.api_version, &read, &mut live_value);
             }
             let again = self.may_be_refused_again(object).then(|| live_value.clone());

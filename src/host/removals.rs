@@ -16,7 +16,7 @@ use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::providers::kind;
 use crate::tree::Value;
-use crate::world::{BaseKind, LiveKind, Unread, World, files};
+use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
 /// Annotation in which `kubectl apply` keeps what it applied, and label of what belongs to a set that it applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -61,22 +61,22 @@ impl<'a> Run<'a> {
     /// keeps the members, and takes what kubectl applied, whoever did so (kubectl `pkg/cmd/apply/prune.go`, `applyset_pruner.go`).
     fn pruned(&mut self) {
         let host = &self.world.host;
-        if self.way.is_none() || host.kind != Some(HostKind::Kubectl) || !host.prune {
+        let is_apply = matches!(self.way, Some(WriteMethod::LastApplied | WriteMethod::ServerSideApply));
+        if host.kind != Some(HostKind::Kubectl) || !is_apply && !host.prune || self.way.is_none() {
+            return;
+        }
+        let keys = self.applied_by_others();
+        if !host.prune {
+            // Where the stream has nothing that is compared, nobody looked for what is there.
+            if self.out.compared == 0 || !keys.is_empty() {
+                let such = keys.first().map(|first| format!(", such as {first}")).unwrap_or_default();
+                self.out.warnings.push(format!(
+                    "not looked at: what kubectl apply --prune would delete{such} (--prune tells that you use it)"
+                ));
+            }
             return;
         }
         let is_known = self.world.base.kind != BaseKind::Unknown;
-        let is_applied = |value: &Value| {
-            let label =
-                |value: &Value| value.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)).is_some();
-            stream::annotation(value, LAST_APPLIED).is_some() || label(value)
-        };
-        let others = self.world.live.objects().iter().filter(|object| {
-            kinds::is_compared(&object.key)
-                && !self.is_written(&object.key)
-                && self.locator.anywhere(&self.world.base.objects, &object.key).is_none()
-                && object.value().is_ok_and(|value| is_applied(&value))
-        });
-        let keys: Vec<Key> = others.map(|object| object.key.clone()).collect();
         if is_known && keys.is_empty() {
             return;
         }
@@ -91,6 +91,22 @@ impl<'a> Run<'a> {
         };
         let remedy = "give --base FILE with all that --prune selects, or leave --prune out".to_owned();
         self.out.doubts.push(Unread { what, why: why.to_owned(), remedy, keys });
+    }
+
+    /// Live objects that kubectl has applied, are not rendered, and are not in the last manifest either.
+    fn applied_by_others(&self) -> Vec<Key> {
+        let is_applied = |value: &Value| {
+            let label =
+                |value: &Value| value.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)).is_some();
+            stream::annotation(value, LAST_APPLIED).is_some() || label(value)
+        };
+        let others = self.world.live.objects().iter().filter(|object| {
+            kinds::is_compared(&object.key)
+                && !self.is_written(&object.key)
+                && self.locator.anywhere(&self.world.base.objects, &object.key).is_none()
+                && object.value().is_ok_and(|value| is_applied(&value))
+        });
+        others.map(|object| object.key.clone()).collect()
     }
 
     /// Adds live objects that Argo CD keeps track of for this application and the stream lacks: it needs no last manifest.

@@ -3,11 +3,10 @@
 //! 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
 use crate::kinds::fields::annotation;
-use crate::object::{ApiVersion, Key};
+use crate::object::{ApiVersion, Key, Object};
 use crate::providers::kind;
 use crate::providers::kubeadm::ARGUMENTS;
 use crate::tree::Value;
-use crate::world::WriteMethod;
 
 /// Annotation that keeps the object as it is stored.
 const STORED: &str = "cluster.x-k8s.io/conversion-data";
@@ -15,11 +14,15 @@ const STORED: &str = "cluster.x-k8s.io/conversion-data";
 /// Annotation that keeps what kubectl applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Whether kubectl has nothing to send: what it applied last is what is rendered.
-pub(super) fn is_left_alone(way: Option<WriteMethod>, read: &Value, rendered: &Value) -> bool {
-    let last = || annotation(read, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    way == Some(WriteMethod::LastApplied)
-        && last().is_some_and(|last| ["apiVersion", "spec"].iter().all(|part| last.get(part) == rendered.get(part)))
+/// Whether Argo CD has nothing to send, but for labels of its own: what it applied last is what is rendered.
+pub(super) fn is_left_alone(read: &Value, rendered: &Value) -> bool {
+    let last = annotation(read, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    last.is_some_and(|last| ["apiVersion", "spec"].iter().all(|part| last.get(part) == rendered.get(part)))
+}
+
+/// Whether a write of an object stores such lists sorted, whatever else it changes.
+pub(super) fn may_sort(object: &Object) -> bool {
+    is_old(&object.api_version) && kind(&object.key).config_place().is_some()
 }
 
 /// Puts the lists of a live object that is written through an older version into the form in which they are stored, where the

@@ -28,6 +28,8 @@ pub enum Why {
     Paused,
     /// `spec.paused` of a MachineDeployment: nothing is replaced, but it is scaled and deleted.
     RolloutPaused,
+    /// An annotation of a Cluster that holds an upgrade back: its controller leaves the group alone until then.
+    UpgradeHeld,
     /// The strategy OnDelete.
     OnDelete,
     /// A control plane that replaces a Machine only once somebody deletes it.
@@ -63,7 +65,7 @@ impl Why {
             Self::RolloutPaused | Self::OnDelete | Self::ByHand | Self::NoStrategy | Self::LittleRoom => {
                 matches!(act, Act::Replace)
             }
-            Self::Stopped => !matches!(act, Act::Delete),
+            Self::Stopped | Self::UpgradeHeld => !matches!(act, Act::Delete),
             Self::NothingToMakeOf | Self::Preflight => matches!(act, Act::Replace | Act::Make),
             Self::TooManySick | Self::NotYet | Self::LastOne | Self::OldRevision | Self::InFlight => {
                 matches!(act, Act::Remedy)
@@ -76,6 +78,7 @@ impl Why {
     pub const fn rule(self) -> RuleId {
         match self {
             Self::Paused => RuleId::of("waiting/unpaused"),
+            Self::UpgradeHeld => RuleId::of("waiting/topology"),
             Self::RolloutPaused => RuleId::of("md/unpaused"),
             Self::OnDelete => RuleId::of("md/leaving-on-delete"),
             Self::ByHand => RuleId::of("waiting/by-hand"),

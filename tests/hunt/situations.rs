@@ -291,7 +291,7 @@ pub(crate) fn marks(draw: &Draw<'_>, seed: &mut Seed) -> Vec<Edit> {
 pub(crate) fn act(draw: &Draw<'_>, seed: &mut Seed) -> Option<Act> {
     let machine = seed.below(draw.machines.max(1));
     let hook = json!({"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/hunt": "hunt"}}});
-    Some(match seed.below(6) {
+    Some(match seed.below(7) {
         0 => Act::PatchMachine(machine, hook),
         1 => Act::PatchMachine(
             machine,
@@ -306,10 +306,29 @@ pub(crate) fn act(draw: &Draw<'_>, seed: &mut Seed) -> Option<Act> {
             machine,
             json!({"metadata": {"annotations": {"machine.cluster.x-k8s.io/certificates-expiry": "2026-12-20T00:00:00Z"}}}),
         ),
+        5 => reordered(draw)?,
         _ => {
             Act::PatchMachine(machine, json!({"metadata": {"labels": {"pool": *seed.pick(&["md-a", "md-b", "none"])}}}))
         }
     })
+}
+
+/// Somebody stores the arguments of the workers' template in another order, through the newest version.
+fn reordered(draw: &Draw<'_>) -> Option<Act> {
+    let place = "/spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs";
+    let arguments = draw.objects.get("KubeadmConfigTemplate/workers")?.pointer(place)?;
+    let mut list: Vec<Value> = match arguments {
+        Value::Array(list) => list.clone(),
+        Value::Object(map) => map.iter().map(|(name, value)| json!({"name": name, "value": value})).collect(),
+        _ => return None,
+    };
+    list.sort_by_key(|argument| std::cmp::Reverse(text(&argument["name"])));
+    Some(Act::Patch(
+        "bootstrap.cluster.x-k8s.io/v1beta2".to_owned(),
+        "kubeadmconfigtemplates".to_owned(),
+        "workers".to_owned(),
+        json!({"spec": {"template": {"spec": {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": list}}}}}}),
+    ))
 }
 
 /// Any name that the controllers' code reads, set or taken away, on an object or on what an owner gives its Machines.

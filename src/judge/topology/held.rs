@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::blueprint::class_of;
+use super::pending::upgrade_held;
 use super::values::list;
 use super::weight::owner;
 use crate::judge::stage::Stage;
@@ -35,6 +36,9 @@ pub(super) fn hold(
             says: format!("{key} is paused"),
             over: format!("{key} is no longer paused"),
         });
+    }
+    if let Some(hold) = upgrade_held(stage, key, (old, new), (word, name)).filter(|hold| hold.why.stops(act)) {
+        return Some(hold);
     }
     let owner = owner(stage, key, old, word, name);
     let after = Side::after(stage);

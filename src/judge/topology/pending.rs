@@ -16,7 +16,7 @@ use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{label, number, target, text};
-use crate::model::{Act, Action, Effect, Hold, Places, Rollout, RuleId};
+use crate::model::{Act, Action, Effect, Hold, Places, Rollout, RuleId, Why};
 use crate::object::{Key, Path};
 use crate::tree::{Value, json};
 
@@ -245,7 +245,47 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
         is_dormant: drift.is_edit,
         ..Task::new((drift.word, &drift.name), What::Content(drift.slot), drift.effect, drift.says)
     }));
+    // A group whose upgrade waits is left alone altogether.
+    let waiting: HashMap<(&str, String), _> = out
+        .iter()
+        .filter(|task| task.what == What::Version)
+        .filter_map(|task| Some(((task.word, task.name.clone()), task.held.clone()?)))
+        .collect();
+    for task in out.iter_mut().filter(|task| task.held.is_none() && task.what != What::Removed) {
+        task.held = waiting.get(&(task.word, task.name.clone())).cloned();
+    }
     out
+}
+
+/// What holds the upgrade of a group back once the Cluster is written: until it is over, the topology controller writes nothing of the group
+/// (`core/reconcilers/topology/cluster/reconcile_state.go` reconcileControlPlane, updateMachineDeployment, updateMachinePool of
+/// Cluster API 1.14).
+#[must_use]
+pub(super) fn upgrade_held(
+    stage: &Stage<'_>,
+    key: &Key,
+    (old, new): (&Value, &Value),
+    (word, name): (&str, &str),
+) -> Option<Hold> {
+    let wanted = text(new, "/spec/topology/version")?;
+    let is_behind = |word: &str, name: &str| {
+        let live = stage.before(&owner(stage, key, old, word, name));
+        let at = if word == "controlPlane" { "/spec/version" } else { "/spec/template/spec/version" };
+        let have = live.as_deref().map_or_else(|| text(old, "/spec/topology/version"), |live| text(live, at));
+        have.is_some_and(|have| have != wanted)
+    };
+    let lists = format!("{word}s");
+    let groups: Vec<&Value> = list(new, &format!("/spec/topology/workers/{lists}")).collect();
+    let place = groups.iter().position(|group| text(group, "/name") == Some(name)).filter(|_| word != "controlPlane");
+    let own = || place.and_then(|place| deferred(&groups, &lists, place));
+    let (over, path) = is_behind(word, name)
+        .then(|| own().or_else(|| is_behind("controlPlane", "").then(|| blocked(new)).flatten()))??;
+    Some(Hold {
+        why: Why::UpgradeHeld,
+        says: format!("{key} holds an upgrade back ({path})"),
+        places: vec![(key.clone(), Some(path))],
+        over,
+    })
 }
 
 /// Why a Cluster does not start an upgrade: an annotation that stands for a hook before it (`exp/topology/desiredstate/lifecycle_hooks.go`,
