@@ -1,5 +1,10 @@
 //! Packs the JSON Schemas that are only ever printed, so that they take little of the program, and the table of schemas so that each kind
-//! of it can be unpacked alone.
+//! of it can be unpacked alone. What the program looks things up by in packs and shapes is made here too, so that it need not be at run time.
+
+#[path = "build/packs.rs"]
+mod packs;
+#[path = "build/shapes.rs"]
+mod shapes;
 
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
@@ -19,6 +24,8 @@ fn main() -> io::Result<()> {
         fs::write(out.join(name), packed.finish()?)?;
         writeln!(io::stdout(), "cargo::rerun-if-changed={schema}")?;
     }
+    packs::write(&out)?;
+    shapes::write(&out)?;
     fs::write(out.join("schemas-of-kinds.index"), schemas_of_kinds(&out.join("schemas-of-kinds"))?)?;
     writeln!(io::stdout(), "cargo::rerun-if-changed={TABLE}")
 }

@@ -1,50 +1,49 @@
 //! The packs that are built into the program, in the order of their providers. Each is read when somebody needs what is in it: a
-//! small plan asks few of them, and a stream that passes through none.
+//! small plan asks few of them, and a stream that passes through none. What is asked of all of them stands in a table.
 
-use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
 
-use memchr::memmem;
-use serde::Deserialize;
-
-use super::pack::{KindName, Pack, is_about};
+use super::pack::{Pack, names};
 use crate::kinds::versions::canonical;
 use crate::providers::{PROVIDERS, RELEASES};
-use crate::tree::{self, Value};
+use crate::tree::Value;
 use crate::yaml;
 
+// Heads and causes: made of the packs while the program is built.
+include!(concat!(env!("OUT_DIR"), "/packs.rs"));
+
 /// What is said when a pack cannot be read, which a test rules out.
-const TESTED: &str = "a test reads each pack that is built in";
+const TESTED: &str = "a test reads each pack that is built in, and its line of the table";
+
+/// What is known of a pack without reading it.
+#[derive(Debug)]
+struct Head {
+    name: &'static str,
+    /// The provider whose version decides.
+    provider: &'static str,
+    /// Group and kind of what it is about.
+    kinds: &'static [(&'static str, &'static str)],
+    /// The minor versions since which a rule of it begins or ends to hold.
+    turns: &'static [(u64, u64)],
+    /// Ids of its causes.
+    causes: &'static [&'static str],
+    /// Ids of its rules.
+    rules: &'static [&'static str],
+}
 
 /// A pack that is built in.
 #[derive(Debug)]
 pub(super) struct BuiltIn {
-    name: &'static str,
+    head: &'static Head,
     text: &'static str,
-    head: OnceLock<Head>,
     pack: OnceLock<Pack>,
-    turns: OnceLock<Vec<(u64, u64)>>,
-}
-
-/// What a pack says of itself, before its causes and rules.
-#[derive(Debug, Deserialize)]
-struct Head {
-    provider: String,
-    kinds: Vec<KindName>,
 }
 
 /// All of them.
 static PACKS: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
     let texts = PROVIDERS.iter().flat_map(|provider| provider.packs);
-    texts
-        .map(|&(name, text)| BuiltIn {
-            name,
-            text,
-            head: OnceLock::new(),
-            pack: OnceLock::new(),
-            turns: OnceLock::new(),
-        })
-        .collect()
+    let head = |name: &str| HEADS.binary_search_by(|head| head.name.cmp(name)).ok().and_then(|place| HEADS.get(place));
+    texts.map(|&(name, text)| BuiltIn { head: head(name).expect(TESTED), text, pack: OnceLock::new() }).collect()
 });
 
 /// The packs that are built in; none of them is read yet.
@@ -57,47 +56,50 @@ fn value(text: &str) -> Value {
     yaml::read_json(text.as_bytes(), yaml::Span { start: 0, end: text.len() }).expect(TESTED)
 }
 
+/// The pack that has a cause.
+pub(super) fn with_cause(id: &str) -> Option<&'static BuiltIn> {
+    let place = CAUSES.binary_search_by(|(cause, _)| (*cause).cmp(id)).ok()?;
+    let head = HEADS.get(CAUSES.get(place)?.1)?;
+    packs().iter().find(|pack| std::ptr::eq(pack.head, head))
+}
+
 impl BuiltIn {
     /// The whole pack.
     ///
     /// # Panics
     /// Never in a program that was tested: a test reads each pack.
     pub(super) fn pack(&self) -> &Pack {
-        self.pack.get_or_init(|| Pack::from_value(self.name, value(self.text)).expect(TESTED))
+        self.pack.get_or_init(|| Pack::from_value(self.head.name, value(self.text)).expect(TESTED))
     }
 
-    /// The minor versions since which a rule of it begins or ends to hold. Only a pack that has some is read for it, and each is asked once:
-    /// every judgement wants to know.
-    pub(super) fn turns(&self) -> &[(u64, u64)] {
-        self.turns.get_or_init(|| {
-            let may = self.may_say("since:") || self.may_say("until:");
-            if may { self.pack().turns().collect::<BTreeSet<_>>().into_iter().collect() } else { Vec::new() }
-        })
+    /// Its name.
+    pub(super) fn name(&self) -> &'static str {
+        self.head.name
     }
 
-    fn head(&self) -> &Head {
-        self.head.get_or_init(|| {
-            let ends = ["\ncauses:", "\nrules:"];
-            let end = ends.iter().filter_map(|key| self.text.find(key)).min().unwrap_or(self.text.len());
-            let Value::Object(mut map) = value(&self.text[..end]) else { panic!("{TESTED}") };
-            map.retain(|key, _| matches!(key.as_str(), "provider" | "kinds"));
-            tree::from_value(Value::Object(map)).expect(TESTED)
-        })
+    /// The minor versions since which a rule of it begins or ends to hold.
+    pub(super) fn turns(&self) -> &'static [(u64, u64)] {
+        self.head.turns
     }
 
     /// The provider whose version decides.
-    pub(super) fn provider(&self) -> &str {
-        &self.head().provider
+    pub(super) fn provider(&self) -> &'static str {
+        self.head.provider
+    }
+
+    /// The kinds that it names.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.head.kinds.iter().map(|(_, kind)| *kind)
+    }
+
+    /// The ids of its causes, then those of its rules.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.head.causes.iter().chain(self.head.rules).copied()
     }
 
     /// Whether it is about a kind.
     pub(super) fn is_about(&self, group: &str, kind: &str) -> bool {
-        is_about(&self.head().kinds, group, kind)
-    }
-
-    /// Whether it may hold a word; false only where that is sure.
-    pub(super) fn may_say(&self, word: &str) -> bool {
-        memmem::find(self.text.as_bytes(), word.as_bytes()).is_some()
+        self.head.kinds.iter().any(|name| names(*name, group, kind))
     }
 }
 
@@ -115,27 +117,33 @@ pub fn known() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn the_head_of_a_pack_says_what_the_pack_says() {
+    fn the_table_says_of_each_pack_what_the_pack_says() {
+        assert_eq!(packs().len(), HEADS.len());
         for built_in in packs() {
-            let (head, pack) = (built_in.head(), built_in.pack());
-            assert_eq!((&head.provider, &head.kinds), (&pack.provider, &pack.kinds), "{}", built_in.name);
+            let (head, pack) = (built_in.head, built_in.pack());
+            let kinds: Vec<_> = pack.kinds.iter().map(|name| (name.group.as_str(), name.kind.as_str())).collect();
+            let causes: Vec<_> = pack.causes.iter().map(|cause| cause.id.as_str()).collect();
+            let rules: Vec<_> = pack.rules.iter().map(|rule| rule.id.as_str()).collect();
+            let turns: Vec<_> = pack.turns().collect::<BTreeSet<_>>().into_iter().collect();
+            assert_eq!((head.name, head.provider), (pack.pack.as_str(), pack.provider.as_str()));
+            assert_eq!((head.kinds, head.causes, head.rules), (&*kinds, &*causes, &*rules), "{}", head.name);
+            assert_eq!(head.turns, turns, "{}", head.name);
         }
     }
 
     #[test]
-    fn a_pack_holds_the_words_that_it_is_looked_for_by() {
-        for built_in in packs() {
-            let pack = built_in.pack();
-            for cause in &pack.causes {
-                assert!(built_in.may_say(&cause.id), "{}", cause.id);
-            }
-            for rule in &pack.rules {
-                assert!(rule.since.is_none() || built_in.may_say("since:"), "{}", rule.id);
-                assert!(rule.until.is_none() || built_in.may_say("until:"), "{}", rule.id);
-            }
+    fn each_cause_is_found_in_the_one_pack_that_has_it() {
+        let having = |id: &str| {
+            packs().iter().filter(|pack| pack.head.causes.contains(&id)).map(BuiltIn::name).collect::<Vec<_>>()
+        };
+        for (id, _) in CAUSES {
+            assert_eq!(having(id), [with_cause(id).expect("a pack").name()], "{id}");
         }
+        assert!(with_cause("kcp/nonsense").is_none() && with_cause("").is_none());
     }
 }

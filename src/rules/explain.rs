@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::builtin::BuiltIn;
 use super::matching::Rules;
 use super::pack::{CauseText, KindName, Pack, Rule};
 use super::term::Term;
@@ -34,11 +35,8 @@ pub fn explain(rules: &Rules, what: &str) -> Option<String> {
 
 /// Everything that is called by one name: rules, causes, kinds, and the words of a report.
 fn names(rules: &Rules) -> BTreeSet<&str> {
-    let packs = || rules.packs().chain(&rules.user);
-    let causes = packs().flat_map(|pack| &pack.causes).map(|cause| cause.id.as_str());
-    let ids = packs().flat_map(|pack| &pack.rules).map(|rule| rule.id.as_str());
-    causes
-        .chain(ids)
+    rules
+        .ids()
         .chain(kinds_of(rules))
         .chain(TERMS.iter().map(|term| term.name))
         .chain(behaviours().map(|since| since.name))
@@ -47,8 +45,8 @@ fn names(rules: &Rules) -> BTreeSet<&str> {
 
 /// The kinds that packs name.
 fn kinds_of(rules: &Rules) -> impl Iterator<Item = &str> {
-    let packs = rules.packs().chain(&rules.user);
-    packs.flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str()).filter(|kind| *kind != "*")
+    let of_user = rules.user.iter().flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str());
+    rules.packs.iter().flat_map(BuiltIn::kinds).chain(of_user).filter(|kind| *kind != "*")
 }
 
 /// What can be asked about: every name, and behind a kind and a dot the fields that rules of it name.
@@ -109,7 +107,8 @@ fn of_behaviour(since: &Since) -> String {
 
 fn by_id(rules: &Rules, id: &str) -> Option<String> {
     let mut text = String::new();
-    for pack in rules.packs().chain(&rules.user) {
+    let built_in = rules.packs.iter().filter(|pack| pack.ids().any(|own| own == id)).map(BuiltIn::pack);
+    for pack in built_in.chain(&rules.user) {
         pack.causes
             .iter()
             .filter(|cause| cause.id == id)
@@ -122,7 +121,8 @@ fn by_id(rules: &Rules, id: &str) -> Option<String> {
 /// The packs about a kind, and its names as they write them.
 fn about<'r>(rules: &'r Rules, kind: &str) -> (Vec<&'r Pack>, Vec<&'r KindName>) {
     let is_it = |name: &&KindName| name.kind.eq_ignore_ascii_case(kind);
-    let mut packs: Vec<&Pack> = rules.packs().filter(|pack| pack.kinds.iter().any(|name| is_it(&name))).collect();
+    let is_about = |pack: &&BuiltIn| pack.kinds().any(|name| name.eq_ignore_ascii_case(kind));
+    let mut packs: Vec<&Pack> = rules.packs.iter().filter(is_about).map(BuiltIn::pack).collect();
     let names = packs.iter().flat_map(|pack| &pack.kinds).filter(is_it).collect();
     if !packs.is_empty() {
         let any = |pack: &&Pack| pack.kinds.iter().any(|name| is_it(&name) || name.kind == "*");
@@ -160,7 +160,7 @@ fn by_kind(rules: &Rules, kind: &str) -> Option<String> {
     if let Some(id) = example.into_iter().next() {
         let _: std::fmt::Result = write!(text, "\n  more: rollgate explain {id}\n");
     }
-    let built_in = packs.iter().filter(|pack| rules.packs().any(|own| own.pack == pack.pack));
+    let built_in = packs.iter().filter(|pack| rules.packs.iter().any(|own| own.name() == pack.pack));
     let pages: Vec<String> = built_in.map(|pack| format!("docs/rules/{}.md", pack.pack)).collect();
     let _: std::fmt::Result = writeln!(text, "  page: {}", pages.join(", "));
     Some(text)
@@ -213,8 +213,8 @@ struct Page<'a> {
 
 /// The page of a pack; that of the format where it is a user's.
 fn page_of(rules: &Rules, pack: &Pack) -> String {
-    let is_built_in = rules.packs().any(|own| std::ptr::eq(own, pack));
-    if is_built_in { format!("docs/rules/{}.md", pack.pack) } else { "docs/own-rules.md".to_owned() }
+    let is_users = rules.user.iter().any(|own| std::ptr::eq(own, pack));
+    if is_users { "docs/own-rules.md".to_owned() } else { format!("docs/rules/{}.md", pack.pack) }
 }
 
 fn of_cause<'a>(rules: &Rules, pack: &'a Pack, cause: &'a CauseText) -> Page<'a> {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::builtin::{self, BuiltIn};
 pub use super::pack::Shift;
-use super::pack::{self, Pack, Rule};
+use super::pack::{Pack, Rule, names};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};
 use crate::object::{Key, Path, Segment};
@@ -94,10 +94,12 @@ impl Rules {
 
     /// Every id that `rollgate explain` answers.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.packs().chain(&self.user).flat_map(|pack| {
-            let causes = pack.causes.iter().map(|cause| cause.id.as_str());
-            causes.chain(pack.rules.iter().map(|rule| rule.id.as_str()))
-        })
+        self.packs.iter().flat_map(BuiltIn::ids).chain(self.user.iter().flat_map(Pack::ids))
+    }
+
+    /// The packs of the providers that are wanted, and no others are read.
+    pub fn packs_of(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &Pack> {
+        self.packs.iter().filter(move |pack| is_wanted(pack.provider())).map(BuiltIn::pack)
     }
 
     /// The packs that are about a kind.
@@ -132,8 +134,8 @@ impl Rules {
     /// The sentence and source of a cause that a mirror gave.
     #[must_use]
     pub fn cause(&self, id: &str) -> Option<(&str, &str)> {
-        let mut all = self.packs.iter().filter(|pack| pack.may_say(id)).flat_map(|pack| &pack.pack().causes);
-        all.find(|cause| cause.id == id).map(|cause| (cause.because.as_str(), cause.source.as_str()))
+        let cause = builtin::with_cause(id)?.pack().causes.iter().find(|cause| cause.id == id)?;
+        Some((&cause.because, &cause.source))
     }
 }
 
@@ -141,7 +143,13 @@ impl Pack {
     /// Whether the pack is about a kind.
     #[must_use]
     pub fn is_about(&self, group: &str, kind: &str) -> bool {
-        pack::is_about(&self.kinds, group, kind)
+        self.kinds.iter().any(|name| names((&name.group, &name.kind), group, kind))
+    }
+
+    /// The ids of its causes, then those of its rules.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let causes = self.causes.iter().map(|cause| cause.id.as_str());
+        causes.chain(self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
     /// The minor versions since which a rule begins or ends to hold.

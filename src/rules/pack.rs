@@ -41,9 +41,9 @@ pub struct KindName {
     pub kind: String,
 }
 
-/// Whether one of these is a kind.
-pub(super) fn is_about(kinds: &[KindName], group: &str, kind: &str) -> bool {
-    kinds.iter().any(|name| (name.group == "*" || name.group == group) && (name.kind == "*" || name.kind == kind))
+/// Whether a group and a kind, as a pack names them, are those of an object.
+pub(super) fn names((named_group, named_kind): (&str, &str), group: &str, kind: &str) -> bool {
+    (named_group == "*" || named_group == group) && (named_kind == "*" || named_kind == kind)
 }
 
 /// The sentence of a cause that a mirror gives.

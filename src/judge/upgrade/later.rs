@@ -36,7 +36,7 @@ pub(super) fn next_writes(scene: &Scene<'_>, rules: &Rules, turns: &[Turn]) -> V
                 told(turn, since.version, since.name, (later.kind, later.path), (later.effect, later.says))
             }));
         }
-        let packs = rules.packs().filter(|pack| named(&pack.provider) == turn.step.provider);
+        let packs = rules.packs_of(|provider| named(provider) == turn.step.provider);
         packs.for_each(|pack| of_pack(pack, turn, &kinds, &mut out));
     }
     let has_one = |object: &Object| object.value().is_ok_and(|value| value.pointer("/spec/topology").is_some());

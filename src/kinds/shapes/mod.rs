@@ -6,13 +6,12 @@ mod fill;
 
 pub use fill::POINTERS;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{LazyLock, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use semver::Version;
 use serde::Deserialize;
 
-use crate::kinds::versions::{Versions, parse};
+use crate::kinds::versions::Versions;
 use crate::tree::Value;
 
 /// One node of a shape; the short names are those of the file.
@@ -98,28 +97,14 @@ pub(super) enum Word {
     Unread(#[expect(dead_code, reason = "it stands there for the reader of the file.")] String),
 }
 
-/// The whole file: a node a line, then the roots.
-struct Table {
-    /// Each node is read when somebody comes to it: one kind needs few of them.
-    nodes: Vec<(&'static str, OnceLock<Node>)>,
-    /// A provider's version a line, with the nodes of its kinds.
-    roots: &'static str,
-}
+// Where each node ends, and the roots: made while the program is built.
+include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
-/// What stands before the nodes, and between them and the roots.
-const PARTS: (&str, &str) = ("{\"nodes\": [\n", "\n],\n\"roots\": ");
+/// All nodes, one behind the other.
+static NODES: &str = include_str!(concat!(env!("OUT_DIR"), "/shapes.nodes"));
 
-/// The file, cut once.
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let text = include_str!("shapes.json").trim_end();
-    let parts =
-        text.strip_prefix(PARTS.0).and_then(|text| text.strip_suffix('}')).and_then(|text| text.split_once(PARTS.1));
-    let (nodes, roots) = parts.expect(TESTED);
-    Table {
-        nodes: nodes.lines().map(|line| (line.strip_suffix(',').unwrap_or(line), OnceLock::new())).collect(),
-        roots,
-    }
-});
+/// Each node is read when somebody comes to it: one kind needs few of them.
+static READ: [OnceLock<Box<Node>>; ENDS.len()] = [const { OnceLock::new() }; ENDS.len()];
 
 /// What is said where the file cannot be read, which a test rules out.
 const TESTED: &str = "a test reads the shapes that are built in";
@@ -144,10 +129,10 @@ impl Shape {
         let second = if api_version.starts_with("vmware.") { "vmware." } else { "" };
         let word = format!("{second}{kind}/{}", api_version.rsplit('/').next()?);
         let mut best: Option<&Root> = None;
-        for root in ROOTS.get(word.as_str())? {
+        for root in roots(&word)? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
             let wanted = versions.known_or_newest(root.provider);
-            if best.is_none() || (root.version.major, root.version.minor) <= (wanted.major, wanted.minor) {
+            if best.is_none() || root.minor() <= (wanted.major, wanted.minor) {
                 best = Some(root);
             }
         }
@@ -158,8 +143,8 @@ impl Shape {
 /// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
 #[must_use]
 pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
-    let root = ROOTS.get(format!("{kind}/{}", api_version.rsplit('/').next()?).as_str())?.first()?;
-    Some((root.provider, (root.version.major, root.version.minor)))
+    let root = roots(&format!("{kind}/{}", api_version.rsplit('/').next()?))?.first()?;
+    Some((root.provider, root.minor()))
 }
 
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
@@ -183,41 +168,31 @@ pub fn has_shapes(group: &str) -> bool {
 /// A shape's place in the table.
 struct Root {
     provider: &'static str,
-    version: Version,
+    version: (u64, u64, u64),
     node: usize,
 }
 
-/// The shapes of each kind and version of its API, from the oldest to the newest.
-static ROOTS: LazyLock<HashMap<&'static str, Vec<Root>>> = LazyLock::new(|| {
-    let mut out: HashMap<&'static str, Vec<Root>> = HashMap::new();
-    for (provider, version, kind, node) in roots(TABLE.roots) {
-        out.entry(kind).or_default().push(Root { provider, version, node });
+impl Root {
+    /// The minor version of the provider in which it was recorded.
+    const fn minor(&self) -> (u64, u64) {
+        (self.version.0, self.version.1)
     }
-    out.values_mut().for_each(|roots| roots.sort_by(|left, right| left.version.cmp(&right.version)));
-    out
-});
+}
 
-/// Provider, version, kind and node of each root, from lines such as `"aws@2.10.3": {"AWSCluster/v1beta1":1557}`.
-fn roots(text: &'static str) -> impl Iterator<Item = (&'static str, Version, &'static str, usize)> {
-    text.lines().flat_map(|line| {
-        // What stands in quotes is every second piece.
-        let mut pieces = line.split('"').skip(1);
-        let name = pieces.next().and_then(|name| name.split_once('@'));
-        let head = name.and_then(|(provider, version)| Some((provider, parse(version)?)));
-        pieces.next();
-        std::iter::from_fn(move || {
-            let (kind, node) = (pieces.next()?, pieces.next()?);
-            let node = node.trim_matches(|sign: char| !sign.is_ascii_digit()).parse().expect(TESTED);
-            let (provider, version) = head.as_ref()?;
-            Some((*provider, version.clone(), kind, node))
-        })
-    })
+/// The shapes of a kind and version of its API, from the oldest to the newest.
+fn roots(word: &str) -> Option<&'static [Root]> {
+    let place = ROOTS.binary_search_by(|(kind, _)| (*kind).cmp(word)).ok()?;
+    ROOTS.get(place).map(|(_, roots)| *roots)
 }
 
 /// A node by its place.
 fn node(place: usize) -> Option<&'static Node> {
-    let (text, node) = TABLE.nodes.get(place)?;
-    Some(node.get_or_init(|| serde_json::from_str(text).expect(TESTED)))
+    let read = || {
+        let end = |place: usize| ENDS.get(place).map_or(0, |end| *end as usize);
+        let start = place.checked_sub(1).map_or(0, end);
+        Box::new(serde_json::from_str(&NODES[start..end(place)]).expect(TESTED))
+    };
+    Some(&**READ.get(place)?.get_or_init(read))
 }
 
 #[cfg(test)]
@@ -232,24 +207,39 @@ mod tests {
         Shape::of("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta2", &versions).expect("a shape")
     }
 
+    /// The file that the table is made from.
+    #[derive(Deserialize)]
+    struct File {
+        nodes: Vec<serde_json::Value>,
+        roots: BTreeMap<String, BTreeMap<String, usize>>,
+    }
+
     #[test]
-    fn the_shapes_that_are_built_in_can_be_read() {
-        assert!(TABLE.nodes.len() > 500);
-        assert!((0..TABLE.nodes.len()).all(|place| node(place).is_some()));
-        let read: BTreeMap<String, BTreeMap<String, usize>> = serde_json::from_str(TABLE.roots).expect("JSON");
-        assert!(read.len() > 10);
-        let read = read.into_iter().flat_map(|(name, kinds)| {
-            let named = move |(kind, node)| (name.clone(), kind, node);
-            kinds.into_iter().map(named)
-        });
-        let name = |provider: &str, version: Version| format!("{provider}@{version}");
-        let mut cut: Vec<_> = roots(TABLE.roots)
-            .map(|(provider, version, kind, node)| (name(provider, version), kind.to_owned(), node))
+    fn the_shapes_that_are_built_in_are_those_of_the_file() {
+        let file: File = serde_json::from_str(include_str!("shapes.json")).expect("JSON");
+        assert!(file.nodes.len() > 500 && file.nodes.len() == ENDS.len() && file.roots.len() > 10);
+        assert!((0..ENDS.len()).all(|place| node(place).is_some()));
+        let written = |place: usize| {
+            let start = place.checked_sub(1).map_or(0, |before| ENDS[before] as usize);
+            serde_json::from_str::<serde_json::Value>(&NODES[start..ENDS[place] as usize]).expect("JSON")
+        };
+        assert!(file.nodes.iter().enumerate().all(|(place, node)| written(place) == *node));
+        let mut of_file: Vec<_> = file
+            .roots
+            .iter()
+            .flat_map(|(name, kinds)| kinds.iter().map(move |(kind, node)| (name.clone(), kind.as_str(), *node)))
             .collect();
-        let mut read: Vec<_> = read.collect();
-        cut.sort();
-        read.sort();
-        assert_eq!(cut, read);
+        let mut of_table: Vec<_> = ROOTS
+            .iter()
+            .flat_map(|(kind, roots)| roots.iter().map(move |root| (root, *kind)))
+            .map(|(Root { provider, version: (major, minor, patch), node }, kind)| {
+                (format!("{provider}@{major}.{minor}.{patch}"), kind, *node)
+            })
+            .collect();
+        of_file.sort();
+        of_table.sort();
+        assert_eq!(of_table, of_file);
+        assert!(ROOTS.iter().all(|(_, roots)| roots.is_sorted_by_key(|root| root.version)));
     }
 
     #[test]
