@@ -2,9 +2,6 @@
 //! and an image that says another minor version than its owner is most likely not the one that was meant.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::version::{After, minor, version};
 use super::{Judged, decision};
@@ -16,9 +13,6 @@ use crate::model::{Action, Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::{kind, kubeadm, rke2};
 use crate::tree::Value;
-
-/// A version of Kubernetes inside the name of an image. A number before it makes it another one's, as in `22.04.1.31`.
-static IN_A_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?:^|[^0-9.])1[.-](\d{2})[.-]\d+").ok());
 
 /// What makes Nodes of Machines, where it is one of the two that do not mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,16 +123,29 @@ pub(super) fn image_texts(template: &Key, value: &Value) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
+/// The minor versions of Kubernetes that the name of an image says, as `1.31.4` or `1-31-4`. A number or a dot before it makes it another
+/// one's version, as in `22.04.1.31`.
+fn minors(name: &str) -> Vec<u64> {
+    let bytes = name.as_bytes();
+    let (mut found, mut end) = (Vec::new(), 0);
+    for place in memchr::memchr_iter(b'1', bytes) {
+        let is_led = place.checked_sub(1).is_none_or(|before| !matches!(bytes[before], b'0'..=b'9' | b'.'));
+        let Some([b'.' | b'-', ten, one, b'.' | b'-', patch]) = bytes.get(place + 1..place + 6) else { continue };
+        // What is a part of one version is not the beginning of another.
+        if place >= end && is_led && [ten, one, patch].iter().all(|byte| byte.is_ascii_digit()) {
+            found.push(u64::from(ten - b'0') * 10 + u64::from(one - b'0'));
+            end = place + 6;
+        }
+    }
+    found
+}
+
 /// An image whose name says another minor version.
 fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
     let told = version(key, owner)?;
     let own = minor(told)?;
     let template = template(key, owner)?;
     let names = image_texts(&template, &*after.get(&template)?);
-    let pattern = IN_A_NAME.as_ref()?;
-    let minors = |name: &str| -> Vec<u64> {
-        pattern.captures_iter(name).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect()
-    };
     let said: Vec<u64> = names.iter().flat_map(|name| minors(name)).collect();
     let other = said.first().filter(|_| !said.contains(&own))?;
     Some(format!("its version is {told}, and the image of {template} has the name of one for v1.{other}"))
@@ -164,19 +171,22 @@ mod tests {
 
     #[test]
     fn a_minor_version_is_found_in_the_name_of_an_image_and_no_other_number_is() {
-        let found = |name: &str| -> Vec<String> {
-            let pattern = IN_A_NAME.as_ref().expect("a regular expression");
-            pattern.captures_iter(name).map(|found| found[1].to_owned()).collect()
-        };
         for (name, minor) in [
-            ("ubuntu-22.04-kube-v1.31.4", Some("31")),
-            ("kindest/node:v1.33.1", Some("33")),
-            ("http://images/rke2-1-32-9.qcow2", Some("32")),
-            ("ubuntu-24.04.1.qcow2", None),
-            ("flatcar-4081.1.31.2", None),
-            ("sha256:1031", None),
+            ("ubuntu-22.04-kube-v1.31.4", vec![31]),
+            ("kindest/node:v1.33.1", vec![33]),
+            ("http://images/rke2-1-32-9.qcow2", vec![32]),
+            ("kube-1.31.4-1.32.0", vec![31, 32]),
+            ("1.30.1.29.2 ümlaut1.28.0", vec![30, 28]),
+            ("node-1-31-1-32-9", vec![31]),
+            ("ubuntu-24.04.1.qcow2", vec![]),
+            ("flatcar-4081.1.31.2", vec![]),
+            ("kube-1.31", vec![]),
+            ("kube-1.31.x", vec![]),
+            ("kube-1.310.1", vec![]),
+            ("sha256:1031", vec![]),
+            ("1", vec![]),
         ] {
-            assert_eq!(found(name).first().map(String::as_str), minor, "{name}");
+            assert_eq!(minors(name), minor, "{name}");
         }
     }
 }
