@@ -1,6 +1,7 @@
 //! What the API server keeps of both sides of a write: fields that the kind does not have go, defaults come, webhooks fill in. This is done
 //! before anybody compares, so that what is predicted, what is judged and what is shown are one thing.
 
+use crate::alike;
 use crate::compare::{Action, Pair, changes};
 use crate::kinds::shapes::{Shape, has_shapes};
 use crate::kinds::webhook::{NoWebhook, Written};
@@ -22,6 +23,16 @@ pub(super) struct Kept {
     pub(super) dropped: Vec<Path>,
     /// The fields that it has.
     pub(super) shape: Option<Shape>,
+}
+
+impl Kept {
+    /// Whether it has the fields of a shape.
+    fn is_of(&self, shape: Option<Shape>) -> bool {
+        match (self.shape, shape) {
+            (Some(own), Some(other)) => own.is(other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
 }
 
 /// What the API server of these versions keeps of what was sent; `None` where an object goes.
@@ -107,7 +118,19 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<A
     }
     let kind = kind(&pair.key);
     let (first, others) = possible.split_first()?;
-    let found = kept(pair, kind, first)?;
+    // What is left before the webhook fills in differs by the shape alone.
+    let mut bare: Option<Kept> = None;
+    let mut kept = |versions: &Versions| {
+        let shape = shape(pair, versions);
+        if bare.as_ref().is_none_or(|bare| !bare.is_of(shape)) {
+            bare = Some(pruned(pair, shape)?);
+        }
+        let mut kept = bare.clone()?;
+        fill_in(&mut kept, pair, kind, versions);
+        Some(kept)
+    };
+    let (cases, found) = alike::scope(|| kept(first));
+    let found = found?;
     if refuses_unknown && !found.dropped.is_empty() {
         return None;
     }
@@ -115,18 +138,15 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<A
         && (pair.action == Action::Create || pair.live.as_ref() == Some(&found.old));
     let mut differs = None;
     let mut is_certain = true;
-    let mut last: Option<Kept> = None;
+    // Where a set answers each question as one before it, it keeps the same.
+    let mut asked = vec![(first, cases)];
     for versions in others {
-        let shape = shape(pair, versions);
-        let is_alike = |one: &Kept| match (one.shape, shape) {
-            (Some(one), Some(other)) => one.is(other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
-        if !last.as_ref().is_some_and(is_alike) {
-            last = Some(pruned(pair, shape)?);
+        if asked.iter().any(|(other, cases)| versions.is_beside(other) && cases.has(versions.case())) {
+            continue;
         }
-        let mut other = last.clone()?;
-        fill_in(&mut other, pair, kind, versions);
+        let (cases, other) = alike::scope(|| kept(versions));
+        let other = other?;
+        asked.push((versions, cases));
         if other.new == found.new && other.old == found.old && other.dropped == found.dropped {
             continue;
         }
