@@ -15,7 +15,7 @@ use crate::tree::{Map, Value};
 use crate::yaml;
 
 /// Most bytes that a gzipped text may unfold to; more is left alone.
-const LARGEST: usize = 8 * 1024 * 1024;
+pub(super) const LARGEST: usize = 8 * 1024 * 1024;
 /// Most bytes that are read behind encodings for one object, both sides together; what is packed beyond is compared as it stands.
 const LARGEST_TOGETHER: usize = 32 * 1024 * 1024;
 /// How many documents may stand in each other; each is a walk of its own.

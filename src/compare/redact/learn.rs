@@ -33,11 +33,15 @@ impl Redactor {
         let secret = secret.trim();
         let length = secret.chars().count();
         if length >= SHORTEST || length >= SHORTEST_ODD && is_odd(secret) {
-            self.known.add(secret);
+            let mut is_new = self.known.add(secret);
             if secret.contains('\n') {
                 // As it reads where its lines are joined or indented.
                 let joined: String = secret.lines().map(str::trim).collect();
-                self.known.add(&joined);
+                is_new |= self.known.add(&joined);
+            }
+            if is_new {
+                // What was looked at already may hold it.
+                self.looked.forget();
             }
         }
     }
@@ -108,9 +112,18 @@ impl Redactor {
                     self.collect(key, &place.index(at), item, (value, other), found);
                 }
             }
-            Value::String(text) => self.shaped(text, 0, found),
+            Value::String(text) => found.extend(self.shaped_in(text)),
             _ => {}
         }
+    }
+
+    /// What [`Self::shaped`] finds in a text, found once for each text.
+    fn shaped_in(&self, text: &str) -> Vec<String> {
+        self.shaped.get(text, &self.budget, || {
+            let mut found = Vec::new();
+            self.shaped(text, 0, &mut found);
+            found
+        })
     }
 
     /// What is behind the encoding of a value of a Secret, also of a short one.

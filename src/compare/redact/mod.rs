@@ -3,10 +3,12 @@
 
 mod guarded;
 mod harmless;
+mod hide;
 mod json;
 mod learn;
 mod learned;
 mod mark;
+mod memo;
 mod patterns;
 mod places;
 mod search;
@@ -16,7 +18,6 @@ mod views;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
@@ -25,6 +26,7 @@ use base64::prelude::BASE64_STANDARD;
 pub(crate) use self::json::Document;
 use self::learned::Learned;
 pub use self::mark::{MARK, MarkKey, is_mark, remarked};
+use self::memo::{Budget, Memo};
 use self::patterns::{is_at, steps};
 use self::places::{Guard, Level};
 use crate::model::{Change, Pair};
@@ -36,8 +38,6 @@ use crate::tree::{Map, Text, Value};
 const DEEPEST: usize = 4;
 /// How many layers of escapes are undone.
 const ESCAPES: usize = 3;
-/// Most bytes that one run unpacks to look behind encodings; what is packed beyond is hidden unseen.
-const MOST_UNPACKED: usize = 32 * 1024 * 1024;
 /// Fewest letters of a word that is hidden unseen.
 const UNSEEN: usize = 24;
 /// Most digits of a number in a guarded place; more could be drawn by lot.
@@ -57,7 +57,11 @@ pub struct Redactor {
     /// Secrets that have a mark of their own wherever they stand, also as a part of what is hidden.
     parts: Learned,
     /// How much may still be unpacked.
-    budget: AtomicUsize,
+    budget: Budget,
+    /// Where texts are secret that were looked at already, by what is known now.
+    looked: Memo<Vec<Range<usize>>>,
+    /// What has the form of a secret in texts that were looked at already.
+    shaped: Memo<Vec<String>>,
     /// Whether what is encoded as a whole is hidden inside of its encoding.
     inside: bool,
     /// The marks that were made: what else looks like one was rendered so.
@@ -89,7 +93,9 @@ impl Redactor {
             names: HashSet::new(),
             known: Learned::default(),
             parts: Learned::default(),
-            budget: AtomicUsize::new(MOST_UNPACKED),
+            budget: Budget::default(),
+            looked: Memo::default(),
+            shaped: Memo::default(),
             inside: false,
             own: Mutex::default(),
             made: None,
@@ -256,7 +262,7 @@ impl Redactor {
 
     /// A text at a place, with what is hidden there.
     fn text_at(&self, place: &Route<'_>, level: Level, text: &str) -> String {
-        let mut ranges = self.ranges(text, 0);
+        let mut ranges = self.looked(text);
         if !ranges.is_empty() && views::is_encoded(text) {
             return self.mark(text);
         }
@@ -278,14 +284,14 @@ impl Redactor {
     /// A text with what is secret in it hidden: what has the form of a secret, and every secret that was learned.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        self.masked(text, self.ranges(text, 0))
+        self.masked(text, self.looked(text))
     }
 
     /// Words of another program about an object, such as those of an API server that refuses it: what they quote may be any
     /// part of it.
     #[must_use]
     pub fn quoted(&self, text: &str) -> String {
-        let mut ranges = self.ranges(text, 0);
+        let mut ranges = self.looked(text);
         for quote in text::quotes(text) {
             let inner = &text[quote.clone()];
             if !harmless::is_plain_name(inner) && !self.names.contains(inner) {
@@ -313,34 +319,12 @@ impl Redactor {
 
     /// The name of a field or an item.
     fn name(&self, guard: Guard, name: &str) -> String {
-        let mut ranges = self.ranges(name, 0);
+        let mut ranges = self.looked(name);
         if guard >= Guard::Typed && !harmless::is_harmless(name) && !self.names.contains(name) {
             let whole = name.split(['.', '-', '_', '/', ' ']).any(harmless::is_opaque);
             ranges.extend(whole.then_some(0..name.len()));
         }
         self.masked(name, ranges)
-    }
-
-    /// The mark that stands for a secret.
-    #[must_use]
-    pub fn mark(&self, secret: &str) -> String {
-        let mark = self.key.mark(secret);
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.clone());
-        self.keep(&mark, || Value::from(secret));
-        mark
-    }
-
-    /// Whether a mark was made here; another one stood in a text that was to be hidden.
-    #[must_use]
-    pub fn has_made(&self, mark: &str) -> bool {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(mark)
-    }
-
-    /// Keeps what a mark stands for, where that is wanted.
-    fn keep(&self, mark: &str, value: impl FnOnce() -> Value) {
-        if let Some(made) = &self.made {
-            made.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.to_owned(), value());
-        }
     }
 
     /// Whether what stands at a place is secret whatever it is.
@@ -351,53 +335,6 @@ impl Redactor {
     /// Whether the policy shows what stands at a place.
     fn is_shown(&self, place: &Route<'_>) -> bool {
         is_at(&self.shown, place)
-    }
-
-    /// A value with every leaf hidden; what is no text keeps its shape as a mark too.
-    fn hidden(&self, value: &Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let below = |(name, value): (&Text, &Value)| (self.name(Guard::Free, name), self.hidden(value));
-                Value::Object(map.iter().map(below).collect())
-            }
-            Value::Array(items) => Value::Array(items.iter().map(|value| self.hidden(value)).collect()),
-            Value::Null | Value::Bool(_) => value.clone(),
-            Value::String(text) if text.is_empty() => value.clone(),
-            Value::String(text) => Value::from(self.masked(text, std::iter::once(0..text.len()).collect())),
-            Value::Number(number) => {
-                // Not the mark of the same digits as text: the two are different values.
-                let mark = self.mark(&format!("number {number}"));
-                self.keep(&mark, || value.clone());
-                Value::from(mark)
-            }
-        }
-    }
-
-    /// `text` with the ranges replaced by marks. Marks that it has already stay as they are.
-    fn masked(&self, text: &str, mut ranges: Vec<Range<usize>>) -> String {
-        if ranges.is_empty() {
-            return text.to_owned();
-        }
-        let kept = mark::marks(text);
-        let mut parts = Vec::new();
-        self.parts.find(text, &mut parts);
-        if !parts.is_empty() {
-            parts = union(parts);
-            ranges = ranges.into_iter().flat_map(|range| without(range, &parts)).collect();
-            ranges.append(&mut parts);
-        }
-        ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        let mut result = String::with_capacity(text.len());
-        let mut at = 0;
-        for range in ranges {
-            for range in without(range.start.max(at)..range.end, &kept) {
-                result.push_str(&text[at..range.start]);
-                result.push_str(&self.mark(&text[range.clone()]));
-                at = range.end;
-            }
-        }
-        result.push_str(&text[at..]);
-        result
     }
 }
 
@@ -414,30 +351,6 @@ pub(crate) fn unencoded(text: &str) -> Option<String> {
 /// What [`unencoded`] reads.
 pub(crate) fn encode(text: &str) -> String {
     BASE64_STANDARD.encode(text)
-}
-
-/// Ranges in order, those that overlap as one.
-fn union(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    ranges.into_iter().fold(Vec::new(), |mut all: Vec<Range<usize>>, range| {
-        match all.last_mut().filter(|last| range.start < last.end) {
-            Some(last) => last.end = last.end.max(range.end),
-            None => all.push(range),
-        }
-        all
-    })
-}
-
-/// What is left of a range beside others, which are in order.
-fn without(range: Range<usize>, others: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut left, mut at) = (Vec::new(), range.start);
-    for other in others {
-        left.push(at..other.start.min(range.end));
-        at = at.max(other.end);
-    }
-    left.push(at..range.end);
-    left.retain(|piece| piece.start < piece.end);
-    left
 }
 
 #[cfg(test)]

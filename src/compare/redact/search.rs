@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::{DEEPEST, ESCAPES, Redactor, UNSEEN, text, views};
 
@@ -10,8 +9,13 @@ use super::{DEEPEST, ESCAPES, Redactor, UNSEEN, text, views};
 pub(super) struct Spent;
 
 impl Redactor {
+    /// Where a text is secret, found once for each text.
+    pub(super) fn looked(&self, text: &str) -> Vec<Range<usize>> {
+        self.looked.get(text, &self.budget, || self.ranges(text, 0))
+    }
+
     /// Where a text is secret: by its form, because it was learned, or behind an encoding of a part of it.
-    pub(super) fn ranges(&self, text: &str, depth: usize) -> Vec<Range<usize>> {
+    fn ranges(&self, text: &str, depth: usize) -> Vec<Range<usize>> {
         let mut found = text::secrets(text);
         self.look(text, depth, &mut found);
         if let Some(view) = views::joined(text) {
@@ -46,15 +50,13 @@ impl Redactor {
 
     /// What is behind an encoding.
     pub(super) fn unpacked(&self, word: &str) -> Result<Option<String>, Spent> {
-        let before = self.budget.load(Ordering::Relaxed);
+        let before = self.budget.left();
         if before == 0 {
             return Err(Spent);
         }
         let left = Cell::new(before);
         let plain = views::decoded(word, &left);
-        let spent = before - left.get();
-        let spend = |left: usize| Some(left.saturating_sub(spent));
-        let _: Result<usize, usize> = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
+        self.budget.spend(before - left.get());
         Ok(plain)
     }
 }

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use proptest::prelude::*;
 
 use super::*;
 use crate::tree::json;
@@ -113,4 +114,47 @@ fn a_policy_can_name_more_places() {
     let text =
         redactor.value(&key, &Path::root(), None, &json!({"spec": {"a": [{"community": "canary"}]}})).to_string();
     assert!(!text.contains("canary"));
+}
+
+/// What one step of a run says of a text.
+fn step(redactor: &mut Redactor, fresh: bool, number: u8, text: &str) -> String {
+    if fresh {
+        redactor.looked.forget();
+        redactor.shaped.forget();
+    }
+    let key = Key::new("controlplane.cluster.x-k8s.io/v1beta1", "KubeadmControlPlane", None, "x");
+    let object =
+        json!({"spec": {"files": [{"path": text, "content": text}], "version": text, "commands": [text, text]}});
+    match number % 5 {
+        0 => redactor.learn(&key, &object),
+        1 => redactor.remember(text),
+        2 => redactor.remember_part(text),
+        3 => return redactor.value(&key, &Path::root(), None, &object).to_string(),
+        _ => return format!("{} {}", redactor.text(text), redactor.quoted(&format!("invalid: \"{text}\""))),
+    }
+    String::new()
+}
+
+proptest! {
+    /// With what was looked at before, and with all of it forgotten at each step, every text comes out the same: also where nearly all
+    /// that may be unpacked is used up.
+    #[test]
+    fn what_was_looked_at_before_hides_as_what_is_looked_at_now(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "password: canary-one", "canary-one", "canary-two", "plain", "TOKEN=canary-two run", "v1.31.0", "a.b/c",
+            "ZXhwb3J0IFRPS0VOPWNhbmFyeS1vZi1vbGQ=", "H4sIAAAAAAAAA0tMTEpOTEwCAJ/kpGQHAAAA", "control-plane-template-V2", "x\\ny: |\n  z",
+        ]), 1..4),
+        steps in prop::collection::vec((any::<u8>(), 0_usize..4), 1..24),
+        left in prop::sample::select(vec![0, 40, 16 * 1024 * 1024, 16 * 1024 * 1024 + 90, 32 * 1024 * 1024]),
+    ) {
+        let key = MarkKey::of_text("a key of more than thirty-two letters").expect("a key");
+        let mut both = [Redactor::new(&key), Redactor::new(&key)];
+        both.iter_mut().for_each(|redactor| redactor.budget = Budget::of(left));
+        for (number, from) in steps {
+            let text = words[from.min(words.len() - 1)..].join(" ");
+            let [memo, fresh] = &mut both;
+            prop_assert_eq!(step(memo, false, number, &text), step(fresh, true, number, &text));
+            prop_assert_eq!(memo.budget.left(), fresh.budget.left());
+        }
+    }
 }
