@@ -14,6 +14,7 @@ pub mod remote;
 pub mod rights;
 pub mod snapshot;
 mod standing;
+mod uncover;
 mod view;
 mod whole;
 pub mod workload;

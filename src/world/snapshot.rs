@@ -1,7 +1,6 @@
 //! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a mark, so that equal still
 //! shows as equal; the key of the marks is not in the file, so that nothing else can be learned by looking.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path as FilePath, PathBuf};
 
@@ -11,10 +10,12 @@ use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::World;
+use super::uncover::{self, Uncover};
 use super::workload::Workload;
-use crate::compare::redact::{Document, MARK, MarkKey, Redactor, encode, unencoded};
+use super::{SourceReading, World};
+use crate::compare::redact::{MARK, MarkKey, Redactor};
 use crate::object::{Body, Inventory, Object, Path};
+use crate::parallel;
 use crate::tree::Value;
 
 /// The version of the file format that this program writes and reads.
@@ -144,6 +145,14 @@ impl Snapshot {
 /// object itself and in what controllers made of it. All others become marks of this run, so that no text that is rendered can
 /// be one of them. Without the key nothing is known to be equal.
 pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rendered: &[&Inventory]) {
+    let holds = |objects: &Inventory| {
+        parallel::any(objects.objects(), |object| matches!(&object.body, Body::Value(value) if uncover::holds(value)))
+    };
+    let is_read = |found: &SourceReading| found.found.as_ref().is_some_and(|found| found.contains(MARK));
+    world.marks = HashSet::new();
+    if !holds(&world.live) && !holds(&world.base.objects) && !world.readings.iter().any(is_read) {
+        return;
+    }
     let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
     if let Some(key) = key {
         for objects in [&world.live, &world.base.objects] {
@@ -152,11 +161,13 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
             }
         }
     }
-    let uncover = Uncover { marks, fresh: key.map_or_else(MarkKey::fresh, MarkKey::derived), made: RefCell::default() };
+    let uncover = Uncover::new(marks, key.map_or_else(MarkKey::fresh, MarkKey::derived));
     for objects in [&mut world.live, &mut world.base.objects] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         for object in &mut revealed {
-            if let Body::Value(value) = &mut object.body {
+            if let Body::Value(value) = &mut object.body
+                && uncover::holds(value)
+            {
                 uncover.value(value);
             }
         }
@@ -166,7 +177,7 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     for found in world.readings.iter_mut().filter_map(|reading| reading.found.as_mut()) {
         *found = uncover.text(found);
     }
-    world.marks = uncover.made.into_inner();
+    world.marks = uncover.into_made();
 }
 
 /// Marks that a text got because of Secrets that only the cluster has: the rendered text at the same place is tried for them.
@@ -318,70 +329,6 @@ fn hidden(redactor: &Redactor, objects: Inventory) -> Inventory {
         Some(object.with_tree(value))
     };
     Vec::from(objects).into_iter().filter_map(hide).collect::<Vec<_>>().into()
-}
-
-/// Puts the plain text in the place of every mark that is known, and another mark in the place of the others.
-struct Uncover {
-    marks: HashMap<String, Value>,
-    fresh: MarkKey,
-    /// The other marks that were made.
-    made: RefCell<HashSet<String>>,
-}
-
-impl Uncover {
-    fn value(&self, value: &mut Value) {
-        match value {
-            Value::Object(map) => {
-                if map.keys().any(|key| key.contains(MARK)) {
-                    *map = std::mem::take(map).into_iter().map(|(key, value)| (self.text(&key), value)).collect();
-                }
-                map.values_mut().for_each(|value| self.value(value));
-            }
-            Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
-            Value::String(text) if text.contains(MARK) => {
-                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::from(self.marked(text)));
-            }
-            Value::String(text) => {
-                if let Some(inner) = unencoded(text) {
-                    let mut inner = Value::from(inner);
-                    self.value(&mut inner);
-                    *text = encode(inner.as_str().unwrap_or_default()).into();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A text with marks, which may be a document.
-    fn marked(&self, text: &str) -> String {
-        match Document::of_marked(text) {
-            Some(mut document) => {
-                self.value(&mut document.tree);
-                document.to_string()
-            }
-            None => self.text(text),
-        }
-    }
-
-    fn text(&self, text: &str) -> String {
-        let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-        while let Some(start) = rest.find(MARK) {
-            let end = rest[start..].find('>').map_or(rest.len(), |length| start + length + 1);
-            out.push_str(&rest[..start]);
-            let mark = &rest[start..end];
-            match self.marks.get(mark).and_then(Value::as_str) {
-                Some(known) => out.push_str(known),
-                None => {
-                    let fresh = self.fresh.mark(mark);
-                    out.push_str(&fresh);
-                    self.made.borrow_mut().insert(fresh);
-                }
-            }
-            rest = &rest[end..];
-        }
-        out.push_str(rest);
-        out
-    }
 }
 
 #[cfg(test)]
