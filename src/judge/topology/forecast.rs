@@ -23,6 +23,7 @@ use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::{kind_of, typed};
+use crate::rules::Rules;
 use crate::tree::{Value, json};
 
 /// One side of a cluster with a topology.
@@ -132,6 +133,10 @@ fn fate(
         return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
     }
     let kind = |part: &Part| text(&part.reference, "/kind").unwrap_or_default().to_owned();
+    if old.spec == new.spec && old_part.reference == part.reference {
+        // What comes out is the same, and so is what is compared of it.
+        return opaque_difference(old, new).map(|patch| not_computed(rules, patch));
+    }
     let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
     let differs = before != after || kind(old_part) != kind(part);
     if differs && part.role == Role::Rotated {
@@ -144,11 +149,16 @@ fn fate(
         let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
         return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-rotated")).saying(because));
     }
-    if let Some((patch, why, _)) = opaque_difference(old, new) {
-        let because = format!("the patch {patch} {why}, which is not computed, and what it reads has changed");
-        return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-not-computed")).saying(because));
+    if let Some(patch) = opaque_difference(old, new) {
+        return Some(not_computed(rules, patch));
     }
     differs.then(|| in_place(stage, cluster, part, &before, &after, version))
+}
+
+/// What is said where a patch that is not computed may come out different.
+fn not_computed(rules: &Rules, (patch, why, _): &(String, String, Value)) -> Answer {
+    let because = format!("the patch {patch} {why}, which is not computed, and what it reads has changed");
+    Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-not-computed")).saying(because)
 }
 
 /// The first patch that is not computed and may come out different.

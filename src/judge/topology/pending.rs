@@ -128,7 +128,9 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
     let is_written = stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
-    let (was, now) = (tasks(before, key, &old), tasks(after, key, &new));
+    // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
+    let contents = stopped.is_some() || is_written;
+    let (was, now) = (tasks(before, key, &old, contents), tasks(after, key, &new, contents));
     let mut out = Vec::new();
     for task in now.iter().filter(|task| task.held.is_none()) {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
@@ -226,8 +228,8 @@ fn arrived(missing: Key) -> Stop {
     Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
 }
 
-/// Everything in a Cluster that is not as the topology wants it.
-fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
+/// Everything in a Cluster that is not as the topology wants it, with the `contents` of what its class makes or without.
+fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: bool) -> Vec<Task> {
     let mut out = of_control_plane(side, key, cluster);
     let blocks = out.iter().any(|task| task.what == What::Version).then(|| blocked(cluster)).flatten();
     for (lists, word, kind) in
@@ -239,7 +241,7 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Task> {
     for task in out.iter_mut().filter(|task| task.what == What::Version && task.held.is_none()) {
         task.held.clone_from(&blocks);
     }
-    let Some(class_key) = class_of(key, cluster) else { return out };
+    let Some(class_key) = class_of(key, cluster).filter(|_| contents) else { return out };
     let drifts = drifts(side, key, cluster, &class_key);
     out.extend(drifts.into_iter().map(|drift| Task {
         is_dormant: drift.is_edit,
