@@ -1,6 +1,8 @@
 //! Packs the JSON Schemas that are only ever printed, so that they take little of the program, and the table of schemas so that each kind
 //! of it can be unpacked alone. What the program looks things up by in packs and shapes is made here too, so that it need not be at run time.
 
+#![expect(clippy::use_debug, reason = "what Debug prints of texts, numbers and lists is how Rust writes them")]
+
 #[path = "build/packs.rs"]
 mod packs;
 #[path = "build/shapes.rs"]

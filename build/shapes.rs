@@ -12,6 +12,9 @@ const TABLE: &str = "src/kinds/shapes/shapes.json";
 /// What stands before the nodes, and between them and the roots.
 const PARTS: (&str, &str) = ("{\"nodes\": [\n", "\n],\n\"roots\": ");
 
+/// What a kind begins with: the provider, its version and the node.
+type Root = (String, (u64, u64, u64), usize);
+
 /// Writes the nodes one behind the other, and as a table of the program where each ends and the roots of each kind and version of its
 /// API, from the oldest version of the provider to the newest.
 pub(crate) fn write(out: &Path) -> io::Result<()> {
@@ -27,8 +30,7 @@ pub(crate) fn write(out: &Path) -> io::Result<()> {
     }
     fs::write(out.join("shapes.nodes"), packed)?;
     let read: BTreeMap<String, BTreeMap<String, usize>> = serde_json::from_str(roots)?;
-    // Kind and version, then provider, its version and the node.
-    let mut kinds: BTreeMap<String, Vec<(String, (u64, u64, u64), usize)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Vec<Root>> = BTreeMap::new();
     for (name, of_version) in read {
         let (provider, version) = name.split_once('@').ok_or_else(broken)?;
         let mut numbers = version.split('.').map(str::parse::<u64>);
