@@ -23,7 +23,7 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::parallel;
-use crate::providers::{kind, typed};
+use crate::providers::typed;
 use crate::rules::Rules;
 use crate::tree::Value;
 
@@ -50,8 +50,8 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
             // What is refused by itself was let through by one version at least: only what all of them refuse is refused again.
-            let is_alone = |pair: &Pair| !matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
-            let stands = place.checked_sub(pairs.len()).and_then(|place| again.get(place)).is_some_and(is_alone);
+            let sent_again = place.checked_sub(pairs.len()).and_then(|place| again.get(place));
+            let stands = sent_again.is_some_and(|pair| open::is_alone(&pair.key));
             if stands && other.effect != Effect::Rejected {
                 outcome.clone_from(other);
             } else if !stands && !Arc::ptr_eq(outcome, other) {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scene;
 use crate::compare::Pair;
-use crate::kinds::shapes;
 use crate::kinds::versions::Versions;
-use crate::providers::release_of;
+use crate::kinds::{Role, shapes};
+use crate::object::Key;
 use crate::providers::versions::{named, turns};
+use crate::providers::{kind, release_of};
 use crate::rules::Rules;
 
 /// Every set of versions by which these pairs may have to be judged; the first one is the likeliest.
@@ -54,4 +55,9 @@ fn oldest<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>) -> BTreeMap<&'static
         }
     }
     out
+}
+
+/// Whether the webhook of an object looks at nothing but itself; those of a topology read classes and Clusters too.
+pub(super) fn is_alone(key: &Key) -> bool {
+    !matches!(kind(key).role, Role::Cluster | Role::Class)
 }
