@@ -4,7 +4,7 @@
 use super::diff::{self, Style};
 use super::versions::{Since, Versions};
 use crate::model::RuleId;
-use crate::object::{Path, go_seconds};
+use crate::object::{Path, go_duration};
 use crate::tree::{Value, json};
 
 /// Id of the refusal of another content under the name of a template.
@@ -146,9 +146,9 @@ pub fn durations(value: &mut Value) {
                 match child
                     .as_str()
                     .filter(|_| key.ends_with("Timeout") || key.ends_with("Duration"))
-                    .and_then(go_seconds)
+                    .and_then(go_duration)
                 {
-                    Some(seconds) => *child = json!(seconds),
+                    Some(length) => *child = json!(length),
                     None => durations(child),
                 }
             }

@@ -21,7 +21,7 @@ pub use load::{Body, Carrier, LoadError, Object};
 pub use origin::{Files, Location, Places};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
-pub(crate) use seconds::{go_seconds, nanoseconds};
+pub(crate) use seconds::{go_duration, go_seconds, nanoseconds};
 pub use state::is_deleting;
 pub use stream::Stream;
 pub use veil::Veil;

@@ -41,9 +41,12 @@ pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
     Some(sign * total)
 }
 
+/// A length of time as Go keeps it (`time.Duration`), in nanoseconds; `None` where it is none, or more than Go can hold.
+pub(crate) fn go_duration(text: &str) -> Option<i64> {
+    i64::try_from(nanoseconds(text)?).ok()
+}
+
 /// A length of time as Go reads it, in whole seconds; what is below a second is cut off, as the conversion does.
 pub(crate) fn go_seconds(text: &str) -> Option<i64> {
-    // More than this is no `time.Duration`.
-    let nanoseconds = i64::try_from(nanoseconds(text)?).ok()?;
-    Some(nanoseconds / 1_000_000_000)
+    go_duration(text).map(|nanoseconds| nanoseconds / 1_000_000_000)
 }

@@ -5,11 +5,14 @@ use crate::kinds::fields::text;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::object::Path;
-use crate::object::go_seconds;
+use crate::object::{go_duration, go_seconds};
 use crate::providers::aws::machine::{market, volumes};
 use crate::providers::aws::webhook::{RULE, list, tags};
 
 use crate::tree::Value;
+
+/// How long a hook may wait for its answer, in nanoseconds.
+const HEARTBEAT: std::ops::RangeInclusive<i64> = 30_000_000_000..=172_800_000_000_000;
 
 /// What is refused about a pool; the old side is `None` where it is new.
 #[must_use]
@@ -163,7 +166,7 @@ fn hooks(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
             refuse(out, RULE, at, &below("defaultResult"), "it must be CONTINUE or ABANDON");
         }
         let timeout = hook.get("heartbeatTimeout").and_then(Value::as_str);
-        if timeout.is_some_and(|told| go_seconds(told).is_none_or(|seconds| !(30..=172_800).contains(&seconds))) {
+        if timeout.is_some_and(|told| go_duration(told).is_none_or(|length| !HEARTBEAT.contains(&length))) {
             refuse(out, RULE, at, &below("heartbeatTimeout"), "it must lie between 30s and 48h");
         }
     }
@@ -215,6 +218,11 @@ mod tests {
         );
         assert_eq!(told(json!({"refreshPreferences": {"maxHealthyPercentage": 90}})).len(), 2);
         assert_eq!(told(json!({"defaultCoolDown": "soon"})), ["spec.defaultCoolDown"]);
+        let beats = |told: &str| {
+            let hook = json!({"name": "a", "lifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING", "heartbeatTimeout": told});
+            refused("AWSMachinePool", json!({}), json!({"lifecycleHooks": [hook]})).len()
+        };
+        assert_eq!((beats("30s"), beats("48h"), beats("29.5s"), beats("48h0.5s")), (0, 0, 1, 1));
         let hook = json!({"lifecycleHooks": [{"name": "a", "lifecycleTransition": "x", "heartbeatTimeout": "1s"}]});
         assert_eq!(told(hook).len(), 2);
     }

@@ -66,6 +66,7 @@ pub static PROVIDER: Provider = Provider {
         ("metal3", include_str!("packs/metal3.yaml")),
         ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
         ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
+        ("metal3-remediations", include_str!("packs/metal3-remediations.yaml")),
         ("metal3-addresses", include_str!("packs/metal3-addresses.yaml")),
     ],
     ..Provider::EMPTY

@@ -14,7 +14,7 @@ use crate::kinds::{Versions, Webhook};
 use crate::model::RuleId;
 use crate::object::Key;
 use crate::object::Path;
-use crate::object::go_seconds;
+use crate::object::go_duration;
 
 use crate::tree::{Value, json};
 
@@ -91,7 +91,7 @@ fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
             // Nothing of it may change, but a duration that cannot be read is refused before that is asked.
             let at = spec.key("template").key("spec");
             let told = new.pointer("/spec/template/spec/guestSoftPowerOffTimeout").and_then(Value::as_str);
-            if told.is_some_and(|told| go_seconds(told).is_none()) {
+            if told.is_some_and(|told| go_duration(told).is_none()) {
                 refuse(&mut out, RULE, &at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
             }
         }
@@ -182,7 +182,7 @@ fn template(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
 fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>) {
     let Some(spec) = spec else { return };
     let timeout = spec.get("guestSoftPowerOffTimeout").and_then(Value::as_str);
-    if timeout.is_some_and(|timeout| go_seconds(timeout).is_none()) {
+    if timeout.is_some_and(|timeout| go_duration(timeout).is_none()) {
         refuse(out, RULE, at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
     }
     if let Some(timeout) = text(spec, "/guestSoftPowerOffTimeout") {
@@ -191,7 +191,7 @@ fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>
                 refuse(out, RULE, at, key, "a time to power off softly needs the mode trySoft");
             }
         }
-        if go_seconds(timeout).is_some_and(|seconds| seconds <= 0) {
+        if go_duration(timeout).is_some_and(|length| length <= 0) {
             refuse(out, RULE, at, "guestSoftPowerOffTimeout", "the time must be above 0");
         }
     }
@@ -277,6 +277,8 @@ mod tests {
     fn a_soft_end_needs_its_mode() {
         assert_eq!(refused(false, json!({"guestSoftPowerOffTimeout": "5m0s", "powerOffMode": "trySoft"})), [""; 0]);
         assert_eq!(refused(false, json!({"guestSoftPowerOffTimeout": "5m0s", "powerOffMode": "hard"})).len(), 2);
+        let short = json!({"guestSoftPowerOffTimeout": "1.5µs", "powerOffMode": "trySoft"});
+        assert_eq!(refused(false, short), [""; 0]);
         let zero = json!({"guestSoftPowerOffTimeout": "0s", "powerOffMode": "trySoft"});
         assert_eq!(refused(false, zero), ["spec.guestSoftPowerOffTimeout"]);
     }

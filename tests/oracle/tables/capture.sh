@@ -2,6 +2,7 @@
 # Prints what the tests of a provider ask its webhooks, as lines of `<provider>.jsonl`: capture.sh [OPTION]... MODULE@VERSION PACKAGE...
 #   -with FOLDER=MODULE@VERSION  a module that lies in the provider's own tree
 #   -alone                       starts no API server before the tests: those that need one fail, or ask one that takes everything
+#   -skip PATTERN                leaves these tests out
 #   -compared                    prints what the comparisons of Machines were given instead
 set -eu
 here="$(cd "$(dirname "$0")" && pwd -P)"
@@ -9,11 +10,12 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 module() { (cd "$work" && go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p'); }
 (cd "$here/capture" && go build -buildvcs=false -o "$work/capture" .)
-with="" alone="" print=lines
+with="" alone="" skip="^$" print=lines
 while :; do
     case "$1" in
     -with) with="$2"; shift 2 ;;
     -alone) alone=yes; shift ;;
+    -skip) skip="$2"; shift 2 ;;
     -compared) print=compared; shift ;;
     *) break ;;
     esac
@@ -39,5 +41,5 @@ if [ -n "$alone" ]; then
         { sed -n '/^package /p' "$(echo "$suites" | head -n 1)"; echo 'func withoutServer(func()) bool { return true }'; } > "$package/alone_test.go"
     done
 fi
-WITNESS="$work/asked" go test -count=1 -vet=off $(printf './%s ' "$@") >&2 || echo "some tests failed; what they asked before counts" >&2
+WITNESS="$work/asked" go test -count=1 -vet=off -skip "$skip" $(printf './%s ' "$@") >&2 || echo "some tests failed; what they asked before counts" >&2
 "$work/capture" "$print" "$work/asked"

@@ -167,8 +167,8 @@ func lines(files []string) error {
 		out := map[string]any{
 			"test": test, "kind": last.Kind, "apiVersion": group + "cluster.x-k8s.io/" + version, "new": written(last.Object),
 		}
-		if old := objects[0].Object; !reflect.DeepEqual(old, last.Object) {
-			out["old"] = written(old)
+		if old := written(objects[0].Object); !reflect.DeepEqual(old, out["new"]) {
+			out["old"] = old
 		}
 		encoded, err := json.Marshal(out)
 		if err == nil && !printed[string(encoded)] {
