@@ -83,6 +83,11 @@ pub(crate) fn may_be_hook(object: &Object) -> bool {
         .any(|host| of_document(object, host).map_or(true, |role| role != Role::Written))
 }
 
+/// Whether the host leaves an object of its stream out, but for what [`meeting`] says of it: a hook, or what Helm skips.
+pub(crate) fn is_left_out(object: &Object, host: &Host) -> bool {
+    role(object, host).is_ok_and(|role| matches!(role, Role::Hook | Role::Skipped))
+}
+
 /// The role of an object by its document, and by itself where the host takes lists apart first.
 fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadError> {
     let alone = |object: &Object| -> Result<Role, LoadError> {
@@ -136,13 +141,15 @@ impl Hook {
         Some(Self { events, policies: annotations.get(POLICY).map(|text| words(text)) })
     }
 
-    /// Whether it runs when the release is installed or upgraded, as far as it is known which of the two happens.
-    fn runs(&self, base: BaseKind) -> bool {
+    /// Whether it runs when the release is installed or upgraded, as far as it is known which of the two happens. Flux runs the
+    /// tests, too, where its release says so (helm-controller `internal/reconcile/test.go`).
+    fn runs(&self, base: BaseKind, host: Option<HostKind>) -> bool {
         let installs = !matches!(base, BaseKind::Release);
         let upgrades = base != BaseKind::FirstInstall;
         self.events.iter().any(|event| match event.as_str() {
             "pre-install" | "post-install" => installs,
             "pre-upgrade" | "post-upgrade" => upgrades,
+            "test" | "test-success" => host == Some(HostKind::Flux),
             _ => false,
         })
     }
@@ -227,7 +234,11 @@ pub(super) fn meeting(
     {
         let policy = annotation(&own, ARGO_POLICY).filter(|text| !text.trim().is_empty());
         let replaces = policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
-        return Ok(match events.split(',').any(|event| event.trim() == "Skip") {
+        let mut events = events.split(',').map(str::trim);
+        // Those of a deletion run when the application goes.
+        let is_idle = events.clone().any(|event| event == "Skip")
+            || events.all(|event| matches!(event, "PreDelete" | "PostDelete"));
+        return Ok(match is_idle {
             true => Meeting::None,
             false if replaces => Meeting::Replaces,
             false => Meeting::Changes,
@@ -238,7 +249,7 @@ pub(super) fn meeting(
         Some(carrier) if Hook::of(&carrier.value).is_some() => &carrier.value,
         _ => &*own,
     };
-    let Some(found) = Hook::of(document).filter(|hook| hook.runs(base) && !host.no_hooks) else {
+    let Some(found) = Hook::of(document).filter(|hook| hook.runs(base, host.kind) && !host.no_hooks) else {
         return Ok(Meeting::None);
     };
     // Helm deletes no hook whose document is a definition: all objects of the kind would go with it.
@@ -330,6 +341,8 @@ mod tests {
         assert_eq!(met(json!({ARGO_HOOK: "PreSync"})), Meeting::Replaces);
         assert_eq!(met(json!({ARGO_HOOK: "PreSync", ARGO_POLICY: "HookSucceeded"})), Meeting::Changes);
         assert_eq!(met(json!({ARGO_HOOK: "Skip"})), Meeting::None);
+        assert_eq!(met(json!({ARGO_HOOK: "PreDelete, PostDelete"})), Meeting::None);
+        assert_eq!(met(json!({ARGO_HOOK: "PostDelete,PostSync"})), Meeting::Replaces);
         assert_eq!(met(json!({HOOK: "pre-upgrade"})), Meeting::Replaces);
         assert_eq!(met(json!({HOOK: "pre-upgrade", POLICY: "hook-succeeded"})), Meeting::Changes);
     }

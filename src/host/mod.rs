@@ -12,6 +12,7 @@ mod foreign;
 mod given;
 pub mod helm_args;
 pub mod hook;
+mod hooked;
 pub(crate) mod inside;
 mod locate;
 mod method;
@@ -48,6 +49,8 @@ pub use answered::{Agreement, Answered};
 pub use ask::{Request, Verb, Write};
 pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
 pub use given::{Given, given};
+pub(crate) use hook::is_left_out;
+pub(crate) use hooked::HOOK_RECREATES;
 pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;

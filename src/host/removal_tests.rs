@@ -51,6 +51,24 @@ fn kubectl_knows_no_hooks() {
 }
 
 #[test]
+fn kubectl_prunes_only_where_it_writes() {
+    let applied = |namespace: &str| {
+        let cluster = object("Cluster", Some(namespace), "other", json!({}));
+        annotated(cluster, "kubectl.kubernetes.io/last-applied-configuration", "{}")
+    };
+    let stream = [object("Cluster", Some("n"), "a", json!({}))];
+    let mut in_a_set = object("Cluster", Some("m"), "other", json!({}));
+    in_a_set["metadata"]["labels"]["applyset.kubernetes.io/part-of"] = json!("applyset-x-v1");
+    for (live, doubted) in [(applied("n"), 1), (applied("m"), 0), (in_a_set, 1)] {
+        let mut world = world(LiveKind::Cluster, BaseKind::File, &[live], &stream);
+        world.host.kind = Some(HostKind::Kubectl);
+        world.host.method = Some(WriteMethod::LastApplied);
+        world.host.prune = true;
+        assert_eq!(predicted(&stream, &world).doubts.len(), doubted);
+    }
+}
+
+#[test]
 fn a_namespace_goes_with_everything_in_it() {
     let live = [object("Cluster", Some("n"), "a", json!({})), object("Cluster", Some("other"), "b", json!({}))];
     let prediction = predicted(&[], &helm3(&live, &[namespace("n")]));
@@ -283,65 +301,4 @@ fn a_hook_of_a_time_that_helm_does_not_know_is_no_part_of_anything() {
     let skipped = annotated(cluster.clone(), "helm.sh/hook", "crd-install");
     let prediction = predicted(&[skipped], &helm3(&[ours(cluster.clone())], std::slice::from_ref(&cluster)));
     assert_eq!(told(&prediction), ["delete Cluster a"]);
-}
-
-#[test]
-fn a_hook_of_two_renders_is_made_anew() {
-    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 1})), "helm.sh/hook", "pre-upgrade");
-    let live = old_render(std::slice::from_ref(&hook));
-    assert_eq!(told(&predicted(std::slice::from_ref(&hook), &live)), ["delete MachineDeployment md"]);
-    // One that does not run on an upgrade, or that no earlier one meets, does nothing.
-    let other = annotated(hook.clone(), "helm.sh/hook", "pre-install");
-    assert!(predicted(&[other], &live).pairs.is_empty());
-    assert!(
-        predicted(&[hook], &old_render(&[object("Cluster", Some("n"), "a", json!({}))]))
-            .pairs
-            .iter()
-            .all(|pair| pair.key.kind == "Cluster")
-    );
-}
-
-#[test]
-fn a_template_that_is_a_hook_and_stays_as_it_is_reaches_nothing() {
-    let hook = |image: &str| annotated(template(Some("n"), "t", image), "helm.sh/hook", "pre-upgrade");
-    let world = helm3(&[template(Some("n"), "t", "a")], &[]);
-    assert!(predicted(&[hook("a")], &world).pairs.is_empty());
-    assert_eq!(told(&predicted(&[hook("b")], &world)), ["delete DockerMachineTemplate t"]);
-}
-
-#[test]
-fn a_hook_that_nothing_deletes_first_is_applied_or_stops_the_release() {
-    let live = ours(object("MachineDeployment", Some("n"), "md", json!({"x": 1})));
-    let hook = |policy: &str| {
-        let hook =
-            annotated(object("MachineDeployment", Some("n"), "md", json!({"x": 2})), "helm.sh/hook", "post-upgrade");
-        annotated(hook, "helm.sh/hook-delete-policy", policy)
-    };
-    let mut world = helm3(std::slice::from_ref(&live), &[]);
-    let prediction = predicted(&[hook("hook-failed")], &world);
-    assert_eq!((prediction.pairs[0].effect, prediction.pairs[0].rule.as_str()), (Effect::Rejected, "host/hook-exists"));
-    world.host.kind = Some(HostKind::Helm4);
-    world.host.method = Some(WriteMethod::ServerSideApply);
-    assert_eq!(told(&predicted(&[hook("hook-failed")], &world)), ["update MachineDeployment md"]);
-    assert_eq!(told(&predicted(&[hook("hook-succeeded")], &world)), ["delete MachineDeployment md"]);
-    world.host.no_hooks = true;
-    assert!(predicted(&[hook("hook-succeeded")], &world).pairs.is_empty());
-}
-
-#[test]
-fn hooks_that_helm_3_hides_are_those_of_its_record() {
-    let cluster = object("Cluster", Some("n"), "a", json!({}));
-    let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({})), "helm.sh/hook", "pre-upgrade");
-    let live = [ours(cluster.clone()), object("MachineDeployment", Some("n"), "md", json!({}))];
-    let mut world = helm3(&live, std::slice::from_ref(&cluster));
-    world.base.hooks = super::tests::side(std::slice::from_ref(&hook));
-    let stream = std::slice::from_ref(&cluster);
-    assert!(predicted(stream, &world).pairs.is_empty(), "a plan sees the hooks of the stream");
-    world.host.post_rendered = true;
-    let prediction = predicted(stream, &world);
-    assert_eq!(told(&prediction), ["delete MachineDeployment md"]);
-    assert!(prediction.warnings.iter().any(|warning| warning.contains("no hook to a post-renderer")));
-    // What it shows is no hook, whatever it says of itself.
-    world.base.hooks = crate::object::Inventory::default();
-    assert_eq!(told(&predicted(&[annotated(cluster, "helm.sh/hook", "pre-upgrade")], &world)), ["update Cluster a"]);
 }

@@ -1,9 +1,9 @@
-//! What goes away: objects that the last manifest has and the stream lacks, and those that a hook of the same name
-//! takes the place of. What could go away unseen is doubt.
+//! What goes away: objects that the last manifest has and the stream lacks, and what goes with them. What could go away unseen is
+//! doubt.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::hook::{self, Meeting, Role};
+use super::hook::{self, Role};
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
@@ -14,7 +14,6 @@ use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
-use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
@@ -93,18 +92,27 @@ impl<'a> Run<'a> {
         self.out.doubts.push(Unread { what, why: why.to_owned(), remedy, keys });
     }
 
-    /// Live objects that kubectl has applied, are not rendered, and are not in the last manifest either.
+    /// Live objects that kubectl has applied, are not rendered, and are not in the last manifest either. A set has them in any namespace; else
+    /// kubectl looks only where it writes (kubectl `pkg/cmd/apply/prune.go`, `pruneAll`).
     fn applied_by_others(&self) -> Vec<Key> {
-        let is_applied = |value: &Value| {
-            let label =
-                |value: &Value| value.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)).is_some();
-            stream::annotation(value, LAST_APPLIED).is_some() || label(value)
+        let home = self.locator.home();
+        let written = |object: &'a Object| object.key.namespace.as_deref().or(home);
+        let visited: HashSet<Option<&str>> =
+            self.rendered.objects().iter().map(written).chain(home.map(Some)).collect();
+        let is_visited = |key: &Key| {
+            let namespace = key.namespace.as_deref();
+            namespace.is_none() || visited.contains(&namespace) || home.is_none() && visited.contains(&None)
+        };
+        let is_applied = |key: &Key, value: &Value| {
+            let labels = value.pointer("/metadata/labels");
+            labels.and_then(|labels| labels.get(PART_OF)).is_some()
+                || is_visited(key) && stream::annotation(value, LAST_APPLIED).is_some()
         };
         let others = self.world.live.objects().iter().filter(|object| {
             kinds::is_compared(&object.key)
                 && !self.is_written(&object.key)
                 && self.locator.anywhere(&self.world.base.objects, &object.key).is_none()
-                && object.value().is_ok_and(|value| is_applied(&value))
+                && object.value().is_ok_and(|value| is_applied(&object.key, &value))
         });
         others.map(|object| object.key.clone()).collect()
     }
@@ -154,7 +162,7 @@ impl<'a> Run<'a> {
     }
 
     /// The live object that another side says goes away; where nobody can tell whether it is there, that is doubt.
-    fn live_of(&mut self, gone: &Object) -> Option<&'a Object> {
+    pub(super) fn live_of(&mut self, gone: &Object) -> Option<&'a Object> {
         let world: &'a World = self.world;
         match self.locator.in_live(&world.live, &gone.key) {
             Located::Found(live) => return Some(live),
@@ -197,7 +205,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
-    fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
+    pub(super) fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
         let taken = self.taken_by(gone);
         let Some(first) = taken.first() else { return };
         let because = format!("{why}, and {first} and {} more objects go with it", taken.len() - 1);
@@ -222,81 +230,6 @@ impl<'a> Run<'a> {
         let base = if self.way.is_none() { BaseKind::Live } else { self.world.base.kind };
         hook::role_before(object, &self.world.host, base)
             .is_ok_and(|role| matches!(role, Role::Written | Role::Unclear))
-    }
-
-    /// What a hook does to the object of its name.
-    pub(super) fn meeting(&self, object: &Object) -> Result<Meeting, LoadError> {
-        // Of two renders, the second is that of an upgrade.
-        let base = if self.way.is_none() { BaseKind::Release } else { self.world.base.kind };
-        let met = hook::meeting(object, &self.world.host, base, self.way)?;
-        // How the second of two renders is written is not known.
-        Ok(if self.way.is_none() && met == Meeting::Fails { Meeting::None } else { met })
-    }
-
-    /// Adds what hooks do to live objects of the same name.
-    pub(super) fn hooks(&mut self) -> Result<(), LoadError> {
-        let removed = self.out.pairs.iter().filter(|pair| pair.action == Action::Delete);
-        self.removed = removed.map(|pair| pair.key.clone()).collect();
-        let hooks = std::mem::take(&mut self.sorted.hooks);
-        let world: &'a World = self.world;
-        // Helm 3 shows none to its post-renderer: those of the last revision stand for them.
-        let of_record = world.base.hooks.objects().iter().filter(|_| world.host.hides_hooks());
-        let of_record = of_record.filter(|hook| kinds::is_compared(&hook.key) || kinds::may_take_others(&hook.key));
-        for hook in hooks.into_iter().chain(of_record) {
-            match self.meeting(hook)? {
-                Meeting::None => {}
-                Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
-                Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),
-                Meeting::Changes if kinds::is_compared(&hook.key) => self.write(hook)?,
-                Meeting::Changes => {}
-                Meeting::Fails => self.stop_at(hook)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the pair of a live object that a hook of the same name deletes.
-    fn give_way(&mut self, hook: &Object, when: &str) {
-        let because = format!("the host deletes the live object {when}");
-        if kinds::may_take_others(&hook.key) {
-            self.take_others(hook, RuleId::of("host/hook-recreates"), &format!("it is deleted {when}"));
-            return;
-        }
-        let Some(live) = self.live_of(hook) else { return };
-        if self.removed.contains(&live.key) {
-            return;
-        }
-        // A template that is made anew at once as it was reaches nothing.
-        if kind(&hook.key).role == crate::kinds::Role::Template && same_spec(hook, live) {
-            return;
-        }
-        let Some(value) = self.live_value(live) else { return };
-        self.removed.insert(live.key.clone());
-        let mut pair = deleted(live, value);
-        pair.rule = RuleId::of("host/hook-recreates").into();
-        pair.because = because;
-        self.out.pairs.push(pair);
-    }
-
-    /// Adds the refusal of a hook that is there already and that nothing deletes first.
-    fn stop_at(&mut self, hook: &Object) -> Result<(), LoadError> {
-        if !kinds::is_compared(&hook.key) {
-            return Ok(());
-        }
-        let Some(live) = self.live_of(hook) else { return Ok(()) };
-        let Some(before) = self.live_value(live) else { return Ok(()) };
-        let because =
-            "the hook is there already and its delete policy keeps it, so Helm cannot create it and stops".to_owned();
-        self.refuse(hook, live, before, hook.value()?.into_owned(), RuleId::of("host/hook-exists"), because);
-        Ok(())
-    }
-}
-
-/// Whether a hook makes a live object as it is, as far as its `spec` goes.
-fn same_spec(hook: &Object, live: &Object) -> bool {
-    match (hook.value(), live.value()) {
-        (Ok(hook), Ok(live)) => hook.get("spec") == live.get("spec"),
-        _ => false,
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::{Stage, may_be_equal};
 use crate::alike::Kept;
 use crate::compare::Pair;
+use crate::host::{HOOK_RECREATES, is_left_out};
 use crate::kinds::contract::MACHINE;
 use crate::kinds::superset;
-use crate::object::{Key, Presence};
+use crate::object::{Key, Object, Presence};
 use crate::providers::{kind, machines};
 use crate::tree::Value;
 
@@ -34,6 +35,12 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// An object of the stream that the host writes; a hook that runs has a pair, and any other is not made.
+    fn rendered(&self, key: &Key) -> Option<&'a Object> {
+        let scene = self.scene;
+        scene.rendered.get(key).filter(|object| !is_left_out(object, &scene.world.host))
+    }
+
     /// The object after the write, in the superset form.
     #[must_use]
     pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
@@ -42,7 +49,7 @@ impl<'a> Stage<'a> {
             Some(pair) => self.form(pair, pair.predicted.as_ref()),
             // What nobody writes is what it was.
             None if self.scene.view.get(key).object().is_some() => self.before(key),
-            None => machines::read(self.scene.rendered.get(key)?, &self.versions).map(Arc::new),
+            None => machines::read(self.rendered(key)?, &self.versions).map(Arc::new),
         })
     }
 
@@ -91,7 +98,7 @@ impl<'a> Stage<'a> {
         let key = &*self.there(key);
         match self.pair(key) {
             Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),
-            None => self.scene.before(key).or_else(|| self.scene.rendered.get(key)?.value().ok()),
+            None => self.scene.before(key).or_else(|| self.rendered(key)?.value().ok()),
         }
     }
 
@@ -116,11 +123,12 @@ impl<'a> Stage<'a> {
     pub(crate) fn is_there(&self, key: &Key, is_after: bool) -> bool {
         let key = &*self.there(key);
         match self.pair(key) {
-            Some(pair) if is_after => pair.predicted.is_some(),
+            // What a hook takes away it makes again.
+            Some(pair) if is_after => pair.predicted.is_some() || pair.rule == HOOK_RECREATES.as_str(),
             Some(pair) => pair.live.is_some(),
             None => {
                 let is_live = self.scene.view.get(key).object().is_some();
-                is_live || is_after && self.scene.rendered.get(key).is_some()
+                is_live || is_after && self.rendered(key).is_some()
             }
         }
     }
