@@ -1,7 +1,7 @@
 //! Sets the effect of every change of every pair, and weighs what happens to Machines.
 //! Owners come first, because a renamed template does what its owner's moved reference does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::alike::Kept;
@@ -45,13 +45,16 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     let first = runs.next();
     let (mut outcomes, mut out) = first.map(|(run, _)| Run::clone(&run)).unwrap_or_default();
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
+    let mut torn: BTreeSet<&Key> = BTreeSet::new();
     for (run, older) in runs {
         let (others, other) = &*run;
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
             // What is refused by itself was let through by one version at least: only what all of them refuse is refused again.
             let sent_again = place.checked_sub(pairs.len()).and_then(|place| again.get(place));
-            let stands = sent_again.is_some_and(|pair| open::is_alone(&pair.key));
+            let alone = sent_again.map(|pair| &pair.key).filter(|key| open::is_alone(key));
+            let stands = alone.is_some();
+            torn.extend(alone.filter(|_| (outcome.effect == Effect::Rejected) != (other.effect == Effect::Rejected)));
             if stands && other.effect != Effect::Rejected {
                 outcome.clone_from(other);
             } else if !stands && !Arc::ptr_eq(outcome, other) {
@@ -71,6 +74,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
             "the version of {name} is not known, and not all do the same: what is said is the worst of them, such as {version} (--provider {name}=VERSION tells which)"
         )
     }));
+    out.warnings.extend(open::torn(&torn));
     let changed = pairs.len();
     pairs.extend(again);
     for (pair, outcome) in pairs.iter_mut().zip(outcomes) {

@@ -57,6 +57,26 @@ fn oldest<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>) -> BTreeMap<&'static
     out
 }
 
+/// Says of which objects nobody knows whether they are refused: nothing of them changes, they are sent all the same, and not all versions of
+/// their provider let them through.
+pub(super) fn torn(keys: &BTreeSet<&Key>) -> Vec<String> {
+    let mut by_provider: BTreeMap<&str, Vec<&Key>> = BTreeMap::new();
+    for key in keys {
+        by_provider.entry(release_of(&key.group, &key.kind).unwrap_or(key.group.as_str())).or_default().push(key);
+    }
+    let say = |(provider, keys): (&str, Vec<&Key>)| {
+        let first = keys.first()?;
+        let which = match keys.len() {
+            1 => format!("{first}, which does not change and is sent"),
+            count => format!("{first} and {} more, which do not change and are sent", count - 1),
+        };
+        Some(format!(
+            "not looked at: whether the version of {provider} that runs refuses {which} all the same: not all versions let it through (--provider {provider}=VERSION tells which)"
+        ))
+    };
+    by_provider.into_iter().filter_map(say).collect()
+}
+
 /// Whether the webhook of an object looks at nothing but itself; those of a topology read classes and Clusters too.
 pub(super) fn is_alone(key: &Key) -> bool {
     !matches!(kind(key).role, Role::Cluster | Role::Class)
