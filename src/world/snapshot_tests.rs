@@ -169,3 +169,26 @@ fn what_controllers_keep_as_json_comes_back_as_it_was() {
     assert_eq!(again(WORD), machine);
     assert_ne!(again("another"), machine);
 }
+
+#[test]
+fn what_is_encoded_in_what_kubectl_applied_last_comes_back_as_it_was() {
+    let owner = |word: &str| {
+        let file = BASE64_STANDARD.encode(format!("a file with the word {word} and others"));
+        let files = json!([{"path": "/a", "encoding": "base64", "content": file}]);
+        json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "metadata": {"name": "cp", "namespace": "n"},
+            "spec": {"kubeadmConfigSpec": {"files": files}}})
+    };
+    let mut live = owner("Zq7xW9");
+    live["metadata"]["annotations"] =
+        json!({"kubectl.kubernetes.io/last-applied-configuration": format!("{}\n", owner("Zq7xW9"))});
+    let key = MarkKey::fresh();
+    let text =
+        serde_json::to_vec(&Snapshot::of(world(inventory(std::slice::from_ref(&live))), &key, &[])).expect("JSON");
+    let again = |word: &str| {
+        let Snapshot { mut world, .. } = Snapshot::read(&text).expect("a snapshot");
+        reveal(&mut world, Some(&key), &[], &[&inventory(&[owner(word)])]);
+        world.live.objects()[0].value().expect("a tree").into_owned()
+    };
+    assert_eq!(again("Zq7xW9"), live);
+    assert_ne!(again("another"), live);
+}

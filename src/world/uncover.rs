@@ -6,6 +6,9 @@ use std::collections::{HashMap, HashSet};
 use crate::compare::redact::{Document, MARK, MarkKey, encode, unencoded};
 use crate::tree::Value;
 
+/// Fewest letters of a mark that is encoded.
+const ENCODED: usize = 56;
+
 /// Puts the plain text in the place of every mark that is known, and another mark in the place of the others.
 pub(super) struct Uncover {
     marks: HashMap<String, Value>,
@@ -19,7 +22,11 @@ pub(super) fn holds(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, value)| may_hold(key) || holds(value)),
         Value::Array(items) => items.iter().any(holds),
-        Value::String(text) => may_hold(text) || unencoded(text).is_some_and(|inner| holds(&Value::from(inner))),
+        Value::String(text) => {
+            may_hold(text)
+                || unencoded(text).is_some_and(|inner| holds(&Value::from(inner)))
+                || encloses(text).is_some()
+        }
         _ => false,
     }
 }
@@ -27,6 +34,16 @@ pub(super) fn holds(value: &Value) -> bool {
 /// Whether a text holds the beginning of a mark.
 fn may_hold(text: &str) -> bool {
     text.len() >= MARK.len() && memchr::memchr(b'<', text.as_bytes()).is_some() && text.contains(MARK)
+}
+
+/// The document that a text is, where it holds marks in what is encoded in it alone, such as a file in what kubectl applied last.
+fn encloses(text: &str) -> Option<Document> {
+    let of_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let mut runs = text.as_bytes().split(|byte| !of_base64(byte));
+    if !text.starts_with(['{', '[']) || !runs.any(|run| run.len() >= ENCODED) {
+        return None;
+    }
+    Document::of(text).filter(|document| holds(&document.tree))
 }
 
 impl Uncover {
@@ -57,6 +74,9 @@ impl Uncover {
                     let mut inner = Value::from(inner);
                     self.value(&mut inner);
                     *text = encode(inner.as_str().unwrap_or_default()).into();
+                } else if let Some(mut document) = encloses(text) {
+                    self.value(&mut document.tree);
+                    *text = document.to_string().into();
                 }
             }
             _ => {}
