@@ -10,6 +10,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
 use crate::judge::topology::blueprint::{Part, Role, parts};
+use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
 use crate::judge::topology::values;
@@ -25,6 +26,9 @@ use crate::providers::core::changes::V1BETA2;
 use crate::providers::{kind_of, typed};
 use crate::rules::Rules;
 use crate::tree::{Value, json};
+
+/// Rule of workers whose template is made anew under another name.
+const ROTATED: RuleId = RuleId::of("topology/template-rotated");
 
 /// One side of a cluster with a topology.
 #[derive(Debug, Clone, Copy)]
@@ -80,11 +84,20 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
         let Some((old_part, old_made)) = old.get(id) else { continue };
         let answer =
             fate(stage, cluster, (old_part, old_made), (part, made), text(before.cluster, "/spec/topology/version"));
-        if let Some(answer) = answer {
+        let stays =
+            |answer: &Answer| answer.rule == ROTATED.as_str() && is_in_use(stage, (cluster, before), after, part, made);
+        if let Some(answer) = answer.filter(|answer| !stays(answer)) {
             out.push(Fate { word: id.0, name: id.1.clone(), answer });
         }
     }
     out
+}
+
+/// Whether a part that comes out different is what is in use.
+fn is_in_use(stage: &Stage<'_>, (key, before): (&Key, Side<'_>), after: Side<'_>, part: &Part, made: &Made) -> bool {
+    let Made::Known(made) = made else { return false };
+    let template = stage.written_after(&part.key(after.class_key)).filter(|_| after.after && made.opaque.is_empty());
+    template.is_some_and(|template| is_as_made(stage, (key, before.cluster), (part, &template), &made.spec))
 }
 
 /// The parts of one side.
@@ -147,7 +160,7 @@ fn fate(
             return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/pool")).saying(because));
         }
         let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
-        return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-rotated")).saying(because));
+        return Some(Answer::known(rules, Effect::Rollout, ROTATED).saying(because));
     }
     if let Some(patch) = opaque_difference(old, new) {
         return Some(not_computed(rules, patch));
@@ -175,7 +188,7 @@ fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
 
 /// The same for a kind and version. A template that is rotated is compared as the API server keeps it, in which an empty map
 /// differs from none; what a conversion goes through first, Go's types hold, and so does what an owner's own mirror compares.
-fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), role: Role, spec: &Value) -> Value {
+pub(crate) fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), role: Role, spec: &Value) -> Value {
     let api = ApiVersion::parse(api_version);
     let kind = kind_of(api.group, kind);
     let mut out = superset::value(kind, api_version, &json!({"spec": spec}), &stage.versions);

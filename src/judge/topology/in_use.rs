@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::blueprint::{Part, Role, parts};
-use super::forecast::{drift, judged, normal_of};
+use super::forecast::{drift, judged, normal_of, normal_spec};
 use super::patches;
 use super::values;
 use super::weight::owner;
+use crate::judge::stage::Stage;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::made_by;
 use crate::kinds::fields::{number, target, text};
@@ -121,6 +122,15 @@ fn compare(side: Side<'_>, part: &Part, made: &patches::Outcome, in_use: &InUse)
     }
 }
 
+/// Where an owner names the template of a part.
+fn place_of(part: &Part) -> &'static str {
+    match (part.group.word, part.slot) {
+        ("controlPlane", _) => "/spec/machineTemplate/spec/infrastructureRef",
+        (_, "bootstrap") => "/spec/template/spec/bootstrap/configRef",
+        _ => "/spec/template/spec/infrastructureRef",
+    }
+}
+
 /// What a part is in use as.
 fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
     let stage = side.stage;
@@ -144,12 +154,7 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
         }
         return if owner.kind == made_by(reference_kind) { InUse::Object(owner, live) } else { InUse::Nowhere };
     }
-    let place = match (part.group.word, part.slot) {
-        ("controlPlane", _) => "/spec/machineTemplate/spec/infrastructureRef",
-        (_, "bootstrap") => "/spec/template/spec/bootstrap/configRef",
-        _ => "/spec/template/spec/infrastructureRef",
-    };
-    let Some(used) = live.pointer(place).and_then(|used| target(used, owner.namespace.as_deref())) else {
+    let Some(used) = live.pointer(place_of(part)).and_then(|used| target(used, owner.namespace.as_deref())) else {
         return InUse::Nowhere;
     };
     let Some(written) = stage.written_before(&used) else { return InUse::Unread(used) };
@@ -164,6 +169,33 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
     }
     let made = json!({"apiVersion": written.get("apiVersion"), "kind": reference_kind, "spec": spec});
     InUse::Template(normal_of(stage, &made))
+}
+
+/// Whether workers are in use as they would come out of a template, so that nothing is made anew, whatever that said in between: nobody
+/// made the controller look at it. What was read through a version that hides the order of its lists proves nothing.
+pub(super) fn is_as_made(
+    stage: &Stage<'_>,
+    (key, cluster): (&Key, &Value),
+    (part, template): (&Part, &Value),
+    made: &Value,
+) -> bool {
+    let owner = owner(stage, key, cluster, part.group.word, &part.group.name);
+    let used = stage.before(&owner).and_then(|live| target(live.pointer(place_of(part))?, owner.namespace.as_deref()));
+    let Some(used) = used.and_then(|used| stage.written_before(&used)) else { return false };
+    let (word, api) = (|place| text(&part.reference, place).unwrap_or_default(), version(template));
+    // A patch speaks of the version of the reference.
+    let is_patched = || template.get("spec") != Some(made);
+    let hides_order = || version(&used).ends_with("/v1beta1") && kind(&part.key(key)).config_place().is_some();
+    if part.group.word == "machinePool" || api != word("/apiVersion") && is_patched() || hides_order() {
+        return false;
+    }
+    let have = in_use(Side::before(stage), key, cluster, part);
+    matches!(have, InUse::Template(have) if have == normal_spec(stage, (word("/kind"), api), part.role, made))
+}
+
+/// The `apiVersion` of an object.
+fn version(object: &Value) -> &str {
+    text(object, "/apiVersion").unwrap_or_default()
 }
 
 /// Puts what a class says over what is there; names that only the controller knows are left as they are.
