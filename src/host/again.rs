@@ -43,11 +43,11 @@ impl Run<'_> {
     ) -> bool {
         let Some(way) = way else { return true };
         let last = self.last_value(self.base_of(&object.key), key).flatten();
-        self.is_sent_again(way, live, rendered, self.last(last.as_ref()))
+        self.is_sent_by_way(way, live, rendered, self.last(last.as_ref()))
     }
 
-    /// Whether the host sends a custom resource that does not change.
-    fn is_sent_again(&self, way: WriteMethod, live: &Value, rendered: &Value, last: Last<'_>) -> bool {
+    /// Whether a way of writing sends a custom resource that does not change.
+    fn is_sent_by_way(&self, way: WriteMethod, live: &Value, rendered: &Value, last: Last<'_>) -> bool {
         match way {
             WriteMethod::Recreate => false,
             // An apply on the server's side and a replacement are sent whatever is there.
