@@ -319,7 +319,7 @@ impl<'a> Stage<'a> {
         let began = Instant::now();
         let run = self.write(verb, &objects, way);
         let written = began.elapsed();
-        self.forgotten &= run.code != Some(0);
+        self.forgotten &= run.code != Some(0) && self.records().is_empty();
         let refused = (run.code != Some(0)).then(|| run.stderr.trim().to_owned());
         if refused.is_none() {
             self.objects = objects;
@@ -458,12 +458,17 @@ impl Stage<'_> {
         if self.writer.helm().is_none() {
             return;
         }
-        let api = &self.space.bench.api;
-        let secrets = format!("/api/v1/namespaces/{}/secrets", self.space.namespace);
-        for record in api.list(&format!("{secrets}?labelSelector=owner%3Dhelm%2Cname%3Ddemo")) {
-            drop(api.send("DELETE", &format!("{secrets}/{}", text(&record["metadata"]["name"])), None));
+        for record in self.records() {
+            drop(self.space.bench.api.send("DELETE", &record, None));
         }
         self.forgotten = true;
+    }
+
+    /// Where the records of the release lie; one that could not be installed has one, too.
+    fn records(&self) -> Vec<String> {
+        let secrets = format!("/api/v1/namespaces/{}/secrets", self.space.namespace);
+        let records = self.space.bench.api.list(&format!("{secrets}?labelSelector=owner%3Dhelm%2Cname%3Ddemo"));
+        records.iter().map(|record| format!("{secrets}/{}", text(&record["metadata"]["name"]))).collect()
     }
 
     /// Makes what the release refers to in another namespace, under the same names.
