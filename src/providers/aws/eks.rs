@@ -26,7 +26,10 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refu
     if !is_template {
         let name = text(spec, "/eksClusterName");
         let was = old.and_then(|old| text(old, "/eksClusterName"));
-        if name.is_none() || (was.is_some() && was != name) {
+        // A new cluster with a long name is given a hash as its name in EKS, which is not computed here.
+        let word = |key: &str| text(new, key).map_or(0, str::len);
+        let is_hashed = old.is_none() && word("/metadata/name") + word("/metadata/namespace") + 1 >= 100;
+        if (name.is_none() && !is_hashed) || (was.is_some() && was != name) {
             refuse(&mut out, RULE, &at, "eksClusterName", "a cluster keeps its name in EKS");
         }
         access(old, spec, &at, &mut out);
@@ -270,6 +273,15 @@ mod tests {
         };
         let found = refusals("AWSManagedControlPlane", Some(&object(old)), &object(new));
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_long_name_becomes_a_hash_in_eks() {
+        let made = |name: &str| {
+            let object = json!({"metadata": {"name": name, "namespace": "default"}, "spec": {}});
+            refusals("AWSManagedControlPlane", None, &object).len()
+        };
+        assert_eq!((made(&"a".repeat(92)), made(&"a".repeat(91))), (0, 1), "shorter ones are filled in before");
     }
 
     #[test]

@@ -193,5 +193,5 @@ pub(super) static NODE_GROUP: Fixed = Fixed {
     ..Fixed::spec(RULE, AWS_POOL)
 };
 
-/// A Fargate profile.
-pub(super) static FARGATE: Fixed = Fixed { free: &["additionalTags"], ..Fixed::spec(RULE, AWS_POOL) };
+/// A Fargate profile; what is refused about its role stands in `pool.rs`.
+pub(super) static FARGATE: Fixed = Fixed { free: &["additionalTags", "roleName"], ..Fixed::spec(RULE, AWS_POOL) };

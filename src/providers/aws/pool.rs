@@ -35,10 +35,26 @@ pub(crate) fn refusals(kind: &str, old: Option<&Value>, new: &Value) -> Vec<Refu
             }
             node_group(spec, &at, &mut out);
         }
-        _ => return out,
+        _ => {
+            if let Some(old) = old.and_then(|old| old.get("spec")) {
+                role(old, spec, &at, &mut out);
+            }
+            return out;
+        }
     }
     hooks(spec, &at, &mut out);
     out
+}
+
+/// The role of a Fargate profile stays; where none was told, it may be told which one it has got (`pkg/eks/eks.go` GenerateEKSName).
+fn role(old: &Value, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let (was, is) = (text(old, "/roleName"), text(spec, "/roleName"));
+    let own = |key: &str| text(spec, key).unwrap_or_default().to_owned();
+    let made = format!("{}-{}_fargate", own("/clusterName"), own("/profileName").replace('.', "_"));
+    let is_made = |name: &str| name == "eks-fargate.cluster-api-provider-aws.sigs.k8s.io" || name == made;
+    if was != is && !(was.is_none() && is.is_some_and(is_made)) {
+        refuse(out, RULE, at, "roleName", "a profile keeps its role");
+    }
 }
 
 /// What a group of instances must keep to.

@@ -5,6 +5,7 @@
 use super::changes::WRITES_ONLY_CHANGES;
 use super::{IGNITION, defaults, eks, machine, pool, rosa};
 use crate::kinds::fields::text;
+use crate::kinds::labels;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::kinds::webhook::{Need, Write, Written};
@@ -61,7 +62,9 @@ impl Webhook for Aws {
         let (past, new) = (write.past(), write.new);
         match write.kind_name() {
             "AWSCluster" => cluster(past, new),
-            "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity" => account(new),
+            kind @ ("AWSClusterControllerIdentity" | "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity") => {
+                account(kind, write.is_new, new)
+            }
             "AWSClusterTemplate" if write.is_new => cluster_template(new),
             "AWSMachine" => machine::machine(past, new),
             "AWSMachineTemplate" if write.is_new => machine::template(new),
@@ -107,23 +110,24 @@ fn cluster_template(new: &Value) -> Vec<Refusal> {
     out
 }
 
-/// What is refused about an account: which namespaces may use it must be a selector.
+/// What is refused about an account: the provider's own has one name, a role is taken from somewhere, and which namespaces may use
+/// it is a selector.
 #[must_use]
-fn account(new: &Value) -> Vec<Refusal> {
+fn account(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
-    let at = Path::root().key("spec").key("allowedNamespaces").key("selector");
-    let selector = new.pointer("/spec/allowedNamespaces/selector").unwrap_or(&Value::Null);
-    for (place, expression) in list(selector, "/matchExpressions") {
-        let has_values = list(expression, "/values").next().is_some();
-        let fits = match text(expression, "/operator").unwrap_or_default() {
-            "In" | "NotIn" => has_values,
-            "Exists" | "DoesNotExist" => !has_values,
-            _ => false,
-        };
-        if !fits {
-            let message = "it must be In or NotIn with values, or Exists or DoesNotExist without";
-            refuse(&mut out, RULE, &at, &format!("matchExpressions[{place}]"), message);
-        }
+    let spec = Path::root().key("spec");
+    if is_new && kind == "AWSClusterControllerIdentity" && text(new, "/metadata/name") != Some("default") {
+        let message = "there is one account of the provider's own, and it is called default";
+        refuse(&mut out, RULE, &Path::root().key("metadata"), "name", message);
+    }
+    let source = new.pointer("/spec/sourceIdentityRef");
+    if is_new && kind == "AWSClusterRoleIdentity" && source.is_none_or(Value::is_null) {
+        refuse(&mut out, RULE, &spec, "sourceIdentityRef", "a role is taken from another account");
+    }
+    let selector = new.pointer("/spec/allowedNamespaces/selector");
+    if selector.is_some_and(|selector| labels::selects(selector, |_| None).is_none()) {
+        let message = "it must be a selector: valid labels, In or NotIn with values, Exists or DoesNotExist without";
+        refuse(&mut out, RULE, &spec.key("allowedNamespaces"), "selector", message);
     }
     out
 }

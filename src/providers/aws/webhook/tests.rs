@@ -37,12 +37,26 @@ fn an_endpoint_and_a_vpc_are_set_once() {
 
 #[test]
 fn an_account_names_its_namespaces_by_a_selector() {
-    let told = |expression: Value| {
-        account(&json!({"spec": {"allowedNamespaces": {"selector": {"matchExpressions": [expression]}}}})).len()
+    let selected = |selector: Value| {
+        let object = json!({"spec": {"allowedNamespaces": {"selector": selector}}});
+        account("AWSClusterStaticIdentity", false, &object).len()
     };
+    let told = |expression: Value| selected(json!({"matchExpressions": [expression]}));
+    assert_eq!((selected(json!({"matchLabels": {"a-b": "c"}})), selected(json!({"matchLabels": {"-a": "c"}}))), (0, 1));
     assert_eq!(told(json!({"key": "a", "operator": "In", "values": ["b"]})), 0);
     assert_eq!(told(json!({"key": "a", "operator": "In"})), 1);
     assert_eq!(told(json!({"key": "a", "operator": "Equals", "values": ["b"]})), 1);
+}
+
+#[test]
+fn a_new_account_has_its_name_and_its_source() {
+    let own = |name: &str, is_new| {
+        account("AWSClusterControllerIdentity", is_new, &json!({"metadata": {"name": name}, "spec": {}})).len()
+    };
+    assert_eq!((own("default", true), own("other", true), own("other", false)), (0, 1, 0));
+    let role = |spec: Value, is_new| account("AWSClusterRoleIdentity", is_new, &json!({"spec": spec})).len();
+    let source = json!({"sourceIdentityRef": {"kind": "AWSClusterControllerIdentity", "name": "default"}});
+    assert_eq!((role(source, true), role(json!({}), true), role(json!({}), false)), (0, 1, 0));
 }
 
 #[test]
