@@ -22,7 +22,7 @@ use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
 use crate::model::{Classified, Decision, Effect, Reason, Upgrade};
-use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, View};
+use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, StreamText, View};
 use crate::parallel;
 use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, Report};
@@ -50,14 +50,16 @@ pub fn judge(question: &Question, world: &World) -> Result<Judgement, Fault> {
 /// Judges the stream as it is, and says what in it replaces or destroys Machines, where that is asked for.
 fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays>), Fault> {
     let rules = rules(&question.policy).map_err(Fault::Rules)?;
-    let Filled { stream, rendered, mut resolution } = filled(question, world)?;
-    first_install::weigh(question, world, &stream, &rendered.objects, &mut resolution)?;
+    let Filled { text, mut resolution } = filled(question, world)?;
+    let rendered = text.stream()?;
+    first_install::weigh(question, world, &text, &rendered.objects, &mut resolution)?;
     // With an upgrade alone nobody writes anything.
     let prediction =
         if question.upgrade.is_empty() { host::predict(&rendered.objects, world)? } else { Prediction::default() };
-    let case = Case { question, world, rules: &rules, rendered: &rendered, resolution: &resolution };
+    let case = Case { question, world, rules: &rules, rendered, resolution: &resolution };
     let Answer { mut report, approvals, glass, spending, rolling, images } = case.judge(prediction);
     report::escape::report(&mut report);
+    let stream = Arc::clone(text.bytes());
     let judgement =
         Judgement { report, stream, pins: resolution.pins, approvals, glass, spending, images, whole: None };
     Ok((judgement, rolling))
@@ -69,7 +71,7 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
 /// When the stream cannot be read.
 pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
     let filled = filled(question, world)?;
-    Ok(host::writes(&filled.rendered.objects, world)?)
+    Ok(host::writes(&filled.text.stream()?.objects, world)?)
 }
 
 /// What stands outside of the cluster that was read, as far as this World shows that it matters.
@@ -87,22 +89,20 @@ pub fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
 /// # Errors
 /// When the stream cannot be read.
 pub fn rendered(question: &Question, world: &World) -> Result<Inventory, Fault> {
-    Ok(filled(question, world)?.rendered.objects)
+    Ok(filled(question, world)?.text.stream()?.objects.clone())
 }
 
 /// A stream with its late values filled in.
 struct Filled<'a> {
-    /// Its bytes.
-    stream: Arc<[u8]>,
-    /// What they say.
-    rendered: Stream,
+    /// Its text.
+    text: StreamText,
     /// What became of the late values.
     resolution: late::Resolution<'a>,
 }
 
 /// Fills in the late values.
 fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fault> {
-    let before = Stream::load(&question.stream)?;
+    let before = question.stream.stream()?;
     for object in before.objects.objects() {
         // What can be shown as it stands is judged, and refused by name.
         if let Some(why) = apiserver::bad_name(&object.key).filter(|_| !apiserver::is_plain_name(&object.key)) {
@@ -112,18 +112,18 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
     let mut resolution = late::resolve(&question.stream, &before.objects, &question.policy, world, question.reach);
     let kept = late::keep(&resolution.bytes, &question.policy, world);
     resolution.take_over(kept, &question.policy);
-    let (stream, rendered) = match &resolution.bytes {
-        Cow::Borrowed(_) => (Arc::clone(&question.stream), before),
+    let text = match std::mem::replace(&mut resolution.bytes, Cow::Borrowed(&[])) {
+        Cow::Borrowed(_) => question.stream.clone(),
         Cow::Owned(bytes) => {
-            let bytes: Arc<[u8]> = Arc::from(bytes.as_slice());
-            let after = Stream::load(&bytes)?;
+            let text = StreamText::from(bytes);
+            let after = text.stream()?;
             if after.documents != before.documents || after.objects.len() != before.objects.len() {
                 return Err(Fault::Lost { before: before.documents, after: after.documents });
             }
-            (bytes, after)
+            text
         }
     };
-    Ok(Filled { stream, rendered, resolution })
+    Ok(Filled { text, resolution })
 }
 
 /// The rules in force: those that are built in, and those of the policy.

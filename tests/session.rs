@@ -37,7 +37,7 @@ fn setup(policy: &str, live: Live) -> Setup {
 /// What a webhook answers: whether the object may be written, and why not.
 fn admits(object: &Value) -> (Decision, Vec<String>) {
     let setup = setup("none", Live::Path(scenario("drain-timeout/live.yaml")));
-    let input = Input::unnamed("the request", serde_json::to_vec(object).expect("JSON").into());
+    let input = Input::unnamed("the request", serde_json::to_vec(object).expect("JSON"));
     let session = Session { setup: &setup, input: &input, is_hosts: false };
     let ready = session.read(&mut Unobserved::default()).expect("a World");
     let report = ready.judge(&setup, &Unobserved::default()).expect("a judgement").report;
@@ -73,7 +73,7 @@ fn what_is_handed_on_is_filled_in_and_pinned_once() {
     let setup = setup(policy.to_str().expect("text"), Live::Nothing);
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"vip": "55.55.55.55"}});
-    let input = Input::unnamed("the stream", serde_json::to_vec(&map).expect("JSON").into());
+    let input = Input::unnamed("the stream", serde_json::to_vec(&map).expect("JSON"));
     let mut observer = Unobserved::default();
     let ready = Session { setup: &setup, input: &input, is_hosts: true }.read(&mut observer).expect("a World");
     let mut judgement = ready.judge(&setup, &observer).expect("a judgement");

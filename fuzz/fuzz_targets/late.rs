@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use rollgate::host::Host;
 use rollgate::late::{self, Reach};
-use rollgate::object::Inventory;
+use rollgate::object::{Inventory, StreamText};
 use rollgate::policy::{self, Policy};
 use rollgate::world::{World, files};
 
@@ -32,10 +32,12 @@ static CASE: LazyLock<(Policy, World)> = LazyLock::new(|| {
 
 fuzz_target!(|stream: &[u8]| {
     let (policy, world) = &*CASE;
-    let first = late::resolve(stream, &Inventory::default(), policy, world, Reach::Files);
+    let stream = StreamText::from(stream.to_vec());
+    let first = late::resolve(&stream, &Inventory::default(), policy, world, Reach::Files);
     if first.reasons.is_empty() {
-        assert!(late::needed(&first.bytes, policy).is_empty(), "a placeholder is left and nothing is said");
-        let second = late::resolve(&first.bytes, &Inventory::default(), policy, world, Reach::Files);
+        let bytes = StreamText::from(first.bytes.to_vec());
+        assert!(late::needed(&bytes, policy).is_empty(), "a placeholder is left and nothing is said");
+        let second = late::resolve(&bytes, &Inventory::default(), policy, world, Reach::Files);
         assert_eq!(first.bytes, second.bytes);
     }
 });

@@ -120,7 +120,7 @@ impl Case {
         {
             // Whether the release is there is not known yet; most charts print the same in both cases.
             let install = source.render(Tree::here(), true, outside).map_err(Stop::usage)?;
-            if install.bytes != input.bytes {
+            if install.text != input.text {
                 warnings.push(format!(
                     "chart {} prints another stream for a first install, or each time it is rendered; judged is an upgrade \
                      (--first-install)",
@@ -133,7 +133,7 @@ impl Case {
 
     /// Another version of providers, and no stream.
     fn of_upgrade(common: CommonArgs, upgrade: Wanted) -> Self {
-        let input = Input::unnamed("", Arc::default());
+        let input = Input::unnamed("", Vec::new());
         Self { common, input, revisions: None, warnings: Vec::new(), apart: Arc::default(), upgrade }
     }
 

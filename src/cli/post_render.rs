@@ -10,7 +10,6 @@ use super::{Outside, Stop, approve, fault, setup};
 use crate::exit::Exit;
 use crate::gate::glass;
 use crate::host::say;
-use crate::object::Stream;
 use crate::pin;
 use crate::pipeline::{self, Judgement};
 use crate::report::{self, Report, human};
@@ -95,7 +94,7 @@ fn keep(commitment: &Commitment<'_>, report: &Report, outside: &mut Outside<'_>)
 /// An empty stream with exit code 0 makes Helm delete the whole release, so it never gets one. Documents that are `null` and
 /// lists of nothing hold no object either.
 fn refuse_empty(input: &Input) -> Result<(), Stop> {
-    let loaded = Stream::load(&input.bytes).map_err(|error| Stop::usage(anyhow!("{error}")).about(input))?;
+    let loaded = input.text.stream().map_err(|error| Stop::usage(anyhow!("{error}")).about(input))?;
     if !loaded.objects.is_empty() || loaded.nameless > 0 {
         return Ok(());
     }

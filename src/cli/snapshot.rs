@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use serde::Serialize as _;
@@ -32,7 +31,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         input
     } else {
         // Every owner of Machines is read, whichever version comes.
-        Input::unnamed("", Arc::default())
+        Input::unnamed("", Vec::new())
     };
     let session = Session { setup: &setup, input: &input, is_hosts: false };
     let mut ready = session.read(outside).map_err(|stop| stop.about(&input))?;
@@ -41,7 +40,7 @@ pub(super) fn run(mut args: SnapshotArgs, outside: &mut Outside<'_>) -> Result<E
         histories(&mut ready.world, cluster, None, &setup)?;
     }
     let unread = ready.world.unread.clone();
-    late::vet(&input.bytes, &setup.policy, &mut ready.world.readings);
+    late::vet(&input.text, &setup.policy, &mut ready.world.readings);
     let saved = Snapshot::of(ready.world, &setup.key, &setup.policy.redact);
     // The World of a fleet is tens of megabytes: it goes out as it is written.
     let write = |mut out: &mut dyn Write| {

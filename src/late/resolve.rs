@@ -12,7 +12,7 @@ use super::targets::{Target, Targets};
 use super::{checksums, held, signs, token};
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
-use crate::object::{Inventory, Key, Location};
+use crate::object::{Inventory, Key, Location, StreamText};
 use crate::parallel;
 use crate::policy::{FirstInstall, LateValue, Policy};
 use crate::report::{LateState, LateValueReport, PlaceReport};
@@ -21,7 +21,7 @@ use crate::world::World;
 /// Resolves the late values of a stream. `objects` are what the stream holds.
 #[must_use]
 pub fn resolve<'s>(
-    stream: &'s [u8],
+    stream: &'s StreamText,
     objects: &Inventory,
     policy: &Policy,
     world: &World,
@@ -93,7 +93,7 @@ fn let_out(policy: &Policy, world: &World, objects: &Inventory, settled: &mut [O
 
 /// A stream with a value in the places of one late value; `None` where not all of its places can take it.
 #[must_use]
-pub fn tried(stream: &[u8], policy: &Policy, value: usize, text: &str) -> Option<Vec<u8>> {
+pub fn tried(stream: &StreamText, policy: &Policy, value: usize, text: &str) -> Option<Vec<u8>> {
     let with: Vec<Option<String>> =
         (0..policy.late_values.len()).map(|place| (place == value).then(|| text.to_owned())).collect();
     let targets = stream::targets(policy, &[]);
@@ -120,7 +120,7 @@ struct Filled<'s> {
 
 /// Fills in what is known. `assumed` says of which values only a likeness is filled in, which is judged and never goes out.
 fn fill<'s>(
-    stream: &'s [u8],
+    stream: &'s StreamText,
     found: &stream::Found<'_>,
     policy: &Policy,
     with: &[Option<String>],
@@ -152,7 +152,7 @@ fn fill<'s>(
 
 /// The late values of which neither a placeholder nor the value stands in the stream, with the value where it is known and no secret.
 fn unseen<'p>(
-    stream: &[u8],
+    stream: &StreamText,
     policy: &'p Policy,
     evidence: Evidence<'_>,
     resolution: &Resolution<'_>,
@@ -296,7 +296,7 @@ impl Resolution<'_> {
         };
         let with: Vec<Option<String>> =
             self.reports.iter().map(|report| (!open(report.state)).then(String::new)).collect();
-        let left = stream::left_by_pins(&bytes, &stream::targets(policy, &with), policy);
+        let left = stream::left_by_pins(&StreamText::from(bytes.clone()), &stream::targets(policy, &with), policy);
         let reasons = left.iter().map(|left| left_over(policy, left));
         let fresh = reasons.filter(|reason| {
             let same = |other: &&Reason| other.object == reason.object && other.about.path == reason.about.path;

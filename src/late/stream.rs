@@ -7,7 +7,7 @@ use super::document::{self, Hit, Ways};
 use super::held::written;
 use super::layers::{self, suspect};
 use super::targets::{Finder, Target, Targets};
-use crate::object::Key;
+use crate::object::{Key, StreamText};
 use crate::parallel;
 use crate::policy::{Policy, ValueType};
 use crate::providers::is_capi;
@@ -100,7 +100,7 @@ pub(super) struct Filled {
 /// The names of the late values whose placeholders stand in the stream, so that only their sources are read.
 /// Comments do not count. A document that cannot be read counts with whatever its bytes hold.
 #[must_use]
-pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
+pub fn needed(stream: &StreamText, policy: &Policy) -> BTreeSet<String> {
     let targets = targets(policy, &[]);
     let all: BTreeSet<usize> = targets.iter().map(|target| target.value).collect();
     let mut values = BTreeSet::new();
@@ -126,7 +126,7 @@ pub fn needed(stream: &[u8], policy: &Policy) -> BTreeSet<String> {
 
 /// Where a placeholder stands in a text that would go out: the late value and the line.
 #[must_use]
-pub fn standing(text: &[u8], policy: &Policy) -> Option<(String, usize)> {
+pub fn standing(text: &StreamText, policy: &Policy) -> Option<(String, usize)> {
     let targets = targets(policy, &[]);
     let found = search(text, &targets);
     let read = found.marked.iter().find_map(|marked| {
@@ -168,7 +168,7 @@ pub(super) fn closed(found: &Found<'_>, targets: &Targets<'_>, policy: &Policy) 
 }
 
 /// The placeholders of these targets that stand in pinned fields after those were set back.
-pub(super) fn left_by_pins(stream: &[u8], targets: &Targets<'_>, policy: &Policy) -> Vec<Left> {
+pub(super) fn left_by_pins(stream: &StreamText, targets: &Targets<'_>, policy: &Policy) -> Vec<Left> {
     let found = search(stream, targets);
     let each = found.marked.iter().flat_map(|marked| {
         let barred = vec![Some(Why::Pinned); marked.hits.len()];
@@ -188,7 +188,7 @@ pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Tar
 }
 
 /// Looks for placeholders.
-pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
+pub(super) fn search<'s>(stream: &'s StreamText, targets: &Targets<'_>) -> Found<'s> {
     if targets.is_empty() {
         return Found { marked: Vec::new(), unreadable: Vec::new() };
     }
@@ -202,8 +202,8 @@ pub(super) fn search<'s>(stream: &'s [u8], targets: &Targets<'_>) -> Found<'s> {
 const AT_ONCE: usize = 256;
 
 /// The documents of a stream that are not blank, each with its place among them, from 1.
-fn sections(stream: &[u8]) -> Result<Vec<(usize, Section)>, yaml::Error> {
-    let filled = yaml::split(stream)?.into_iter().filter(|section| !section.is_blank(stream));
+fn sections(stream: &StreamText) -> yaml::Result<Vec<(usize, Section)>> {
+    let filled = stream.sections()?.iter().copied().filter(|section| !section.is_blank(stream));
     Ok(filled.enumerate().map(|(place, section)| (place + 1, section)).collect())
 }
 

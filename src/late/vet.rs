@@ -1,12 +1,13 @@
 //! What must be known of secret late values before a snapshot hides them: which those are, and whether they can be used.
 
 use super::{kind, resolve, stream};
+use crate::object::StreamText;
 use crate::policy::Policy;
 use crate::world::SourceReading;
 
 /// Says of each reading whether it is secret, also because the `stream` has its place in a Secret, and whether it has the form of
 /// its type; secrets are then in that form.
-pub fn vet(stream: &[u8], policy: &Policy, readings: &mut [SourceReading]) {
+pub fn vet(stream: &StreamText, policy: &Policy, readings: &mut [SourceReading]) {
     let hidden = resolve::into_secrets(policy, &stream::search(stream, &stream::targets(policy, &[])));
     let hidden = policy.with_origins(&hidden);
     for reading in readings {

@@ -25,10 +25,14 @@ impl Stream {
     /// # Errors
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
     pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
-        let sections = yaml::split(bytes)?;
+        Self::of_sections(bytes, &yaml::split(bytes)?)
+    }
+
+    /// Reads a stream of which these are the documents.
+    pub(super) fn of_sections(bytes: &Arc<[u8]>, sections: &[yaml::Section]) -> Result<Self, LoadError> {
         let mut stream = Self::default();
         let mut objects = Vec::with_capacity(sections.len());
-        for document in parallel::map(&sections, |section| Document::read(bytes, section)) {
+        for document in parallel::map(sections, |section| Document::read(bytes, section)) {
             stream.documents += usize::from(!matches!(document, Ok(Document::Empty)));
             match document? {
                 Document::Empty => {}

@@ -1,12 +1,10 @@
 //! A placeholder that goes out on a first install: what the value will do when it comes is judged as the change that it will be, from
 //! this very render to the same with a value in it. Only where that replaces no Machine the install goes on without the value.
 
-use std::sync::Arc;
-
 use super::{Fault, Question, judge};
 use crate::late::{self, Resolution, Trial, kind};
 use crate::model::{Decision, Effect, Reason};
-use crate::object::Inventory;
+use crate::object::{Inventory, StreamText};
 use crate::policy::{Doubt, Policy, Unseen};
 use crate::report::Report;
 use crate::world::{World, files};
@@ -18,7 +16,7 @@ use crate::world::{World, files};
 pub(super) fn weigh(
     question: &Question,
     world: &World,
-    stream: &Arc<[u8]>,
+    stream: &StreamText,
     rendered: &Inventory,
     resolution: &mut Resolution<'_>,
 ) -> Result<(), Fault> {
@@ -55,7 +53,7 @@ fn replay(question: &Question, world: &World, rendered: &Inventory, later: Vec<u
     let unseen = Unseen { release: Doubt::Allow, ..Unseen::default() };
     // Neither gates that a site has opened nor changes that it wants count: the effect alone is asked for.
     let policy = Policy { rules: question.policy.rules.clone(), unseen, ..Policy::default() };
-    let asked = Question { stream: Arc::from(later), policy, reach: late::Reach::Plan, ..question.clone() };
+    let asked = Question { stream: later.into(), policy, reach: late::Reach::Plan, ..question.clone() };
     Ok(judge(&asked, &before)?.report)
 }
 

@@ -23,6 +23,6 @@ pub fn judge_given(question: &Question, rules: &Rules, world: &World, write: Giv
     let case = Case { question, world, rules, rendered: &rendered, resolution: &resolution };
     let Answer { mut report, approvals, glass, spending, images, .. } = case.judge(prediction);
     report::escape::report(&mut report);
-    let (stream, pins) = (Arc::clone(&question.stream), Vec::new());
+    let (stream, pins) = (Arc::clone(question.stream.bytes()), Vec::new());
     Ok(Judgement { report, stream, pins, approvals, glass, spending, images, whole: None })
 }

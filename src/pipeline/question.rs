@@ -9,7 +9,7 @@ use crate::gate::budget::Spending;
 use crate::gate::glass;
 use crate::judge::upgrade::Wanted;
 use crate::late;
-use crate::object::{Files, Key, LoadError};
+use crate::object::{Files, Key, LoadError, StreamText};
 use crate::pin::Pin;
 use crate::policy::Policy;
 use crate::report::{PolicyReport, Report};
@@ -20,7 +20,7 @@ use crate::world::Unread;
 #[derive(Clone)]
 pub struct Question {
     /// The rendered stream, as it came.
-    pub stream: Arc<[u8]>,
+    pub stream: StreamText,
     /// The policy in force.
     pub policy: Policy,
     /// The files that the stream was put together from, where it came from files.

@@ -2,14 +2,13 @@
 //! rest is judged again from the start. It goes out only where nothing that is left rolls or holds.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::{Fault, Judgement, Question, judge_all};
 use crate::compare::Pair;
 use crate::gate::Rolling;
 use crate::late::{self, Stays};
 use crate::model::{About, Decision, Finding, Reason, SET_BACK};
-use crate::object::Key;
+use crate::object::{Key, StreamText};
 use crate::report::{Report, plural};
 use crate::tree::Value;
 use crate::verdict;
@@ -93,7 +92,7 @@ type Left = Result<(Judgement, Vec<Stays>), String>;
 fn left(question: &Question, world: &World, mut stays: Vec<Stays>) -> Result<Left, Fault> {
     for _ in 0..ROUNDS {
         let stream = match late::set_back(&question.stream, &stays, world) {
-            Ok(stream) => Arc::from(stream),
+            Ok(stream) => StreamText::from(stream),
             Err(why) => return Ok(Err(why.to_string())),
         };
         let (rest, rolls) = judge_all(&Question { stream, break_glass: None, ..question.clone() }, world)?;

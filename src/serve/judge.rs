@@ -266,7 +266,7 @@ impl Judge {
         let Some(after) = sides.after.as_ref().filter(|_| !policy.late_values.is_empty()) else { return Vec::new() };
         let stands_in = |side: &Object| {
             let text = side.value().map(|value| format!("{value}")).unwrap_or_default();
-            late::needed(text.as_bytes(), policy)
+            late::needed(&text.into_bytes().into(), policy)
         };
         let before = sides.before.as_ref().map(stands_in).unwrap_or_default();
         let fresh = stands_in(after).into_iter().filter(|name| !before.contains(name));

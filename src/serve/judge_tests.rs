@@ -211,7 +211,7 @@ fn the_digest_is_that_of_a_plan_of_the_same_write() {
         base: Some(Base::Nothing),
         ..Setup::new(policy, BTreeMap::new()).expect("no key is told")
     };
-    let input = Input::unnamed("the object", format!("{after}").into_bytes().into());
+    let input = Input::unnamed("the object", format!("{after}").into_bytes());
     let session = Session { setup: &setup, input: &input, is_hosts: false };
     let ready = session.read(&mut Unobserved::default()).expect("a World");
     let planned = ready.judge(&setup, &Unobserved::default()).expect("a judgement").report;

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 
 use super::Stop;
-use crate::object::Files;
+use crate::object::{Files, StreamText};
 use crate::world::whole;
 use crate::yaml;
 
 /// A stream that was given, and where it came from.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// Its bytes.
-    pub bytes: Arc<[u8]>,
+    /// Its text.
+    pub text: StreamText,
     /// How it is called in messages where no file is.
     pub name: String,
     /// The files that it is put together from.
@@ -26,8 +26,15 @@ pub struct Input {
 
 impl Input {
     /// A stream that is no file.
-    pub fn unnamed(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
-        Self { bytes, name: name.into(), files: Files::default() }
+    pub fn unnamed(name: impl Into<String>, text: impl Into<StreamText>) -> Self {
+        Self { text: text.into(), name: name.into(), files: Files::default() }
+    }
+
+    /// Whether it is as [`is_empty`] says.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let text = &self.text;
+        text.sections().is_ok_and(|sections| sections.iter().all(|section| is_nothing(text, section)))
     }
 
     /// A stream without an object is a render that failed, and nothing could go wrong in it.
@@ -35,7 +42,7 @@ impl Input {
     /// # Errors
     /// When this is one.
     pub fn refuse_empty(&self) -> Result<(), Stop> {
-        if is_empty(&self.bytes) {
+        if self.is_empty() {
             let file = Some(&self.name).filter(|name| !name.is_empty() && *name != STDIN);
             let file = file.map_or_else(String::new, |file| format!("{file}: "));
             return Err(Stop::usage(anyhow!(
@@ -89,8 +96,9 @@ fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
 /// wrong with it.
 #[must_use]
 pub fn is_empty(stream: &[u8]) -> bool {
-    let is_nothing = |section: &yaml::Section| {
-        section.is_blank(stream) || matches!(section.document.of(stream).trim_ascii(), b"null" | b"~" | b"--- null")
-    };
-    yaml::split(stream).is_ok_and(|sections| sections.iter().all(is_nothing))
+    yaml::split(stream).is_ok_and(|sections| sections.iter().all(|section| is_nothing(stream, section)))
+}
+
+fn is_nothing(stream: &[u8], section: &yaml::Section) -> bool {
+    section.is_blank(stream) || matches!(section.document.of(stream).trim_ascii(), b"null" | b"~" | b"--- null")
 }

@@ -42,9 +42,14 @@ impl std::fmt::Debug for Session<'_> {
 }
 
 impl Session<'_> {
+    /// What the stream says.
+    fn rendered(&self) -> Result<&Stream, Stop> {
+        self.input.text.stream().map_err(|error| Stop::usage(anyhow!("{error}")))
+    }
+
     /// Who writes.
     fn detect(&self) -> Detected {
-        let mut detected = detect(&self.setup.told, self.is_hosts.then_some(&*self.input.bytes), &self.setup.env);
+        let mut detected = detect(&self.setup.told, self.is_hosts.then_some(&*self.input.text), &self.setup.env);
         if !self.setup.upgrade.is_empty() {
             // Nobody writes: which release it would be is no doubt.
             detected.doubts.clear();
@@ -59,7 +64,7 @@ impl Session<'_> {
     /// error: it is a doubt of the judgement.
     pub fn read(&self, observer: &mut dyn Observer) -> Result<Ready, Stop> {
         let bound = observer.begins("looking for late values", self.setup.deadline);
-        let names = late::needed(&self.input.bytes, &self.setup.policy);
+        let names = late::needed(&self.input.text, &self.setup.policy);
         drop(bound);
         let asked = self.asked(&names)?;
         let first = self.look(&asked, observer)?;
@@ -119,7 +124,7 @@ impl Session<'_> {
         if all.iter().all(|value| needed.contains(&value.name) || value.placeholders.is_empty()) {
             return Ok(needed.clone());
         }
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| unreadable(&error))?;
+        let rendered = self.rendered()?;
         let compared = rendered.objects.objects().iter().any(|object| host::kinds::is_compared(&object.key));
         let names =
             all.iter().filter(|value| needed.contains(&value.name) || compared && !value.placeholders.is_empty());
@@ -225,7 +230,7 @@ impl Session<'_> {
         if deletes && self.setup.policy.unseen.release != Doubt::Allow {
             return Ok(false);
         }
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| unreadable(&error))?;
+        let rendered = self.rendered()?;
         let matters = |object: &Object| {
             host::kinds::is_compared(&object.key)
                 || host::inside::is_carrier(object)
@@ -312,14 +317,14 @@ impl Session<'_> {
     /// Reveals of a snapshot what the stream holds too, as it came and with its late values filled in: of those the snapshot
     /// has the answers.
     fn reveal(&self, world: &mut World, key: Option<&MarkKey>, redact: &[String], late: bool) -> Result<(), Stop> {
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| unreadable(&error))?.objects;
+        let rendered = &self.rendered()?.objects;
         let hidden = late.then(|| world.clone());
-        snapshot::reveal(world, key, redact, &[&rendered]);
+        snapshot::reveal(world, key, redact, &[rendered]);
         if let Some(hidden) = hidden {
             let question = self.setup.question(self.input, Reach::Cluster);
             let filled = pipeline::rendered(&question, world).map_err(Stop::of_fault)?;
             *world = hidden;
-            snapshot::reveal(world, key, redact, &[&rendered, &filled]);
+            snapshot::reveal(world, key, redact, &[rendered, &filled]);
         }
         Ok(())
     }
@@ -327,7 +332,7 @@ impl Session<'_> {
     fn online(&self, detected: Detected, names: &BTreeSet<String>, observer: &dyn Observer) -> Result<Ready, Stop> {
         let setup = self.setup;
         let is_upgrade = !setup.upgrade.is_empty();
-        let rendered = Stream::load(&self.input.bytes).map_err(|error| unreadable(&error))?;
+        let rendered = self.rendered()?;
         let online = Online {
             rendered: &rendered.objects,
             policy: &setup.policy,
@@ -358,9 +363,4 @@ impl Session<'_> {
         let (warnings, recorded) = (all, false);
         Ok(Ready { question, world, detected, cluster, warnings, reads, recorded })
     }
-}
-
-/// A stream that Kubernetes would refuse.
-fn unreadable(error: &dyn std::fmt::Display) -> Stop {
-    Stop::usage(anyhow!("{error}"))
 }

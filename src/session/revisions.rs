@@ -230,7 +230,7 @@ impl Trees {
         let was = match old.map(|old| (old.within(tree), old)) {
             // Of what is partly new the rest is compared.
             Some((Some(old), _)) if may_be_new => {
-                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.bytes)
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.text)
             }
             Some((_, old)) if !may_be_new => {
                 is_there(&self.old_folder, base)?;
@@ -242,7 +242,7 @@ impl Trees {
                         path.display()
                     );
                 }
-                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.bytes)
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.text)
             }
             _ => None,
         };
@@ -250,7 +250,7 @@ impl Trees {
         let live = match &was {
             Some(bytes) => {
                 let live = self.worktrees.folder.path().join(format!("rendered-{number}.yaml"));
-                std::fs::write(&live, bytes).with_context(|| format!("cannot write {}", live.display()))?;
+                std::fs::write(&live, &**bytes).with_context(|| format!("cannot write {}", live.display()))?;
                 live
             }
             None if may_be_new => PathBuf::from("none"),
@@ -266,7 +266,7 @@ impl Trees {
             may_be_empty: false,
         };
         let mut input = new.render(tree, was.is_none(), observer).with_context(|| format!("in {head}"))?;
-        if input::is_empty(&input.bytes) {
+        if input.is_empty() {
             bail!(
                 "{} prints no object in {head}; to ask what removing it all would do, plan a stream of its own",
                 new.name()

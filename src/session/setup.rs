@@ -196,11 +196,11 @@ impl Setup {
     /// The question about writes of which both sides are given: there is no stream.
     #[must_use]
     pub fn given(&self) -> Question {
-        self.question(&Input::unnamed("the review", Arc::from([])), Reach::Cluster)
+        self.question(&Input::unnamed("the review", Vec::new()), Reach::Cluster)
     }
 
     pub(super) fn question(&self, input: &Input, reach: Reach) -> Question {
-        let (stream, files) = (Arc::clone(&input.bytes), input.files.clone());
+        let (stream, files) = (input.text.clone(), input.files.clone());
         let (policy, policy_report, key) = (self.policy.clone(), self.policy_report.clone(), self.key.clone());
         let (key_lasts, break_glass, goes_out) = (self.key_is_told, None, false);
         let (apart, upgrade) = (Arc::clone(&self.apart), self.upgrade.clone());

@@ -266,7 +266,7 @@ fn of_command(command: &str, tree: Tree<'_>, observer: &dyn Observer) -> anyhow:
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         bail!("{what} failed ({status}): {last}");
     }
-    Ok(Input::unnamed("", stdout.into()))
+    Ok(Input::unnamed("", stdout))
 }
 
 /// Streams, folders and kustomizations as one stream, in the order in which they were given.
@@ -284,7 +284,7 @@ fn of_paths(
     let mut parts: Vec<(String, Arc<[u8]>)> = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.bytes));
+            parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.text.bytes().clone()));
             continue;
         }
         let there = tree.there(path);

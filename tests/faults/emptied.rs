@@ -39,7 +39,7 @@ const DEADLINE: Duration = Duration::from_secs(4);
 /// What plan and post-render decide.
 fn decision(world: &World) -> Decision {
     let question = Question {
-        stream: Arc::from(STREAM.as_bytes()),
+        stream: STREAM.as_bytes().to_vec().into(),
         files: rollgate::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },

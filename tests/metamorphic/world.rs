@@ -141,7 +141,7 @@ fn key() -> MarkKey {
 /// The question whether a stream may be written.
 pub(crate) fn question(stream: Vec<u8>) -> Question {
     Question {
-        stream: Arc::from(stream),
+        stream: stream.into(),
         files: rollgate::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport::default(),

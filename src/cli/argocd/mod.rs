@@ -18,7 +18,7 @@ use super::releases::{self, Job};
 use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::host::HostKind;
-use crate::object::{Key, Stream};
+use crate::object::Key;
 use crate::pipeline::Apart;
 use crate::session::{Input, Observer, Source, Tree, Trees, revisions};
 use crate::world::Unread;
@@ -87,7 +87,7 @@ fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<
             }
         }
     }
-    let itself = Source::Given { name: side.input.name.clone(), bytes: Arc::clone(&side.input.bytes) };
+    let itself = Source::Given { name: side.input.name.clone(), bytes: Arc::clone(side.input.text.bytes()) };
     // A file with what was rendered before has no Applications in it, and what it has is none of theirs to remove.
     let live = if args.common.live == "cluster" { "cluster" } else { "none" };
     let themselves = CommonArgs { live: live.to_owned(), ..args.common.clone() };
@@ -135,7 +135,8 @@ fn between(
         }
     }
     let notes = (same > 0).then(|| format!("{same} of the Applications render the same in {base} and in the change"));
-    let given = |side: &Side| Source::Given { name: side.input.name.clone(), bytes: Arc::clone(&side.input.bytes) };
+    let given =
+        |side: &Side| Source::Given { name: side.input.name.clone(), bytes: Arc::clone(side.input.text.bytes()) };
     let before = Some((Arc::clone(&trees), given(&old)));
     let jobs = with_themselves(common, given(&new), before, apart, jobs);
     releases::judge(&jobs, notes.into_iter().collect(), args, colour, outside).map(Some)
@@ -225,7 +226,7 @@ impl Side {
         observer: &dyn Observer,
     ) -> anyhow::Result<Self> {
         let input = source.render(tree, false, observer)?;
-        let stream = Stream::load(&input.bytes).map_err(|error| anyhow!("{}: {error}", input.name))?;
+        let stream = input.text.stream().map_err(|error| anyhow!("{}: {error}", input.name))?;
         let mut found = Found::new();
         for object in stream.objects.objects().iter().filter(|object| Application::is_one(object)) {
             let application = Application::read(object);

@@ -126,7 +126,7 @@ impl Run<'_> {
     }
 
     fn source(&self, source: &Source) -> anyhow::Result<Arc<[u8]>> {
-        source.render(self.tree, true, self.observer).map(|input| input.bytes)
+        source.render(self.tree, true, self.observer).map(|input| Arc::clone(input.text.bytes()))
     }
 
     fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<[u8]>> {

@@ -17,7 +17,7 @@ use crate::flux::release::Release;
 use crate::flux::values::Fault;
 use crate::host::Told;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::object::{Object, Stream};
+use crate::object::Object;
 use crate::session::flux::{Charts, Given, Live, Nowhere, Run, Scratch, Tools, releases};
 use crate::session::{Input, Tree, revisions};
 
@@ -139,7 +139,7 @@ pub(super) fn remotes(root: &Path) -> Vec<String> {
 }
 
 fn objects_of(input: &Input) -> Result<Vec<Object>, Stop> {
-    let stream = Stream::load(&input.bytes).map_err(|error| Stop::usage(anyhow!("{}: {error}", input.name)))?;
+    let stream = input.text.stream().map_err(|error| Stop::usage(anyhow!("{}: {error}", input.name)))?;
     Ok(stream.objects.objects().to_vec())
 }
 

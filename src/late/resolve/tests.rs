@@ -16,7 +16,8 @@ use crate::world::{LiveKind, LiveSource, SourceReading};
 const VIP: &str = "10.0.3.7";
 
 /// Resolves a stream whose objects are of no interest.
-fn resolve<'s>(stream: &'s [u8], policy: &Policy, world: &World, reach: Reach) -> Resolution<'s> {
+fn resolve(stream: &[u8], policy: &Policy, world: &World, reach: Reach) -> Resolution<'static> {
+    let stream = Box::leak(Box::new(StreamText::from(stream.to_vec())));
     resolve_with(stream, &Inventory::default(), policy, world, reach)
 }
 
@@ -103,10 +104,10 @@ fn comments_are_not_values() {
 
 #[test]
 fn a_stream_without_placeholders_is_handed_on_as_it_is() {
-    let stream = b"a: 155.55.55.55\n---\n{broken";
+    let stream = StreamText::from(b"a: 155.55.55.55\n---\n{broken".to_vec());
     let (policy, world) = (vip_policy(), known());
-    let resolution = resolve(stream, &policy, &world, Reach::Cluster);
-    assert!(matches!(resolution.bytes, Cow::Borrowed(bytes) if std::ptr::eq(bytes, stream.as_slice())));
+    let resolution = resolve_with(&stream, &Inventory::default(), &policy, &world, Reach::Cluster);
+    assert!(matches!(resolution.bytes, Cow::Borrowed(bytes) if std::ptr::eq(bytes, &raw const **stream.bytes())));
 }
 
 #[test]
@@ -237,12 +238,12 @@ fn only_what_the_stream_needs_is_needed() {
         "a: 55.55.55.55\n# 66.66.66.66\nb: {}\nc: it is to\n  be\n  done\n",
         STANDARD.encode("ip: 77.77.77.77")
     );
-    let names: Vec<String> = crate::late::needed(stream.as_bytes(), &policy).into_iter().collect();
+    let names: Vec<String> = crate::late::needed(&StreamText::from(stream.into_bytes()), &policy).into_iter().collect();
     assert_eq!(names, ["hidden", "packed", "vip"]);
 }
 
 fn needed(stream: &[u8]) -> Vec<String> {
-    crate::late::needed(stream, &vip_policy()).into_iter().collect()
+    crate::late::needed(&StreamText::from(stream.to_vec()), &vip_policy()).into_iter().collect()
 }
 
 #[test]
@@ -375,14 +376,14 @@ fn a_checksum_that_the_chart_made_of_a_placeholder_is_found() {
         (format!("cp-{}", &sha("55.55.55.55")[..10]), 1),
         (sha("something else"), 0),
     ] {
-        let stream = stream(&checksum);
-        let objects = crate::object::Stream::load(&std::sync::Arc::from(stream.as_bytes())).expect("a stream").objects;
-        let resolution = resolve_with(stream.as_bytes(), &objects, &vip_policy(), &known(), Reach::Cluster);
+        let stream = StreamText::from(stream(&checksum).into_bytes());
+        let objects = &stream.stream().expect("a stream").objects;
+        let resolution = resolve_with(&stream, objects, &vip_policy(), &known(), Reach::Cluster);
         let about = resolution.findings.iter().filter(|finding| finding.id == "late-value-in-checksum");
         let names: Vec<&str> = about.map(|finding| finding.object.name.as_str()).collect();
         assert_eq!(names, vec!["d"; found], "{checksum}");
         let later = World { readings: vec![reading("vip", None)], ..known() };
-        let unknown = resolve_with(stream.as_bytes(), &objects, &vip_policy(), &later, Reach::Cluster);
+        let unknown = resolve_with(&stream, objects, &vip_policy(), &later, Reach::Cluster);
         assert!(unknown.findings.iter().all(|finding| finding.id != "late-value-in-checksum"));
     }
 }

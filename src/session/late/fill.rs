@@ -8,6 +8,7 @@ use super::{LateValues, apart};
 use crate::exit::Exit;
 use crate::late::template::{Rendered, Scope};
 use crate::late::{self, Settled};
+use crate::object::StreamText;
 use crate::policy::Policy;
 use crate::session::{Observer, Stop};
 use crate::verdict;
@@ -90,7 +91,7 @@ impl LateValues<'_> {
 /// # Errors
 /// With the name of the late value and the line.
 pub fn whole(text: &str, policy: &Policy) -> Result<(), Stop> {
-    match late::standing(text.as_bytes(), policy) {
+    match late::standing(&StreamText::from(text.as_bytes().to_vec()), policy) {
         None => Ok(()),
         Some((name, line)) => Err(Stop::undecided(anyhow!(
             "line {line} of the values still holds a placeholder of late value {name}; write {{{{ late({name:?}) }}}} there"

@@ -1,0 +1,82 @@
+//! The bytes of a stream and what they say: whoever asks first reads them, and nobody reads them again.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use super::{LoadError, Stream};
+use crate::yaml::{self, Section};
+
+/// The text of a stream. Copies share its bytes and what was read of them.
+#[derive(Clone)]
+pub struct StreamText {
+    bytes: Arc<[u8]>,
+    read: Arc<Read>,
+}
+
+/// What was read of a text, once somebody has asked for it.
+#[derive(Default)]
+struct Read {
+    sections: OnceLock<yaml::Result<Vec<Section>>>,
+    stream: OnceLock<Result<Stream, LoadError>>,
+}
+
+impl StreamText {
+    /// Its bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// Its documents, as [`yaml::split`] cuts them.
+    ///
+    /// # Errors
+    /// When they cannot be told apart.
+    pub fn sections(&self) -> yaml::Result<&[Section]> {
+        let sections = self.read.sections.get_or_init(|| yaml::split(&self.bytes));
+        sections.as_deref().map_err(Clone::clone)
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// As [`Stream::load`].
+    pub fn stream(&self) -> Result<&Stream, LoadError> {
+        let read = || Stream::of_sections(&self.bytes, self.sections()?);
+        self.read.stream.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl From<Arc<[u8]>> for StreamText {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Self { bytes, read: Arc::default() }
+    }
+}
+
+impl From<Vec<u8>> for StreamText {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::from(Arc::<[u8]>::from(bytes))
+    }
+}
+
+impl Deref for StreamText {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl PartialEq for StreamText {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for StreamText {}
+
+impl fmt::Debug for StreamText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StreamText({} bytes)", self.bytes.len())
+    }
+}
