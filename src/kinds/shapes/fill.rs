@@ -130,10 +130,13 @@ fn round_trip(shape: &Node, value: &Value, pointers: &[&str]) -> Option<Value> {
                         let below = shape.fields.get(key.as_str()).copied().and_then(node);
                         below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
                     };
-                    *child != ""
+                    // Go reads null as nothing, and writes nothing again.
+                    let is_nothing = child.is_null() && shape.fields.contains_key(key.as_str());
+                    let is_said = *child != ""
                         || shape.required.iter().any(|name| key == name)
                         || pointers.contains(&key.as_str())
-                        || is_time()
+                        || is_time();
+                    is_said && !is_nothing
                 });
                 zeros(shape, &mut draft);
             }
