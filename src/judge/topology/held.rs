@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::blueprint::class_of;
 use super::pending::upgrade_held;
+use super::stop::hold_of_class;
 use super::values::list;
 use super::weight::owner;
 use crate::judge::stage::Stage;
@@ -36,6 +37,9 @@ pub(super) fn hold(
             says: format!("{key} is paused"),
             over: format!("{key} is no longer paused"),
         });
+    }
+    if let Some(hold) = hold_of_class(stage, key, new) {
+        return Some(hold);
     }
     if let Some(hold) = upgrade_held(stage, key, (old, new), (word, name)).filter(|hold| hold.why.stops(act)) {
         return Some(hold);

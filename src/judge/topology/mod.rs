@@ -11,6 +11,7 @@ mod in_use;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
+mod stop;
 mod strategy;
 mod values;
 mod variables;
@@ -225,7 +226,7 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
                 format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
             return answer.held(because);
         }
-        if let Some(over) = pending::waits_for(stage, key, &cluster) {
+        if let Some(over) = stop::waits_for(stage, key, &cluster) {
             let because = format!("{}; this is held back and lands when {over}", answer.because);
             return answer.held(because);
         }

@@ -1,22 +1,23 @@
-//! What the topology controller has still to do in a Cluster, and what keeps it from it: a pause, an annotation that defers
-//! an upgrade, a variable that is missing, a class that is not there. A write that ends one of these lets the rest go.
+//! What the topology controller has still to do in a Cluster, and what keeps a part of it back: an annotation that defers an
+//! upgrade. A write that ends this, or what stops it as a whole, lets the rest go.
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) and
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
 use std::collections::{HashMap, HashSet};
 
-use super::blueprint::{class_of, parts};
+use super::blueprint::class_of;
 use super::held::hold;
 use super::in_use::drifts;
+use super::stop::stop;
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
-use crate::judge::waiting::pause::{self, annotation_path};
+use crate::judge::waiting::pause::annotation_path;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{label, number, target, text};
-use crate::model::{Act, Action, Effect, Hold, Places, Rollout, RuleId, Why};
+use crate::model::{Act, Action, Effect, Hold, Rollout, RuleId, Why};
 use crate::object::{Key, Path};
 use crate::tree::{Value, json};
 
@@ -96,25 +97,6 @@ impl Task {
     }
 }
 
-/// What stops the topology controller for a whole Cluster.
-struct Stop {
-    /// That it is over, as a clause.
-    over: String,
-    /// What ends it.
-    places: Places,
-    /// Whether nobody can tell what waited before: what it is made of was not there.
-    hides: bool,
-}
-
-impl Stop {
-    /// As it ended: an object that was missing may have come, or may be named no longer.
-    fn told(self, cluster: &Key, after: Side<'_>) -> Self {
-        let still = self.places.first().filter(|(key, at)| at.is_none() && after.is_missing(key));
-        let Some((missing, _)) = still else { return self };
-        Self { over: format!("{cluster} no longer needs {missing}, which is not there"), ..self }
-    }
-}
-
 /// What a write to a Cluster or its class lets go in a Cluster.
 #[must_use]
 pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
@@ -179,53 +161,6 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
         }
         _ => None,
     }
-}
-
-/// What must come before the topology controller does anything in a Cluster after the write, as a clause; `None` where nothing stops it.
-pub(super) fn waits_for(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Option<String> {
-    stop(Side::after(stage), key, cluster).map(|stop| stop.over)
-}
-
-/// What stops the topology controller for a whole Cluster on one side.
-fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
-    let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
-    if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
-        let places =
-            vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
-    }
-    if let Some(Hold { over, places, .. }) = pause::left_alone(side, key, cluster) {
-        return Some(Stop { over: format!("{key}: {over}"), places, hides: false });
-    }
-    let class_key = class_of(key, cluster)?;
-    let Some(class) = side.get(&class_key) else {
-        return side.is_missing(&class_key).then(|| arrived(class_key));
-    };
-    let is_behind = number(&class, "/metadata/generation").zip(number(&class, "/status/observedGeneration"));
-    if pause::is_annotated(&class) && is_behind.is_some_and(|(generation, seen)| generation != seen) {
-        let places = vec![(class_key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some(Stop { over: format!("{class_key} is no longer paused"), places, hides: false });
-    }
-    let has =
-        |name: &str| list(cluster, "/spec/topology/variables").any(|variable| text(variable, "/name") == Some(name));
-    let missing = list(&class, "/spec/variables").find(|definition| {
-        definition.get("required") == Some(&Value::Bool(true))
-            && definition.pointer("/schema/openAPIV3Schema/default").is_none()
-            && text(definition, "/name").is_some_and(|name| !has(name))
-    });
-    if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
-        let places =
-            vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
-        return Some(Stop { over: format!("the required variable {name} is set"), places, hides: true });
-    }
-    let gone =
-        parts(cluster, &class).into_iter().map(|part| part.key(&class_key)).find(|template| side.is_missing(template));
-    gone.map(arrived)
-}
-
-/// The stop that ends with the arrival of an object.
-fn arrived(missing: Key) -> Stop {
-    Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
 }
 
 /// Everything in a Cluster that is not as the topology wants it, with the `contents` of what its class makes or without.

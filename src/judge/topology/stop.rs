@@ -1,0 +1,106 @@
+//! What stops the topology controller for a whole Cluster: a pause, of it or of its class, a variable that is missing, a class or
+//! a template that is not there.
+//! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) of Cluster API 1.14.
+
+use super::blueprint::{class_of, parts};
+use super::values::list;
+use crate::judge::stage::Stage;
+use crate::judge::waiting::pause::{self, annotation_path};
+use crate::judge::waiting::side::Side;
+use crate::kinds::fields::{number, text};
+use crate::model::{Action, Change, Hold, Places, Why};
+use crate::object::{Key, Path};
+use crate::tree::Value;
+
+/// What stops the topology controller for a whole Cluster.
+pub(super) struct Stop {
+    /// That it is over, as a clause.
+    pub(super) over: String,
+    /// What ends it.
+    pub(super) places: Places,
+    /// Whether nobody can tell what waited before: what it is made of was not there.
+    pub(super) hides: bool,
+}
+
+impl Stop {
+    /// As it ended: an object that was missing may have come, or may be named no longer.
+    pub(super) fn told(self, cluster: &Key, after: Side<'_>) -> Self {
+        let still = self.places.first().filter(|(key, at)| at.is_none() && after.is_missing(key));
+        let Some((missing, _)) = still else { return self };
+        Self { over: format!("{cluster} no longer needs {missing}, which is not there"), ..self }
+    }
+}
+
+/// What must come before the topology controller does anything in a Cluster after the write, as a clause; `None` where nothing stops it.
+pub(super) fn waits_for(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Option<String> {
+    stop(Side::after(stage), key, cluster).map(|stop| stop.over)
+}
+
+/// What stops the topology controller for a whole Cluster on one side.
+pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
+    let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
+    if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
+        let places =
+            vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
+        return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
+    }
+    if let Some(Hold { over, places, .. }) = pause::left_alone(side, key, cluster) {
+        return Some(Stop { over: format!("{key}: {over}"), places, hides: false });
+    }
+    let class_key = class_of(key, cluster)?;
+    let Some(class) = side.get(&class_key) else {
+        return side.is_missing(&class_key).then(|| arrived(class_key));
+    };
+    if is_stale(side, &class_key, &class) {
+        return Some(of_class(class_key));
+    }
+    let has =
+        |name: &str| list(cluster, "/spec/topology/variables").any(|variable| text(variable, "/name") == Some(name));
+    let missing = list(&class, "/spec/variables").find(|definition| {
+        definition.get("required") == Some(&Value::Bool(true))
+            && definition.pointer("/schema/openAPIV3Schema/default").is_none()
+            && text(definition, "/name").is_some_and(|name| !has(name))
+    });
+    if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
+        let places =
+            vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
+        return Some(Stop { over: format!("the required variable {name} is set"), places, hides: true });
+    }
+    let gone =
+        parts(cluster, &class).into_iter().map(|part| part.key(&class_key)).find(|template| side.is_missing(template));
+    gone.map(arrived)
+}
+
+/// The stop that ends with the arrival of an object.
+fn arrived(missing: Key) -> Stop {
+    Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
+}
+
+/// The stop that ends when a class is no longer paused.
+fn of_class(class: Key) -> Stop {
+    let over = format!("{class} is no longer paused");
+    Stop { over, places: vec![(class, Some(annotation_path(pause::ANNOTATION)))], hides: false }
+}
+
+/// Whether a class is paused and its controller has not seen it as it is now: to the topology controller it then is not ready
+/// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`).
+fn is_stale(side: Side<'_>, key: &Key, class: &Value) -> bool {
+    let is_written = || {
+        let of_spec = |change: &Change| change.path.starts_with(&["spec"]);
+        let pair = side.stage.pair(key).filter(|pair| side.is_after() && pair.action == Action::Update);
+        pair.is_some_and(|pair| pair.changes.iter().any(of_spec))
+    };
+    let seen = number(class, "/metadata/generation").zip(number(class, "/status/observedGeneration"));
+    pause::is_annotated(class) && (seen.is_some_and(|(generation, seen)| generation != seen) || is_written())
+}
+
+/// What keeps the topology controller from a Cluster whose class is paused and has changed, once both are written.
+pub(super) fn hold_of_class(stage: &Stage<'_>, cluster: &Key, new: &Value) -> Option<Hold> {
+    let (side, key) = (Side::after(stage), class_of(cluster, new)?);
+    if !side.get(&key).is_some_and(|class| is_stale(side, &key, &class)) {
+        return None;
+    }
+    let says = format!("{key} is paused and has changed");
+    let Stop { over, places, .. } = of_class(key);
+    Some(Hold { why: Why::Paused, places, says, over })
+}
