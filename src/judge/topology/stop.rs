@@ -8,7 +8,7 @@ use crate::judge::stage::Stage;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
 use crate::kinds::fields::{number, text};
-use crate::model::{Action, Change, Hold, Places, Why};
+use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
 use crate::tree::Value;
 
@@ -83,15 +83,12 @@ fn of_class(class: Key) -> Stop {
 }
 
 /// Whether a class is paused and its controller has not seen it as it is now: to the topology controller it then is not ready
-/// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`).
+/// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`). A pause
+/// that comes with the write may come too late, as the Cluster may be written first.
 fn is_stale(side: Side<'_>, key: &Key, class: &Value) -> bool {
-    let is_written = || {
-        let of_spec = |change: &Change| change.path.starts_with(&["spec"]);
-        let pair = side.stage.pair(key).filter(|pair| side.is_after() && pair.action == Action::Update);
-        pair.is_some_and(|pair| pair.changes.iter().any(of_spec))
-    };
+    let was_paused = || side.stage.before(key).is_some_and(|class| pause::is_annotated(&class));
     let seen = number(class, "/metadata/generation").zip(number(class, "/status/observedGeneration"));
-    pause::is_annotated(class) && (seen.is_some_and(|(generation, seen)| generation != seen) || is_written())
+    pause::is_annotated(class) && seen.is_some_and(|(generation, seen)| generation != seen) && was_paused()
 }
 
 /// What keeps the topology controller from a Cluster whose class is paused and has changed, once both are written.
