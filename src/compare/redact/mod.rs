@@ -218,7 +218,7 @@ impl Redactor {
             Value::String(text) => {
                 let hidden = self.document(key, place, level, item, text);
                 let hidden = hidden.or_else(|| self.encoded(key, place, level, item, text));
-                Value::from(hidden.unwrap_or_else(|| self.text_at(place, level, text)))
+                Value::from(hidden.unwrap_or_else(|| self.text_at(place, level, item, text)))
             }
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
                 self.hidden(value)
@@ -261,12 +261,13 @@ impl Redactor {
     }
 
     /// A text at a place, with what is hidden there.
-    fn text_at(&self, place: &Route<'_>, level: Level, text: &str) -> String {
+    fn text_at(&self, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> String {
         let mut ranges = self.looked(text);
         if !ranges.is_empty() && views::is_encoded(text) {
             return self.mark(text);
         }
-        let typed = level.is_harmless(place.last_key()) && harmless::is_typed(text);
+        let field = place.last_key();
+        let typed = (level.is_harmless(field) || level.is_harmless_argument(field, item)) && harmless::is_typed(text);
         let shows = typed || self.names.contains(text) || self.is_shown(place);
         match level.guard {
             _ if shows => {}

@@ -209,6 +209,24 @@ const HARMLESS_FIELDS: [&str; 55] = [
     "volumeName",
 ];
 
+/// Arguments of Kubernetes' programs that are names, choices and amounts: nothing secret is told by them.
+const HARMLESS_ARGUMENTS: [&str; 14] = [
+    "authorization-mode",
+    "cloud-provider",
+    "disable-admission-plugins",
+    "enable-admission-plugins",
+    "eviction-hard",
+    "eviction-soft",
+    "feature-gates",
+    "kube-reserved",
+    "node-ip",
+    "node-labels",
+    "register-with-taints",
+    "runtime-config",
+    "system-reserved",
+    "tls-cipher-suites",
+];
+
 /// Fields of documents and free maps that name kinds, and nothing else.
 const HARMLESS_INSIDE: [&str; 2] = ["apiVersion", "kind"];
 
@@ -295,5 +313,14 @@ impl Level {
             Guard::Typed => HARMLESS_FIELDS.contains(&field),
             Guard::Free => HARMLESS_INSIDE.contains(&field),
         }
+    }
+
+    /// Whether an argument of a program stands here that tells nothing secret: a field of its name, or the value of the item that has it.
+    pub(super) fn is_harmless_argument(self, field: Option<&str>, item: Option<&str>) -> bool {
+        let name = match field {
+            Some("value") => item.and_then(|item| item.rsplit(" > ").next()),
+            field => field,
+        };
+        self.guard == Guard::Typed && name.is_some_and(|name| HARMLESS_ARGUMENTS.contains(&name))
     }
 }

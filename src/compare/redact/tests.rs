@@ -52,6 +52,20 @@ fn what_only_names_a_secret_is_shown() {
 }
 
 #[test]
+fn arguments_that_tell_nothing_secret_are_shown() {
+    let labels = "ip=${COREOS_EC2_IPV4},role=worker,example.com/machine-pool=test-def00";
+    let object = |name: &str, value: &str| {
+        json!({"spec": {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": name, "value": value}],
+            "taints": []}, "controlPlane": {"extraArgs": {name: value}}}}})
+    };
+    let plain = object("node-labels", labels);
+    assert_eq!(shown("KubeadmConfig", &plain), plain.to_string());
+    for (name, value) in [("canary", labels), ("node-labels", "a=h7Gk2pQz9LxWv4Ts"), ("node-labels", "u:p@canary")] {
+        assert!(!shown("KubeadmConfig", &object(name, value)).contains(value), "{name} {value}");
+    }
+}
+
+#[test]
 fn what_a_class_says_of_a_variable_is_shown_and_what_it_chooses_is_not() {
     let words = "Default: SCS-2V-4, replace it by a larger one";
     let schema = |own: Value| json!({"spec": {"variables": [{"name": "flavor", "schema": {"openAPIV3Schema": own}}]}});
