@@ -114,7 +114,9 @@ impl<'a> Run<'a> {
                 && self.locator.anywhere(&self.world.base.objects, &object.key).is_none()
                 && object.value().is_ok_and(|value| is_applied(&object.key, &value))
         });
-        others.map(|object| object.key.clone()).collect()
+        let mut keys: Vec<Key> = others.map(|object| object.key.clone()).collect();
+        keys.sort();
+        keys
     }
 
     /// Adds live objects that Argo CD keeps track of for this application and the stream lacks: it needs no last manifest.
