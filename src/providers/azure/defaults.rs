@@ -67,6 +67,13 @@ pub(super) fn pool(spec: &mut Map) {
     give(disk, "cachingType", || json!("None"));
 }
 
+/// Gives a field that says nothing this text.
+pub(super) fn called(spec: &mut Map, key: &str, text: &str) {
+    if spec.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+        spec.insert(key.to_owned(), json!(text));
+    }
+}
+
 /// Fills in disks and network interfaces of a machine template.
 pub(super) fn machine(spec: &mut Map) {
     disks(spec);
@@ -112,7 +119,7 @@ fn interfaces(spec: &mut Map) {
     }
     let list = spec.get_mut("networkInterfaces").and_then(Value::as_array_mut);
     for interface in list.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if interface.get("privateIPConfigs").and_then(Value::as_u64).unwrap_or(0) == 0 {
+        if interface.get("privateIPConfigs").and_then(Value::as_i64).unwrap_or(0) == 0 {
             interface.insert("privateIPConfigs".to_owned(), json!(1));
         }
     }

@@ -116,6 +116,27 @@ pub(super) static MANAGED_CONTROL_PLANE: Immutable = Immutable {
     once: &[],
 };
 
+/// A template of such pools.
+pub(super) static MANAGED_POOL_TEMPLATE: Immutable = Immutable {
+    always: &[
+        "name",
+        "osType",
+        "sku",
+        "osDiskSizeGB",
+        "maxPods",
+        "osDiskType",
+        "scaleSetPriority",
+        "enableUltraSSD",
+        "enableNodePublicIP",
+        "nodePublicIPPrefixID",
+        "kubeletConfig",
+        "kubeletDiskType",
+        "linuxOSConfig",
+    ],
+    given: &[],
+    once: &["subnetName", "enableFIPS"],
+};
+
 /// A pool of such a cluster.
 pub(super) static MANAGED_POOL: Immutable = Immutable {
     always: &[

@@ -157,8 +157,8 @@ fn confidential(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// Whom the machine acts as (ValidateUserAssignedIdentity, ValidateSystemAssignedIdentityRole).
-fn identity(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+/// Identities that somebody made for the machine (ValidateUserAssignedIdentity).
+pub(super) fn users(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let identity = text(spec, "/identity").unwrap_or_default();
     let many = list(spec, "/userAssignedIdentities").count();
     if (identity == "UserAssigned") != (many > 0) {
@@ -169,6 +169,12 @@ fn identity(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
             refuse(out, RULE, at, &format!("userAssignedIdentities[{place}].providerID"), "it is no id of a resource");
         }
     }
+}
+
+/// Whom the machine acts as (ValidateSystemAssignedIdentityRole too).
+fn identity(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    users(spec, at, out);
+    let identity = text(spec, "/identity").unwrap_or_default();
     if text(spec, "/roleAssignmentName").is_some() {
         refuse(out, RULE, at, "roleAssignmentName", "a template gives no name to the role of a machine");
     }
@@ -194,10 +200,21 @@ fn interfaces(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
             }
         }
     }
+    for (place, interface) in list(spec, "/networkInterfaces").enumerate() {
+        if interface.get("privateIPConfigs").and_then(Value::as_i64).is_some_and(|count| count < 0) {
+            refuse(
+                out,
+                RULE,
+                at,
+                &format!("networkInterfaces[{place}].privateIPConfigs"),
+                "an interface has at least 1",
+            );
+        }
+    }
 }
 
 /// Where the machine writes what it says while it starts (ValidateDiagnostics).
-fn diagnostics(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+pub(super) fn diagnostics(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let address = text(spec, "/diagnostics/boot/userManaged/storageAccountURI");
     let place = "diagnostics.boot.userManaged";
     match text(spec, "/diagnostics/boot/storageAccountType") {
@@ -269,6 +286,13 @@ mod tests {
         assert_eq!(refused(json!({"systemAssignedIdentityRole": {}})), ["systemAssignedIdentityRole"]);
         let role = json!({"definitionID": "d", "scope": "s"});
         assert_eq!(refused(json!({"identity": "SystemAssigned", "systemAssignedIdentityRole": role})), [""; 0]);
+    }
+
+    #[test]
+    fn an_interface_has_an_address() {
+        let interface = |count: i64| refused(json!({"networkInterfaces": [{"privateIPConfigs": count}]}));
+        assert_eq!(interface(1), [""; 0]);
+        assert_eq!(interface(-1), ["networkInterfaces[0].privateIPConfigs"]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Mirror of what the webhook of the Azure provider refuses about a new pool of a cluster that AKS manages.
-//! Read beside `internal/webhooks/azuremanagedmachinepool_{webhook,validation}.go` of cluster-api-provider-azure 1.26.
+//! Mirror of what the webhooks of the Azure provider refuse about new pools of a cluster that AKS manages, and about templates of them.
+//! Read beside `internal/webhooks/azuremanagedmachinepool{_webhook,_validation,template_webhook}.go` of cluster-api-provider-azure 1.26.
 
+use super::fixed::MANAGED_POOL_TEMPLATE;
 use super::webhook::RULE;
 use crate::kinds::fields::{list, text};
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::Path;
-use crate::tree::Value;
+use crate::tree::{Value, json};
 
 /// Labels that AKS keeps for itself begin so.
 const SYSTEM_LABELS: &str = "kubernetes.azure.com";
@@ -21,6 +22,35 @@ pub(super) fn labels(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
             "",
             "AKS keeps labels of kubernetes.azure.com for itself",
         );
+    }
+}
+
+/// What is refused about a template of pools; the old side is `None` where it is new. Who may leave the mode System is not asked here:
+/// that depends on the other pools of the cluster.
+pub(super) fn template(old: Option<&Value>, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    const SPEC: &str = "/spec/template/spec";
+    let mut spec = new.pointer(SPEC).cloned().unwrap_or_else(|| json!({}));
+    if let Some(spec) = spec.as_object_mut().filter(|_| old.is_none()) {
+        // Only a pool itself is asked for its subnet.
+        spec.shift_remove("subnetName");
+    }
+    let pool = json!({"metadata": new.get("metadata"), "spec": spec});
+    labels(&pool, at, out);
+    let Some(old) = old else { return made(&pool, at, out) };
+    MANAGED_POOL_TEMPLATE.refusals(RULE, (old, new), at, out);
+    zones((old, new), SPEC, at, out);
+}
+
+/// Zones stay, in any order.
+pub(super) fn zones((old, new): (&Value, &Value), spec: &str, at: &Path, out: &mut Vec<Refusal>) {
+    let zones = |side: &Value| {
+        let zones = list(side, &format!("{spec}/availabilityZones")).filter_map(Value::as_str);
+        let mut zones: Vec<String> = zones.map(str::to_owned).collect();
+        zones.sort();
+        zones
+    };
+    if zones(old) != zones(new) {
+        refuse(out, RULE, at, "availabilityZones", "availabilityZones cannot change");
     }
 }
 
@@ -141,7 +171,6 @@ fn system_settings(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::json;
 
     fn refused(spec: Value) -> Vec<String> {
         let mut out = Vec::new();
@@ -162,6 +191,25 @@ mod tests {
         assert_eq!(refused(json!({"name": "abcdefg", "osType": "Windows"})), ["spec.name"]);
         assert_eq!(refused(json!({"mode": "System", "osType": "Windows"})), ["spec.osType"]);
         assert_eq!(refused(json!({"nodeLabels": {"kubernetes.azure.com/a": "b", "a": "b"}})).len(), 1);
+    }
+
+    #[test]
+    fn a_template_keeps_what_a_pool_is_made_of() {
+        let told = |old: Option<Value>, new: Value| {
+            let object = |spec: Value| json!({"metadata": {"name": "pool0"}, "spec": {"template": {"spec": spec}}});
+            let mut out = Vec::new();
+            let at = Path::root().key("spec").key("template").key("spec");
+            template(old.map(object).as_ref(), &object(new), &at, &mut out);
+            out.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
+        };
+        let zones = |list: &[&str]| json!({"availabilityZones": list, "nodeLabels": {"a": "b"}});
+        assert_eq!(told(Some(zones(&["1", "2"])), zones(&["2", "1"])), [""; 0]);
+        assert_eq!(told(Some(zones(&["1"])), zones(&[])), ["spec.template.spec.availabilityZones"]);
+        assert_eq!(told(Some(json!({"sku": "a"})), json!({"sku": "b"})), ["spec.template.spec.sku"]);
+        assert_eq!(told(Some(json!({})), json!({"subnetName": "b"})), [""; 0]);
+        assert_eq!(told(Some(json!({"subnetName": "a"})), json!({"subnetName": "b"})).len(), 1);
+        assert_eq!(told(None, json!({"name": "Pool", "subnetName": "-"})), ["spec.template.spec.name"]);
+        assert_eq!(told(None, json!({"nodeLabels": {"kubernetes.azure.com/a": "b"}})).len(), 1);
     }
 
     #[test]

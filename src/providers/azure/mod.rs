@@ -7,6 +7,7 @@ mod machine;
 mod managed;
 mod managed_pool;
 mod network;
+mod pool;
 pub mod webhook;
 
 use self::fixed::{CLUSTER_TEMPLATE, MACHINE_TEMPLATE};
@@ -40,6 +41,7 @@ static KINDS: &[Kind] = &[
     known("AzureMachinePool", Role::InfraPool),
     known("AzureManagedControlPlane", Role::Other),
     known("AzureManagedMachinePool", Role::InfraPool),
+    known("AzureManagedMachinePoolTemplate", Role::Template),
 ];
 
 /// The provider.

@@ -4,7 +4,7 @@
 
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
 use super::{EDGE_ZONE, INTERNAL_BALANCER};
-use super::{cluster, defaults, machine, managed, managed_pool, network};
+use super::{cluster, defaults, machine, managed, managed_pool, network, pool};
 use crate::kinds::fields::{child, list, text};
 use crate::kinds::webhook::{Need, Refusal, Write, Written, refuse};
 use crate::kinds::{Versions, Webhook, diff};
@@ -41,11 +41,13 @@ impl Webhook for Azure {
             ("AzureMachineTemplate", Some(spec)) => defaults::machine(spec),
             ("AzureManagedControlPlane", _) => defaults::managed(object, &name),
             ("AzureManagedMachinePool", _) => {
-                if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
-                    && spec.get("name").and_then(Value::as_str).is_none_or(str::is_empty)
-                {
-                    spec.insert("name".to_owned(), json!(name));
+                if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                    defaults::called(spec, "name", &name);
                 }
+            }
+            ("AzureManagedMachinePoolTemplate", Some(spec)) => {
+                defaults::called(spec, "name", &name);
+                defaults::called(spec, "osType", "Linux");
             }
             _ => {}
         }
@@ -69,9 +71,9 @@ impl Webhook for Azure {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
         match (write.kind_name(), write.new.pointer("/spec/template")) {
-            ("AzureMachinePool", Some(template)) => {
-                machine::image(template, &spec.key("template"), &mut out);
-                machine::disk(template, &spec.key("template"), &mut out);
+            ("AzureMachinePool", _) => pool::refusals(write.past(), write.new, &spec, &mut out),
+            ("AzureManagedMachinePoolTemplate", Some(_)) => {
+                managed_pool::template(write.past(), write.new, &spec.key("template").key("spec"), &mut out);
             }
             ("AzureMachineTemplate", _) if write.is_new => machine::new_template(write.new, &mut out),
             ("AzureCluster", _) => {
@@ -96,7 +98,6 @@ impl Webhook for Azure {
                 subnets(sides, &spec, &mut out);
             }
             "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
-            "AzureMachinePool" => machine_pool(sides, &spec, &mut out),
             "AzureManagedControlPlane" => {
                 MANAGED_CONTROL_PLANE.refusals(RULE, sides, &spec, &mut out);
                 access(sides, &spec, &mut out);
@@ -194,63 +195,9 @@ fn access((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
 
 /// Zones stay in any order, and the name of the pool stays.
 fn managed_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
-    let zones = |side: &Value| {
-        let mut zones: Vec<String> =
-            list(side, "/spec/availabilityZones").filter_map(Value::as_str).map(str::to_owned).collect();
-        zones.sort();
-        zones
-    };
-    if zones(old) != zones(new) {
-        refuse(out, RULE, spec, "availabilityZones", "availabilityZones cannot change");
-    }
+    managed_pool::zones((old, new), "/spec", spec, out);
     if text(old, "/spec/name") != text(new, "/spec/name") {
         refuse(out, RULE, spec, "name", "name cannot change");
-    }
-}
-
-/// What a pool of virtual machines cannot be.
-fn machine_pool((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
-    let place = "/spec/template/disableVMBootstrapExtension";
-    let told = |side: &Value| side.pointer(place).and_then(Value::as_bool);
-    if told(old).is_some() && told(old) != told(new) {
-        refuse(out, RULE, spec, "template.disableVMBootstrapExtension", "it cannot change once it is set");
-    }
-    role((old, new), spec, out);
-    let minutes = new.pointer("/spec/template/terminateNotificationTimeout").and_then(Value::as_i64);
-    if minutes.is_some_and(|minutes| !(5..=15).contains(&minutes)) {
-        refuse(out, RULE, spec, "template.terminateNotificationTimeout", "it lies between 5 and 15 minutes");
-    }
-    let room = |key: &str| new.pointer(&format!("/spec/strategy/rollingUpdate/{key}")).and_then(Value::as_i64);
-    if text(new, "/spec/strategy/type") == Some("RollingUpdate")
-        && room("maxSurge") == Some(0)
-        && room("maxUnavailable") == Some(0)
-    {
-        for key in ["maxSurge", "maxUnavailable"] {
-            let below = format!("strategy.rollingUpdate.{key}");
-            refuse(out, RULE, spec, &below, "maxSurge and maxUnavailable cannot both be 0");
-        }
-    }
-    if list(new, "/spec/template/networkInterfaces").next().is_some()
-        && text(new, "/spec/template/subnetName").is_some()
-    {
-        for key in ["template.networkInterfaces", "template.subnetName"] {
-            refuse(out, RULE, spec, key, "networkInterfaces and subnetName exclude each other");
-        }
-    }
-}
-
-/// A role is of a pool with the identity of its system, and a pool that was made without one takes none: the webhook reads the old
-/// one without asking whether it is there, and a webhook that panics refuses (`validateSystemAssignedIdentity`).
-fn role((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
-    const PLACE: &str = "systemAssignedIdentityRole";
-    let told = |side: &Value| side.pointer("/spec/systemAssignedIdentityRole").is_some_and(Value::is_object);
-    if !told(new) {
-        return;
-    }
-    if text(new, "/spec/identity") != Some("SystemAssigned") {
-        refuse(out, RULE, spec, PLACE, "a role needs the identity SystemAssigned");
-    } else if !told(old) {
-        refuse(out, RULE, spec, PLACE, "the webhook fails where a pool without a role gets one");
     }
 }
 
@@ -278,23 +225,5 @@ mod tests {
         let zones = |list: &[&str]| json!({"name": "a", "availabilityZones": list});
         assert_eq!(refused(managed_pool, zones(&["1", "2"]), zones(&["2", "1"])), [""; 0]);
         assert_eq!(refused(managed_pool, zones(&["1", "2"]), zones(&["1"])), ["spec.availabilityZones"]);
-    }
-
-    #[test]
-    fn the_extension_of_a_pool_is_chosen_once() {
-        let chosen = |value: Value| json!({"template": {"disableVMBootstrapExtension": value}});
-        assert_eq!(refused(machine_pool, json!({}), chosen(json!(true))), [""; 0]);
-        let place = ["spec.template.disableVMBootstrapExtension"];
-        assert_eq!(refused(machine_pool, chosen(json!(true)), chosen(json!(false))), place);
-        assert_eq!(refused(machine_pool, chosen(json!(false)), json!({})), place);
-    }
-
-    #[test]
-    fn a_role_of_a_pool_is_refused_where_the_webhook_does_not_find_the_old_one() {
-        let role = |identity: &str| json!({"identity": identity, "systemAssignedIdentityRole": {}});
-        let place = ["spec.systemAssignedIdentityRole"];
-        assert_eq!(refused(machine_pool, json!({}), role("None")), place);
-        assert_eq!(refused(machine_pool, json!({}), role("SystemAssigned")), place, "the webhook panics");
-        assert_eq!(refused(machine_pool, role("SystemAssigned"), role("SystemAssigned")), [""; 0]);
     }
 }
