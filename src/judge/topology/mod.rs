@@ -11,6 +11,7 @@ mod in_use;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
+mod queue;
 mod stop;
 mod strategy;
 mod values;

@@ -3,11 +3,12 @@
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) and
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::blueprint::class_of;
 use super::held::hold;
 use super::in_use::drifts;
+use super::queue::{deferred, turn};
 use super::stop::stop;
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
@@ -23,9 +24,6 @@ use crate::tree::{Value, json};
 
 /// Label of everything that the topology controller made.
 const OWNED: &str = "topology.cluster.x-k8s.io/owned";
-/// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
-const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
-const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// How the annotations of a Cluster start that block an upgrade before its control plane gets the version.
 const BEFORE_UPGRADE: &str = "before-upgrade.hook.cluster.cluster.x-k8s.io";
 
@@ -166,7 +164,8 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
 /// Everything in a Cluster that is not as the topology wants it, with the `contents` of what its class makes or without.
 fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: bool) -> Vec<Task> {
     let mut out = of_control_plane(side, key, cluster);
-    let blocks = out.iter().any(|task| task.what == What::Version).then(|| blocked(cluster)).flatten();
+    let of_plane = || blocked(cluster).or_else(|| turn(side, key, cluster, ("controlPlane", "")));
+    let blocks = out.iter().any(|task| task.what == What::Version).then(of_plane).flatten();
     for (lists, word, kind) in
         [("machineDeployments", "machineDeployment", MACHINE_DEPLOYMENT), ("machinePools", "machinePool", MACHINE_POOL)]
     {
@@ -215,8 +214,11 @@ pub(super) fn upgrade_held(
     let groups: Vec<&Value> = list(new, &format!("/spec/topology/workers/{lists}")).collect();
     let place = groups.iter().position(|group| text(group, "/name") == Some(name)).filter(|_| word != "controlPlane");
     let own = || place.and_then(|place| deferred(&groups, &lists, place));
-    let (over, path) = is_behind(word, name)
-        .then(|| own().or_else(|| is_behind("controlPlane", "").then(|| blocked(new)).flatten()))??;
+    let turn = |who| turn(Side::after(stage), key, new, who);
+    let of_plane = || blocked(new).or_else(|| turn(("controlPlane", "")));
+    let held =
+        || own().or_else(|| turn((word, name))).or_else(|| is_behind("controlPlane", "").then(of_plane).flatten());
+    let (over, path) = is_behind(word, name).then(held)??;
     Some(Hold {
         why: Why::UpgradeHeld,
         says: format!("{key} holds an upgrade back ({path})"),
@@ -304,49 +306,12 @@ fn of_workers(
         if let Some((have, wanted)) = versions.filter(|(have, wanted)| have != wanted) {
             let says = format!("their version is {have} and {wanted} is wanted");
             let task = Task::new((word, name), What::Version, Effect::Rollout, says);
-            out.push(Task { held: deferred(&groups, lists, place), ..task });
+            let held = deferred(&groups, lists, place).or_else(|| turn(side, key, cluster, (word, name)));
+            out.push(Task { held, ..task });
         }
         let counts = number(groups[place], "/replicas").zip(number(&workers, "/spec/replicas"));
         out.extend(counts.and_then(|counts| Task::scales((word, name), counts)));
         out.extend(of_own_fields(side, key, cluster, (word, name, groups[place]), &workers));
-    }
-    out
-}
-
-/// Why a group keeps its version: its own annotation, or one of a group before it that holds the sequence.
-fn deferred(groups: &[&Value], lists: &str, place: usize) -> Option<(String, Path)> {
-    let has =
-        |group: &Value, name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-    let at = |place: usize, name: &str| {
-        Path::root()
-            .key("spec")
-            .key("topology")
-            .key("workers")
-            .key(lists)
-            .index(place)
-            .key("metadata")
-            .key("annotations")
-            .key(name)
-    };
-    let own = [DEFER, HOLD].into_iter().find(|name| has(groups[place], name)).map(|name| (place, name));
-    let before = (0..place).find(|place| has(groups[*place], HOLD)).map(|place| (place, HOLD));
-    own.or(before).map(|(place, name)| (format!("nothing defers the upgrade any more ({name})"), at(place, name)))
-}
-
-/// The groups of workers whose version stays as it is although the topology says another one, by word and name: a group that
-/// defers its upgrade, one that holds the sequence, and all behind that.
-#[must_use]
-pub(super) fn all_deferred(cluster: &Value) -> HashSet<(&'static str, &str)> {
-    let mut out = HashSet::new();
-    for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
-        let mut is_held = false;
-        for group in list(cluster, &format!("/spec/topology/workers/{lists}")) {
-            let has = |name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-            is_held |= has(HOLD);
-            if is_held || has(DEFER) {
-                out.extend(text(group, "/name").map(|name| (word, name)));
-            }
-        }
     }
     out
 }

@@ -42,7 +42,7 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         of_fates(stage, key, (old, new), &cluster_fates(stage, key, old, new))
     } else {
         let every = new_groups.order.iter();
-        let deferred = super::pending::all_deferred(new);
+        let deferred = super::queue::all_deferred(new);
         every
             .filter(|(word, name)| !deferred.contains(&(*word, *name)))
             .filter(|(word, name)| free(word, name, Act::Replace))
