@@ -38,12 +38,15 @@ impl<'a> Run<'a> {
         let of_record = world.base.hooks.objects().iter().filter(|_| world.host.hides_hooks());
         let of_record = of_record.filter(|hook| kinds::is_compared(&hook.key) || kinds::may_take_others(&hook.key));
         for hook in hooks.into_iter().chain(of_record) {
-            match self.meeting(hook)? {
-                Meeting::None => {}
-                _ if self.is_made(hook) => {
+            let met = self.meeting(hook)?;
+            // Where nobody knows who writes it may be kubectl, which knows no hooks.
+            let runs = met != Meeting::None || self.way.is_some() && world.host.kind.is_none() && !world.host.no_hooks;
+            match met {
+                _ if runs && self.is_made(hook) => {
                     self.create(hook)?;
                     self.sorted.rest.retain(|key| *key != hook.key);
                 }
+                Meeting::None => {}
                 Meeting::Replaces if self.remake(hook)? => {}
                 Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
                 Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),

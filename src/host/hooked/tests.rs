@@ -16,6 +16,10 @@ fn a_hook_that_runs_makes_what_is_not_there() {
     {
         assert_eq!(predicted(&[hook(events)], &world).pairs.len(), made, "{events}");
     }
+    // Where nobody knows who writes it may be kubectl.
+    world.host.kind = None;
+    assert_eq!(predicted(&[hook("test")], &world).pairs.len(), 1);
+    world.host.kind = Some(HostKind::Helm3);
     // What is deleted when it succeeded was seen.
     let gone = annotated(hook("pre-upgrade"), "helm.sh/hook-delete-policy", "hook-succeeded");
     let prediction = predicted(std::slice::from_ref(&gone), &world);
