@@ -47,6 +47,17 @@ pub(crate) struct Stage<'a> {
     remembered: Mutex<HashMap<(Key, &'static str), Remembered>>,
 }
 
+/// Workers of a topology whose Machines go only when somebody deletes them.
+#[derive(Debug)]
+pub(crate) struct ByHand {
+    /// Their name in the topology.
+    pub(crate) name: String,
+    /// The version that their owner has.
+    pub(crate) version: Option<String>,
+    /// The versions of their Machines that are not being deleted.
+    pub(crate) of_machines: Vec<Option<String>>,
+}
+
 /// An answer with the sets of versions that it holds for.
 type Remembered = (Cases, Option<Answer>);
 
@@ -67,6 +78,8 @@ struct Shared<'a> {
     shown: Kept<String, bool>,
     /// Owners of the workers of a Cluster by kind and name in its topology.
     groups: Kept<Key, Arc<Groups>>,
+    /// The workers of a Cluster whose Machines go only by hand, before and after the write.
+    by_hand: Kept<(Key, bool), Arc<Vec<ByHand>>>,
     /// Who may update Machines in place.
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
@@ -110,6 +123,16 @@ impl<'a> Stage<'a> {
             members: Keys::default(),
             remembered: Mutex::new(HashMap::new()),
         }
+    }
+
+    /// The workers of a Cluster whose Machines go only by hand, looked for once a side.
+    pub(crate) fn by_hand(
+        &self,
+        cluster: &Key,
+        is_after: bool,
+        make: impl FnOnce() -> Arc<Vec<ByHand>>,
+    ) -> Arc<Vec<ByHand>> {
+        self.shared.by_hand.get(self.versions.case(), &(cluster.clone(), is_after), make)
     }
 
     /// Who may update Machines in place, looked for once.

@@ -4,11 +4,12 @@
 //! (computeControlPlaneVersion, computeMachineDeploymentVersion) and `internal/topology/check/upgrade.go` of Cluster API 1.14.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::values::list;
-use super::weight::owner;
+use crate::judge::stage::ByHand;
 use crate::judge::waiting::side::Side;
-use crate::kinds::contract::{CORE, MACHINE, UPGRADE_CONCURRENCY};
+use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::{annotation, text};
 use crate::object::{Key, Path, is_deleting};
 use crate::providers::{machines, typed};
@@ -17,49 +18,72 @@ use crate::tree::Value;
 /// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
 const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
 const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+
 /// What a group of MachineDeployments or the control plane of a Cluster waits for before it gets its version, as a clause with the field that
 /// says so; `None` where it gets its turn.
 pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<(String, Path)> {
+    let by_hand = side.stage.by_hand(key, side.is_after(), || Arc::new(by_hand(side, key)));
+    if by_hand.is_empty() {
+        return None;
+    }
     let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();
-    let own = groups.iter().position(|group| text(group, "/name") == Some(name));
-    let (limit, own) = match (word, own) {
+    let place_of = |name: &str| groups.iter().position(|group| text(group, "/name") == Some(name));
+    let (limit, own) = match (word, place_of(name)) {
         // It waits for all workers.
-        ("controlPlane", _) => (1, 0),
+        ("controlPlane", _) => (1, None),
         ("machineDeployment", Some(own)) => {
-            (annotation(cluster, UPGRADE_CONCURRENCY).and_then(|many| many.parse().ok()).unwrap_or(1), own)
+            (annotation(cluster, UPGRADE_CONCURRENCY).and_then(|many| many.parse().ok()).unwrap_or(1), Some(own))
         }
         _ => return None,
     };
-    let others = groups.iter().enumerate().filter(|(place, _)| word == "controlPlane" || *place != own);
-    let is_ahead = |place: usize| place < own && deferred(&groups, "machineDeployments", place).is_none();
-    let mut stuck = others.filter(|(place, group)| is_stuck(side, key, cluster, group, is_ahead(*place)));
-    let (place, group) = stuck.nth(usize::checked_sub(limit, 1)?)?;
+    let wanted = text(cluster, "/spec/topology/version");
+    let is_ahead =
+        |place: usize| own.is_some_and(|own| place < own) && deferred(&groups, "machineDeployments", place).is_none();
+    let mut stuck: Vec<usize> = by_hand
+        .iter()
+        .filter_map(|group| Some((group, place_of(&group.name).filter(|place| own != Some(*place))?)))
+        .filter(|(group, place)| is_stuck(group, wanted.filter(|_| is_ahead(*place))))
+        .map(|(_, place)| place)
+        .collect();
+    stuck.sort_unstable();
+    let place = *stuck.get(usize::checked_sub(limit, 1)?)?;
     let path = Path::root().key("spec").key("topology").key("workers").key("machineDeployments").index(place);
-    let name = text(group, "/name").unwrap_or_default();
+    let name = groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
     Some((
         format!("the workers {name} no longer wait for somebody who deletes their Machines (OnDelete)"),
         path.key("rollout").key("strategy"),
     ))
 }
 
-/// Whether a group is being upgraded, or will be where it is `ahead` of who asks, and does not come to an end by itself.
-fn is_stuck(side: Side<'_>, key: &Key, cluster: &Value, group: &Value, is_ahead: bool) -> bool {
+/// Whether a group is being upgraded, or will be to the version that is `next`, and does not come to an end by itself.
+fn is_stuck(group: &ByHand, next: Option<&str>) -> bool {
+    let have = group.version.as_deref();
+    let has_other = |version: Option<&str>| {
+        version.is_some() && group.of_machines.iter().any(|machine| machine.as_deref() != version)
+    };
+    has_other(have) || next.is_some() && have != next && has_other(next)
+}
+
+/// The groups of a Cluster whose Machines go only when somebody deletes them.
+fn by_hand(side: Side<'_>, key: &Key) -> Vec<ByHand> {
     let stage = side.stage;
-    let owner = owner(stage, key, cluster, "machineDeployment", text(group, "/name").unwrap_or_default());
-    let (Some(live), Some(now)) = (stage.before(&owner), side.get(&owner)) else { return false };
-    if text(&now, "/spec/rollout/strategy/type") != Some("OnDelete") || is_deleting(&live) {
-        return false;
-    }
-    let (have, wanted) = (text(&live, "/spec/template/spec/version"), text(cluster, "/spec/topology/version"));
-    let names = machines::names(stage.scene.view, &typed(&owner), &key.name, &stage.versions);
-    let own = names.into_iter().filter_map(|name| {
-        let (group, kind) = (CORE.to_owned(), MACHINE.to_owned());
-        stage.before(&Key { group, kind, namespace: owner.namespace.clone(), name })
-    });
-    let mut own = own.filter(|machine| !is_deleting(machine));
-    let is_other =
-        |machine: &Value, version: Option<&str>| version.is_some() && text(machine, "/spec/version") != version;
-    own.any(|machine| is_other(&machine, have) || is_ahead && have != wanted && is_other(&machine, wanted))
+    let of_group = |((_, name), owner): (&(String, String), &Key)| {
+        let (live, now) = (stage.before(owner)?, side.get(owner)?);
+        if text(&now, "/spec/rollout/strategy/type") != Some("OnDelete") || is_deleting(&live) {
+            return None;
+        }
+        let names = machines::names(stage.scene.view, &typed(owner), &key.name, &stage.versions);
+        let own = names.into_iter().filter_map(|name| {
+            let (group, kind) = (CORE.to_owned(), MACHINE.to_owned());
+            stage.before(&Key { group, kind, namespace: owner.namespace.clone(), name })
+        });
+        let version = |value: &Value, at| text(value, at).map(str::to_owned);
+        let of_machines =
+            own.filter(|machine| !is_deleting(machine)).map(|machine| version(&machine, "/spec/version")).collect();
+        Some(ByHand { name: name.clone(), version: version(&live, "/spec/template/spec/version"), of_machines })
+    };
+    let owners = stage.owners_by_group(key);
+    owners.iter().filter(|((kind, _), _)| kind == MACHINE_DEPLOYMENT).filter_map(of_group).collect()
 }
 
 /// Why a group keeps its version: its own annotation, or one of a group before it that holds the sequence.
