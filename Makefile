@@ -3,6 +3,7 @@
 # make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
 #              (20 minutes; make e2e does the quick ones of the first)
 # make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
+# make hunt-workers  the same with the controllers of workers in one process and no cluster (MINUTES=10 SEED=1 LANES=2; needs Go)
 # make speed   measure what docs/speed.md says, and write its table (needs valgrind; an hour on two cores; DYFF names dyff where it
 #              is not on PATH or in the bench)
 # make load    measure the webhook under load as docs/serve.md says it (builds for speed first; two minutes on two cores that do nothing
@@ -15,7 +16,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts hunt load oracle speed
+.PHONY: help bench e2e forecasts hunt hunt-workers load oracle speed
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -33,6 +34,11 @@ forecasts: bench
 hunt: bench
 	ROLLGATE_HUNT_MINUTES="$(or $(MINUTES),30)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" ROLLGATE_HUNT_LANES="$(or $(LANES),8)" \
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture
+
+hunt-workers:
+	cargo build --locked
+	cd tests/hunt/workers && GOTOOLCHAIN=local CGO_ENABLED=0 GOGC=400 ROLLGATE_BIN="$(or $(ROLLGATE_BIN),$(CURDIR)/target/debug/rollgate)" go run -buildvcs=false . \
+		-minutes "$(or $(MINUTES),10)" -seed "$(or $(SEED),1)" -lanes "$(or $(LANES),2)" -finds "$(or $(FINDS),$(CURDIR)/target/finds)"
 
 load:
 	cargo test --locked --release --test serve -- --ignored --nocapture --test-threads=1 --exact load::load online::ready
