@@ -29,6 +29,11 @@ use crate::parallel;
 use crate::providers::kind;
 use crate::tree::Value;
 
+/// Where an owner says which Machines are its own.
+const SELECTOR: &str = "/spec/selector";
+/// The label by which the MachineSets of one MachineDeployment are told apart.
+const TEMPLATE_HASH: &str = "machine-template-hash";
+
 /// What starts among the Machines of owners that do not stand in the write.
 pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
@@ -172,7 +177,7 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
             differs(pair, "/metadata/labels") || differs(pair, "/metadata/ownerReferences")
         }
         (Role::Machine, Action::Create) => true,
-        (Role::Set, Action::Update) => differs(pair, "/spec/selector"),
+        (Role::Set | Role::Deployment, Action::Update) => differs(pair, SELECTOR),
         _ => false,
     };
     let namespaces: BTreeSet<Option<String>> =
@@ -180,7 +185,8 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
     let mut out = Vec::new();
     for namespace in namespaces {
         let [before, after] = Side::both(stage);
-        for (key, set) in after.all(CORE, MACHINE_SET, namespace.as_deref()) {
+        for (key, mut set) in after.all(CORE, MACHINE_SET, namespace.as_deref()) {
+            hand_selector(stage, &key, Arc::make_mut(&mut set));
             let was = before.get(&key).map_or(0, |set| adoption::surplus(before, &key, &set));
             let now = adoption::surplus(after, &key, &set);
             let cluster = stage.cluster_of(&key, &set);
@@ -193,6 +199,33 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
     out
 }
 
+/// Puts the selector into a MachineSet that its MachineDeployment hands to it, where that changes; so its Machines from before
+/// another selector come back (`machinedeployment_rollout_planner.go` computeDesiredMS).
+fn hand_selector(stage: &Stage<'_>, key: &Key, set: &mut Value) {
+    let Some(owner) = machines::controller(key, set).filter(|owner| kind(owner).role == Role::Deployment) else {
+        return;
+    };
+    if !stage.pair(&owner).is_some_and(|pair| pair.action == Action::Update && differs(pair, SELECTOR)) {
+        return;
+    }
+    let Some(deployment) = stage.after(&owner) else { return };
+    // The one set that has all Machines of its MachineDeployment grows with it; that it shrinks is counted as the change that it is.
+    let (was, wanted) = (fields::wanted(set, None), fields::wanted(&deployment, None));
+    if wanted > was
+        && stage.before(&owner).is_some_and(|before| fields::wanted(&before, None) == was)
+        && let Some(spec) = set.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.insert("replicas".to_owned(), wanted.into());
+    }
+    let hash = fields::label(set, TEMPLATE_HASH).map(str::to_owned);
+    let Some(Value::Object(selector)) = set.pointer_mut(SELECTOR) else { return };
+    let Some(Value::Object(handed)) = deployment.pointer(SELECTOR) else { return };
+    *selector = handed.clone();
+    if let (Some(hash), Some(labels)) = (hash, selector.get_mut("matchLabels").and_then(Value::as_object_mut)) {
+        labels.insert(TEMPLATE_HASH.to_owned(), hash.into());
+    }
+}
+
 /// The Machines that a MachineSet deletes because they are too many.
 fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
@@ -201,19 +234,21 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let labels = Path::root().key("metadata").key("labels");
     let machines = stage.pairs.iter().filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace);
     let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
-    places.push((key.clone(), Some(Path::root().key("spec").key("selector"))));
+    let owner = machines::controller(key, set).unwrap_or_else(|| key.clone());
+    let selectors = [key, &owner].map(|key| (key.clone(), Some(Path::root().key("spec").key("selector"))));
+    places.extend(selectors);
     Lifted {
-        owner: machines::controller(key, set).unwrap_or_else(|| key.clone()),
+        owner,
         effect,
         waits: None,
         rule: RuleId::of("waiting/adopted"),
-        because: format!(
-            "{key} selects {count} {noun} more than the {wanted} that it wants, takes them over and deletes as many"
-        ),
+        because: format!("{key} selects {count} {noun} more than the {wanted} that it wants and deletes as many"),
         places,
         rollouts: vec![Rollout {
             replicas: Some(wanted),
-            steps: vec![format!("takes over Machines that nobody owns, and deletes {count} {noun} that are too many")],
+            steps: vec![format!(
+                "selects Machines that it did not select, and deletes {count} {noun} that are too many"
+            )],
             causes: vec!["metadata.labels".to_owned()],
             ..Rollout::plain(
                 key,
