@@ -51,7 +51,7 @@ pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     let Some(class) = side.get(&class_key) else {
         return side.is_missing(&class_key).then(|| arrived(class_key));
     };
-    if is_stale(side, &class_key, &class) {
+    if is_stale(side, key, (&class_key, &class)) {
         return Some(of_class(class_key));
     }
     let has =
@@ -83,18 +83,25 @@ fn of_class(class: Key) -> Stop {
 }
 
 /// Whether a class is paused and its controller has not seen it as it is now: to the topology controller it then is not ready
-/// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`). A pause
-/// that comes with the write may come too late, as the Cluster may be written first.
-fn is_stale(side: Side<'_>, key: &Key, class: &Value) -> bool {
-    let was_paused = || side.stage.before(key).is_some_and(|class| pause::is_annotated(&class));
+/// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`). What the
+/// write changes in it counts too, unless the Cluster changes with it. A pause that comes with the write may come too late, as
+/// the Cluster may be written first.
+fn is_stale(side: Side<'_>, cluster: &Key, (key, class): (&Key, &Value)) -> bool {
+    let stage = side.stage;
+    let was_paused = || stage.before(key).is_some_and(|class| pause::is_annotated(&class));
     let seen = number(class, "/metadata/generation").zip(number(class, "/status/observedGeneration"));
-    pause::is_annotated(class) && seen.is_some_and(|(generation, seen)| generation != seen) && was_paused()
+    let changes = |key: &Key| {
+        let pair = stage.pair(key).filter(|_| side.is_after());
+        pair.is_some_and(|pair| pair.changes.iter().any(|change| change.path.starts_with(&["spec"])))
+    };
+    let is_unseen = || seen.is_some_and(|(generation, seen)| generation != seen) || changes(key) && !changes(cluster);
+    pause::is_annotated(class) && is_unseen() && was_paused()
 }
 
 /// What keeps the topology controller from a Cluster whose class is paused and has changed, once both are written.
 pub(super) fn hold_of_class(stage: &Stage<'_>, cluster: &Key, new: &Value) -> Option<Hold> {
     let (side, key) = (Side::after(stage), class_of(cluster, new)?);
-    if !side.get(&key).is_some_and(|class| is_stale(side, &key, &class)) {
+    if !side.get(&key).is_some_and(|class| is_stale(side, cluster, (&key, &class))) {
         return None;
     }
     let says = format!("{key} is paused and has changed");
