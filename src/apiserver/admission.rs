@@ -4,6 +4,7 @@
 use super::keep::{Kept, kept};
 use super::refused;
 use crate::compare::{Action, Pair};
+use crate::kinds::around::{self, Around};
 use crate::kinds::gates::{self, Open, State};
 use crate::kinds::webhook::{NoWebhook, Refusal, Write};
 use crate::kinds::{Kind, Versions, superset};
@@ -26,6 +27,8 @@ pub(crate) struct Admission {
     pub(crate) dropped: Vec<Path>,
     /// What is refused, by schema or webhook; empty where nothing is.
     pub(crate) refusals: Vec<Refusal>,
+    /// What a webhook may refuse, because nobody knows what it finds when it looks around.
+    pub(crate) unsure: Vec<Refusal>,
     /// What a webhook may refuse, because nobody said whether its feature gate is on.
     pub(crate) open: Vec<Open>,
     /// Whether a content that cannot change is the same on both sides.
@@ -42,6 +45,7 @@ pub(crate) fn admit(
     kind: &'static Kind,
     versions: &Versions,
     state: &dyn Fn(&str) -> State,
+    around: &dyn Around,
 ) -> Option<(Sides, Admission)> {
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let (live, sent) = pair.sent();
@@ -67,9 +71,15 @@ pub(crate) fn admit(
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);
     let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };
+    let mut unsure = Vec::new();
     if refusals.is_empty() {
         refusals.extend(off);
         refusals.extend(webhook.refusals(&write));
+        if matches!(pair.action, Action::Create | Action::Update) {
+            let (refused, doubted) = around::outcome(webhook.looks_up(&write, around));
+            refusals.extend(refused);
+            unsure = doubted;
+        }
     }
     let fixed = webhook.differences(&write);
     let same = fixed.as_ref().is_some_and(Vec::is_empty);
@@ -78,7 +88,7 @@ pub(crate) fn admit(
         refusals.extend(places.into_iter().map(refusal));
     }
     let as_go = webhook.is_normalised(&key.kind);
-    Some((Sides { old, new }, Admission { dropped, refusals, open, same, as_go }))
+    Some((Sides { old, new }, Admission { dropped, refusals, unsure, open, same, as_go }))
 }
 
 /// Whether a path lies at or below one of these.

@@ -7,6 +7,7 @@ use super::verdict::Answer;
 use super::waiting::adoption;
 use crate::apiserver::admission::Admission;
 use crate::compare::Pair;
+use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, fields};
 use crate::model::{Classified, Effect, Finding, RuleId, plural};
 use crate::object::{Key, Object};
@@ -22,6 +23,9 @@ pub(super) fn created(
     out: &mut Classified,
 ) -> Outcome {
     if let Some(outcome) = refused_as_new(stage, pair, admission, out) {
+        return outcome;
+    }
+    if let Some(outcome) = doubted(stage, pair, admission) {
         return outcome;
     }
     let owned = owned(stage, key);
@@ -67,6 +71,21 @@ pub(super) fn created(
         if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
     out.warnings.extend(warning);
     Outcome::whole(pair, &Answer::whole(Effect::None, rule, because))
+}
+
+/// A new object that its webhook may refuse, because nobody knows what it finds when it looks around.
+pub(super) fn doubted(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> Option<Outcome> {
+    let doubt = admission.unsure.first()?;
+    Some(Outcome::whole(pair, &unsure(stage, doubt)))
+}
+
+/// The answer about a write of which nobody knows whether its webhook refuses it.
+pub(super) fn unsure(stage: &Stage<'_>, doubt: &Refusal) -> Answer {
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("webhook/looks-up"));
+    answer.saying(format!(
+        "{}: {}, so the write may be refused half-way; write that object first",
+        doubt.path, doubt.message
+    ))
 }
 
 /// A live Machine or MachineSet that a new owner controls already.

@@ -8,7 +8,8 @@ use crate::alike::Kept;
 use crate::apiserver::admission::{self, Admission, Sides};
 use crate::apiserver::keep::keep;
 use crate::compare::{Action, Pair};
-use crate::judge::arrival::{created, refused_as_new};
+use crate::judge::around::Surroundings;
+use crate::judge::arrival::{created, doubted, refused_as_new};
 use crate::judge::outcome::Outcome;
 use crate::judge::stage::{Stage, refuses_unknown};
 use crate::judge::subject::Subject;
@@ -180,7 +181,13 @@ fn refused_again(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Outcome {
 
 /// Sends one side of a pair through the API server, with what the topology webhooks say too.
 fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Sides, Admission)> {
-    let (sides, mut admission) = admission::admit(pair, kind, &stage.versions, &|gate| stage.gate(gate))?;
+    let (sides, mut admission) = admission::admit(
+        pair,
+        kind,
+        &stage.versions,
+        &|gate| stage.gate(gate),
+        &Surroundings { stage, key: &pair.key },
+    )?;
     if matches!(kind.role, Role::Cluster | Role::Class) {
         admission.refusals.extend(match pair.action {
             Action::Update | Action::Unchanged => topology::refusals(stage, &pair.key, &sides.old, &sides.new),
@@ -239,6 +246,9 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
         && let Some((_, admission)) = admitted(stage, key.known, pair)
     {
         if let Some(outcome) = refused_as_new(stage, pair, &admission, out) {
+            return outcome;
+        }
+        if let Some(outcome) = doubted(stage, pair, &admission) {
             return outcome;
         }
         // It takes the place of one that did without: this is no first install, of which a note is enough.

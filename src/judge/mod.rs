@@ -1,5 +1,6 @@
 //! The effects of pairs on the cluster after the write: which Machines are replaced, deleted or made, and why.
 
+mod around;
 mod arrival;
 mod classify;
 mod dangling;

@@ -1,5 +1,6 @@
 //! An object that is changed: the effect of each change, of the write as a whole, and what that weighs.
 
+use super::arrival::unsure;
 use super::outcome::Outcome;
 use super::owner::Assessment;
 use super::stage::Stage;
@@ -115,6 +116,15 @@ pub(super) fn updated(
         outcome.effect = Effect::Rejected;
         outcome.rule = refusal.rule.into();
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
+    }
+    if let Some(doubt) = admission.unsure.first().filter(|_| refusals.is_empty() && pair.action == Action::Update) {
+        let answer = unsure(stage, doubt);
+        outcome.take_worse(&Outcome {
+            effect: answer.effect,
+            rule: answer.rule,
+            because: answer.because,
+            ..Outcome::default()
+        });
     }
     let write = weigh::Write { pair, whole, answers: &outcome.answers, used_by: &used_by, is_refused };
     weigh::weigh(stage, key, &write, out);

@@ -1,6 +1,7 @@
 //! What the webhooks of a kind do to a write: they fill in, compare and refuse. A provider implements what its own webhooks do
 //! beyond the defaults here, which do nothing.
 
+use super::around::{Around, LookUp};
 use super::gates::State;
 use super::kind::Kind;
 use super::shapes::Shape;
@@ -116,6 +117,11 @@ pub trait Webhook: Sync {
 
     /// What the validating webhook refuses.
     fn refusals(&self, _write: &Write<'_>) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    /// What it looks up in the cluster while it admits an object that is new or changed.
+    fn looks_up(&self, _write: &Write<'_>, _around: &dyn Around) -> Vec<LookUp> {
         Vec::new()
     }
 

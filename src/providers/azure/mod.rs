@@ -3,6 +3,7 @@
 mod cluster;
 mod defaults;
 mod fixed;
+mod looks_up;
 mod machine;
 mod managed;
 mod managed_pool;

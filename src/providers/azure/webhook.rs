@@ -4,7 +4,8 @@
 
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
 use super::{EDGE_ZONE, INTERNAL_BALANCER};
-use super::{cluster, defaults, machine, managed, managed_pool, network, pool};
+use super::{cluster, defaults, looks_up, machine, managed, managed_pool, network, pool};
+use crate::kinds::around::{Around, LookUp};
 use crate::kinds::fields::{child, list, text};
 use crate::kinds::webhook::{Need, Refusal, Write, Written, refuse};
 use crate::kinds::{Versions, Webhook, diff};
@@ -109,6 +110,10 @@ impl Webhook for Azure {
             _ => {}
         }
         out
+    }
+
+    fn looks_up(&self, write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
+        looks_up::of(write, around)
     }
 
     /// Both sides are compared with what the webhook fills in, also where nobody knows the schema.

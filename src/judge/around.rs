@@ -1,0 +1,69 @@
+//! What a webhook finds in the cluster while it admits a write of this run: what is there by then, in the order in which the host writes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::stage::Stage;
+use crate::kinds::around::{Around, Found};
+use crate::object::{GroupKind, Key};
+use crate::tree::Value;
+use crate::world::{Extent, HostKind, LiveKind};
+
+/// The cluster around one write.
+pub(super) struct Surroundings<'s, 'a> {
+    /// The run.
+    pub(super) stage: &'s Stage<'a>,
+    /// What is written.
+    pub(super) key: &'s Key,
+}
+
+impl Around for Surroundings<'_, '_> {
+    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+        let stage = self.stage;
+        // Where nobody looked at anything, the report says so of the object itself.
+        if stage.scene.world.source.kind == LiveKind::None {
+            return Found::There;
+        }
+        let live = stage.scene.view.of_kind(kind).map(|object| &object.key);
+        let keys: BTreeSet<&Key> =
+            stage.pairs_of_kind(kind).map(|pair| &pair.key).chain(live).filter(|key| key.group == group).collect();
+        let is_it = |key: &Key, value: Option<Arc<Value>>| value.is_some_and(|value| wanted(key, &value));
+        let (mut comes, mut goes) = (None, false);
+        for key in keys {
+            match (is_it(key, stage.before(key)), is_it(key, stage.after(key))) {
+                (true, true) => return Found::There,
+                (true, false) => goes = true,
+                (false, true) => comes = Some(key),
+                (false, false) => {}
+            }
+        }
+        let extent = stage.scene.world.coverage.extent(&GroupKind::new(group, kind));
+        let is_read = matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
+        match comes.map(|key| self.is_written_first(key)) {
+            Some(Some(true)) => Found::There,
+            _ if goes => Found::Unclear,
+            Some(Some(false)) if is_read => Found::Later,
+            Some(_) => Found::Unclear,
+            None if is_read => Found::Missing,
+            None => Found::Unread,
+        }
+    }
+}
+
+impl Surroundings<'_, '_> {
+    /// Whether another object is written before this one. Helm writes the kinds that it does not know by their names, after all that it knows
+    /// (`pkg/release/util/kind_sorter.go` `lessByKind`, 3.19 and 4.0); kubectl writes in the order of the file.
+    fn is_written_first(&self, other: &Key) -> Option<bool> {
+        match self.stage.scene.world.host.kind? {
+            HostKind::Helm3 | HostKind::Helm4 => (other.kind != self.key.kind).then(|| other.kind < self.key.kind),
+            HostKind::Kubectl => {
+                let place = |wanted: &Key| {
+                    let mut all = self.stage.scene.rendered.objects().iter();
+                    all.position(|object| (&object.key.kind, &object.key.name) == (&wanted.kind, &wanted.name))
+                };
+                place(other).zip(place(self.key)).map(|(other, own)| other < own)
+            }
+            HostKind::Flux | HostKind::Argocd => None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a webhook looks up: it reads other objects of the cluster while it admits one, and refuses where what it wants is not there.
+
+use super::webhook::{Refusal, refuse};
+use crate::model::RuleId;
+use crate::object::{Key, Path};
+use crate::tree::Value;
+
+/// What is known of an object that a webhook looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It is there when the write is admitted.
+    There,
+    /// The same run writes it, after the write is admitted.
+    Later,
+    /// The same run writes it or takes it away, and nobody knows which of the two writes comes first.
+    Unclear,
+    /// It is not there.
+    Missing,
+    /// Not all of its kind were read.
+    Unread,
+}
+
+/// The cluster as a webhook sees it while it admits a write.
+pub trait Around {
+    /// Looks for an object of a kind; each is shown in the superset form.
+    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found;
+}
+
+/// One thing that a webhook looks up.
+#[derive(Debug, Clone)]
+pub struct LookUp {
+    /// What it found.
+    pub found: Found,
+    /// Id of the cause, where it refuses.
+    pub rule: RuleId,
+    /// The place that makes it look, in the superset form.
+    pub path: Path,
+    /// What it looks for, as in `a MachinePool that names it`.
+    pub wanted: String,
+}
+
+/// What the webhook refuses for sure, and what it may refuse because nobody knows what it finds.
+#[must_use]
+pub fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
+    let (mut refused, mut unsure) = (Vec::new(), Vec::new());
+    for LookUp { found, rule, path, wanted } in looked_up {
+        let mut doubt = |tail| {
+            let message = format!("the webhook looks for {wanted}, and {tail}");
+            unsure.push(Refusal { rule, path: path.clone(), message });
+        };
+        match found {
+            Found::There => {}
+            Found::Later => {
+                refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}, which is written after it"));
+            }
+            Found::Missing => {
+                refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}, and there is none"));
+            }
+            Found::Unclear => doubt("this run writes that too; nobody knows which of the two comes first"),
+            Found::Unread => doubt("nobody looked whether there is one"),
+        }
+    }
+    (refused, unsure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_refuses_nothing_for_sure() {
+        let found = [Found::There, Found::Later, Found::Missing, Found::Unclear, Found::Unread];
+        let look_up = |found| LookUp {
+            found,
+            rule: RuleId::of("gate/off"),
+            path: Path::root().key("spec"),
+            wanted: "a MachinePool that names it".to_owned(),
+        };
+        let (refused, unsure) = outcome(found.map(look_up).to_vec());
+        assert_eq!((refused.len(), unsure.len()), (2, 2));
+        assert_eq!(
+            refused[0].message,
+            "the webhook refuses it: it looks for a MachinePool that names it, which is written after it"
+        );
+    }
+}
