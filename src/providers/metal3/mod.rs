@@ -1,5 +1,6 @@
 //! Metal3: bare metal hosts as Machines.
 
+mod addresses;
 pub mod changes;
 pub mod free;
 mod host;
@@ -8,6 +9,7 @@ pub mod webhook;
 
 use semver::Version;
 
+use self::addresses::Addresses;
 use self::webhook::Metal3;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -49,7 +51,12 @@ static KINDS: &[Kind] = &[
     known("Metal3Remediation", Role::Other),
     known("Metal3RemediationTemplate", Role::Template),
     Kind { pauses: &host::PAUSES, waiting: Some(host::waiting), ..Kind::new(HOST.0, HOST.1, Role::Host) },
-    Kind { by_reference: true, named_alone: true, ..Kind::new(ADDRESSES, "IPPool", Role::Other) },
+    Kind {
+        webhook: Some(&Addresses),
+        by_reference: true,
+        named_alone: true,
+        ..Kind::new(ADDRESSES, "IPPool", Role::Other)
+    },
     Kind::new(ADDRESSES, "IPAddress", Role::Address),
     Kind::new(ADDRESSES, "IPClaim", Role::Address),
 ];
