@@ -2,14 +2,12 @@
 //! through it stores them sorted by name. Read beside `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API
 //! 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
+use crate::kinds::contract::CONVERSION_DATA;
 use crate::kinds::fields::annotation;
 use crate::object::{ApiVersion, Key, Object};
 use crate::providers::kind;
 use crate::providers::kubeadm::ARGUMENTS;
 use crate::tree::Value;
-
-/// Annotation that keeps the object as it is stored.
-const STORED: &str = "cluster.x-k8s.io/conversion-data";
 
 /// Annotation that keeps what kubectl applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -30,7 +28,9 @@ pub(super) fn may_sort(object: &Object) -> bool {
 pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut Value) {
     let Some(place) = kind(key).config_place().filter(|_| is_old(api_version)) else { return };
     let is_whole = !read.get("apiVersion").and_then(Value::as_str).is_some_and(is_old);
-    let kept = annotation(read, STORED).filter(|_| !is_whole).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let kept = annotation(read, CONVERSION_DATA)
+        .filter(|_| !is_whole)
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
     let Some(stored) = (if is_whole { Some(read) } else { kept.as_ref() }) else { return };
     for list in ARGUMENTS {
         let at = format!("{place}{list}");

@@ -45,6 +45,8 @@ pub const MACHINE_DRAIN_RULE: &str = "MachineDrainRule";
 pub const MACHINE_SET: &str = words::MACHINE_SET;
 /// The name of the MachineDeployment kind.
 pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
+/// Annotation in which a conversion to another version keeps what that version has no place for.
+pub const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 /// The name of the MachinePool kind.
 pub const MACHINE_POOL: &str = "MachinePool";
 /// The name of the MachineHealthCheck kind.

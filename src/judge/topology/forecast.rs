@@ -255,8 +255,7 @@ pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value))
 #[must_use]
 pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
     let word = |key: &str| text(template, key).unwrap_or_default();
-    let spec = template.get("spec").cloned().unwrap_or_default();
-    normal_spec(stage, (word("/kind"), word("/apiVersion")), Role::Rotated, &spec)
+    normal_spec(stage, (word("/kind"), word("/apiVersion")), Role::Rotated, &patches::spec_of(template))
 }
 
 /// The first place at which something in use is not what the class makes of it now, and all that the class says. What it does

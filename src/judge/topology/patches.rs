@@ -8,7 +8,8 @@ use crate::gotemplate::Trouble;
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::{Part, Role};
 use crate::judge::topology::values::{list, look_up};
-use crate::kinds::fields::text;
+use crate::kinds::contract::CONVERSION_DATA;
+use crate::kinds::fields::{annotation, text};
 use crate::tree::{Map, Value, json};
 
 /// What patches made of one template.
@@ -22,10 +23,24 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<(String, String)>,
 }
 
+/// The spec of a template. One that was read in another version than it is stored in has empty metadata by its conversion: Go leaves
+/// no struct out.
+#[must_use]
+pub(crate) fn spec_of(template: &Value) -> Value {
+    let mut spec = template.get("spec").cloned().unwrap_or_default();
+    if annotation(template, CONVERSION_DATA).is_some()
+        && let Some(Value::Object(inner)) = spec.get_mut("template")
+        && inner.get("metadata").and_then(Value::as_object).is_some_and(Map::is_empty)
+    {
+        inner.shift_remove("metadata");
+    }
+    spec
+}
+
 /// Applies the patches of a class to a template that was read in the version of its reference.
 #[must_use]
 pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Values) -> Outcome {
-    let mut object = json!({"spec": template.get("spec").cloned().unwrap_or_default()});
+    let mut object = json!({"spec": spec_of(template)});
     let mut out = Outcome { spec: Value::Null, opaque: Vec::new(), broken: None };
     for patch in list(class, "/spec/patches") {
         let name = text(patch, "/name").unwrap_or("without a name").to_owned();

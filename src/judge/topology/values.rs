@@ -5,6 +5,7 @@
 
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
+use crate::kinds::contract::CONVERSION_DATA;
 pub(crate) use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::object::{Path, Segment};
@@ -117,7 +118,7 @@ fn builtin_cluster(cluster: &Value) -> Value {
     let mut annotations = at("/metadata/annotations");
     if let Some(map) = annotations.as_object_mut() {
         map.remove("kubectl.kubernetes.io/last-applied-configuration");
-        map.remove("cluster.x-k8s.io/conversion-data");
+        map.remove(CONVERSION_DATA);
     }
     json!({
         "name": at("/metadata/name"),

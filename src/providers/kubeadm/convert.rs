@@ -2,14 +2,12 @@
 //! Read beside `bootstrap/kubeadm/webhooks/conversion/kubeadmconfig.go` (ConvertKubeadmConfigV1Beta1ToHub) of 1.14.
 //! The form stays that of `hub`; only what conversion drops, restores or moves on top of renaming is done here.
 
+use crate::kinds::contract::CONVERSION_DATA;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::child;
 use crate::object::go_seconds;
 
 use crate::tree::{Map, Value, json};
-
-/// Annotation that keeps what v1beta1 cannot say.
-const STORED: &str = "cluster.x-k8s.io/conversion-data";
 
 /// Fields of plain truth values in v1beta1: `false` and absent are the same there.
 const PLAIN: &[&str] =
@@ -21,7 +19,7 @@ const GONE: &[&str] = &["apiVersion", "kind", "clusterName", "kubernetesVersion"
 /// Converts the kubeadm configuration at `place` (a JSON pointer) of an object that was read as v1beta1.
 pub(crate) fn kubeadm_config(object: &mut Value, place: &str) {
     // Only what was false and the timeouts are restored; a fleet has thousands of these, and most hold neither.
-    let stored = annotation(object, STORED)
+    let stored = annotation(object, CONVERSION_DATA)
         .filter(|text| text.contains("false") || text.contains("timeouts"))
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
     let restored = stored.as_ref().and_then(|stored| stored.pointer(place)).unwrap_or(&Value::Null);
