@@ -330,7 +330,10 @@ impl<'a> Stage<'a> {
         if self.under_way {
             due.extend(self.announced.iter().cloned());
         }
-        let mut outcome = Outcome { refused, due, met: self.under_way, written, ..Outcome::default() };
+        let doomed = doomed(&before);
+        let met = self.under_way || !doomed.is_empty();
+        due.extend(doomed);
+        let mut outcome = Outcome { refused, due, met, written, ..Outcome::default() };
         self.poke();
         let known = address(&before);
         let mut moved = None;
@@ -450,6 +453,18 @@ impl<'a> Stage<'a> {
             }
         }
     }
+}
+
+/// The Machines that a health check replaces by their annotation, whoever writes what: it selected them before.
+fn doomed(before: &Sight) -> BTreeSet<String> {
+    let marked = before.all("machines").filter(|machine| {
+        machine["metadata"]["annotations"].get("cluster.x-k8s.io/remediate-machine").is_some()
+    });
+    let targets: BTreeSet<String> = before
+        .all("machinehealthchecks")
+        .flat_map(|check| check["status"]["targets"].as_array().into_iter().flatten().map(text))
+        .collect();
+    marked.map(|machine| text(&machine["metadata"]["name"])).filter(|name| targets.contains(name)).collect()
 }
 
 impl Stage<'_> {
