@@ -457,9 +457,9 @@ impl<'a> Stage<'a> {
 
 /// The Machines that a health check replaces by their annotation, whoever writes what: it selected them before.
 fn doomed(before: &Sight) -> BTreeSet<String> {
-    let marked = before.all("machines").filter(|machine| {
-        machine["metadata"]["annotations"].get("cluster.x-k8s.io/remediate-machine").is_some()
-    });
+    let marked = before
+        .all("machines")
+        .filter(|machine| machine["metadata"]["annotations"].get("cluster.x-k8s.io/remediate-machine").is_some());
     let targets: BTreeSet<String> = before
         .all("machinehealthchecks")
         .flat_map(|check| check["status"]["targets"].as_array().into_iter().flatten().map(text))
