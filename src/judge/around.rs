@@ -20,10 +20,6 @@ pub(super) struct Surroundings<'s, 'a> {
 impl Around for Surroundings<'_, '_> {
     fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
         let stage = self.stage;
-        // Where nobody looked at anything, the report says so of the object itself.
-        if stage.scene.world.source.kind == LiveKind::None {
-            return Found::There;
-        }
         let live = stage.scene.view.of_kind(kind).map(|object| &object.key);
         let keys: BTreeSet<&Key> =
             stage.pairs_of_kind(kind).map(|pair| &pair.key).chain(live).filter(|key| key.group == group).collect();
@@ -38,7 +34,8 @@ impl Around for Surroundings<'_, '_> {
             }
         }
         let extent = stage.scene.world.coverage.extent(&GroupKind::new(group, kind));
-        let is_read = matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
+        let is_read = stage.scene.world.source.kind != LiveKind::None
+            && matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
         match comes.map(|key| self.is_written_first(key)) {
             Some(Some(true)) => Found::There,
             _ if goes => Found::Unclear,

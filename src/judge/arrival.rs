@@ -47,7 +47,7 @@ pub(super) fn created(
         );
     }
     // What nobody looked for may be there, and is not called new.
-    let is_seen = stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key);
+    let is_seen = is_seen(stage, pair);
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
     let unseen = "was not looked for in the cluster; where it is new,";
     let (warning, because) = if replicas::makes_machines(key.known, new) {
@@ -73,19 +73,22 @@ pub(super) fn created(
     Outcome::whole(pair, &Answer::whole(Effect::None, rule, because))
 }
 
+/// Whether somebody looked for an object.
+fn is_seen(stage: &Stage<'_>, pair: &Pair) -> bool {
+    stage.scene.world.source.kind != LiveKind::None && stage.scene.world.coverage.shows(&pair.key)
+}
+
 /// A new object that its webhook may refuse, because nobody knows what it finds when it looks around.
 pub(super) fn doubted(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> Option<Outcome> {
-    let doubt = admission.unsure.first()?;
+    // Where nobody looked for the object itself, that is said instead.
+    let doubt = admission.unsure.first().filter(|_| is_seen(stage, pair))?;
     Some(Outcome::whole(pair, &unsure(stage, doubt)))
 }
 
 /// The answer about a write of which nobody knows whether its webhook refuses it.
 pub(super) fn unsure(stage: &Stage<'_>, doubt: &Refusal) -> Answer {
     let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("webhook/looks-up"));
-    answer.saying(format!(
-        "{}: {}, so the write may be refused half-way; write that object first",
-        doubt.path, doubt.message
-    ))
+    answer.saying(format!("{}: {}", doubt.path, doubt.message))
 }
 
 /// A live Machine or MachineSet that a new owner controls already.

@@ -26,11 +26,22 @@ pub trait Around {
     fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found;
 }
 
+/// When a webhook refuses because of what it looks up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refuses {
+    /// Where it is not there.
+    Missing,
+    /// Where it is.
+    There,
+}
+
 /// One thing that a webhook looks up.
 #[derive(Debug, Clone)]
 pub struct LookUp {
     /// What it found.
     pub found: Found,
+    /// When it refuses.
+    pub refuses: Refuses,
     /// Id of the cause, where it refuses.
     pub rule: RuleId,
     /// The place that makes it look, in the superset form.
@@ -43,21 +54,21 @@ pub struct LookUp {
 #[must_use]
 pub fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
     let (mut refused, mut unsure) = (Vec::new(), Vec::new());
-    for LookUp { found, rule, path, wanted } in looked_up {
+    for LookUp { found, refuses, rule, path, wanted } in looked_up {
+        let mut refused = |tail| refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}{tail}"));
         let mut doubt = |tail| {
-            let message = format!("the webhook looks for {wanted}, and {tail}");
+            let message = format!("the webhook looks for {wanted}, and {tail}, so the write may be refused half-way");
             unsure.push(Refusal { rule, path: path.clone(), message });
         };
-        match found {
-            Found::There => {}
-            Found::Later => {
-                refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}, which is written after it"));
+        match (found, refuses) {
+            (Found::There, Refuses::Missing) | (Found::Missing, Refuses::There) => {}
+            (Found::There, Refuses::There) => refused(", and there is one"),
+            (Found::Later, Refuses::Missing) => refused(", which is written after it"),
+            (Found::Missing, Refuses::Missing) => refused(", and there is none"),
+            (Found::Later | Found::Unclear, _) => {
+                doubt("this run writes that too (nobody knows which of the two comes first: write that one before)");
             }
-            Found::Missing => {
-                refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}, and there is none"));
-            }
-            Found::Unclear => doubt("this run writes that too; nobody knows which of the two comes first"),
-            Found::Unread => doubt("nobody looked whether there is one"),
+            (Found::Unread, _) => doubt("nobody looked whether there is one"),
         }
     }
     (refused, unsure)
@@ -72,6 +83,7 @@ mod tests {
         let found = [Found::There, Found::Later, Found::Missing, Found::Unclear, Found::Unread];
         let look_up = |found| LookUp {
             found,
+            refuses: Refuses::Missing,
             rule: RuleId::of("gate/off"),
             path: Path::root().key("spec"),
             wanted: "a MachinePool that names it".to_owned(),

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use semver::Version;
 
 use super::webhook::RULE;
-use crate::kinds::around::{Around, LookUp};
+use crate::kinds::around::{Around, LookUp, Refuses};
 use crate::kinds::contract::{CLUSTER, CLUSTER_NAME, CORE, INFRASTRUCTURE, MACHINE_POOL};
 use crate::kinds::fields::{list, text};
 use crate::kinds::versions;
@@ -27,7 +27,13 @@ pub(super) fn of(write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
     let mut look = |(group, kind): (&str, &str), below: &str, wanted: String, is_it: &dyn Fn(&Key, &Value) -> bool| {
         let path = Path::root().key("spec");
         let path = if below.is_empty() { path } else { path.key(below) };
-        out.push(LookUp { found: around.find(group, kind, is_it), rule: RULE, path, wanted });
+        out.push(LookUp {
+            found: around.find(group, kind, is_it),
+            refuses: Refuses::Missing,
+            rule: RULE,
+            path,
+            wanted,
+        });
     };
     match write.kind_name() {
         "AzureMachinePool" => pool(write, &mut look),

@@ -1,5 +1,6 @@
 //! Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.
 
+mod address_pools;
 pub mod changes;
 pub mod checks;
 mod class;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 
 use semver::Version;
 
+use self::address_pools::Pools;
 use self::machine_deployment::Workers;
 use self::webhook::Core;
 use super::Provider;
@@ -87,6 +89,11 @@ static SET: OwnerRules = OwnerRules {
 };
 static POOL: OwnerRules = OwnerRules { replicas: RuleId::of("mp/replicas"), selector: None };
 
+/// A pool of the in-cluster address manager.
+const fn pool_of_addresses(name: &'static str) -> Kind {
+    Kind { webhook: Some(&Pools), by_reference: true, named_alone: true, ..Kind::new(IPAM, name, Role::Other) }
+}
+
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Core), ..Kind::new(group, name, role) }
@@ -142,8 +149,8 @@ static KINDS: &[Kind] = &[
     },
     Kind { by_reference: true, ..known(ADDONS, "ClusterResourceSetBinding", Role::Other) },
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
-    Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "InClusterIPPool", Role::Other) },
-    Kind { by_reference: true, named_alone: true, ..Kind::new(IPAM, "GlobalInClusterIPPool", Role::Other) },
+    pool_of_addresses("InClusterIPPool"),
+    pool_of_addresses("GlobalInClusterIPPool"),
     known(IPAM, "IPAddress", Role::Address),
     known(IPAM, "IPAddressClaim", Role::Address),
 ];
