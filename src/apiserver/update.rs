@@ -28,7 +28,7 @@ pub(crate) fn kept(predicted: &mut Value, live: &Value) {
 /// The whole object is put in the place of the live one. The server keeps what only it writes and the status (apiserver
 /// `pkg/registry/rest/update.go`, `BeforeUpdate`; apiextensions-apiserver `customResourceStrategy.PrepareForUpdate`); labels
 /// and annotations that are not sent go, and so do finalizers and owners until their controllers put them back, so that
-/// those stand here as they were. What nobody but the host owns and the host never sent was filled in by a defaulting
+/// those stand here as they were; of an object that is being deleted no finalizer comes back (`ValidateObjectMetaUpdate`). What nobody but the host owns and the host never sent was filled in by a defaulting
 /// webhook, which fills it in again.
 pub(crate) fn replaced(live: &Value, last: Option<&Value>, rendered: &Value, manager: &str) -> Value {
     let mut predicted = merge::pruned(rendered.clone());
@@ -36,7 +36,11 @@ pub(crate) fn replaced(live: &Value, last: Option<&Value>, rendered: &Value, man
         let Some(old) = live.get(key) else { continue };
         match (predicted.get_mut(key).and_then(Value::as_object_mut), old.as_object()) {
             (Some(new), Some(old)) if key == "metadata" => {
-                for (key, value) in old.iter().filter(|(key, _)| !matches!(key.as_str(), "labels" | "annotations")) {
+                let goes = |key: &str| {
+                    matches!(key, "labels" | "annotations")
+                        || key == "finalizers" && old.get("deletionTimestamp").is_some_and(|time| !time.is_null())
+                };
+                for (key, value) in old.iter().filter(|(key, _)| !goes(key)) {
                     new.insert(key.clone(), value.clone());
                 }
             }

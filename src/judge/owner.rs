@@ -14,10 +14,10 @@ use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_SET};
 use crate::kinds::fields::{self, target};
 use crate::kinds::mirror::{Case, Mirror};
-use crate::kinds::{Typed, Versions};
+use crate::kinds::{Role, Typed, Versions};
 use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, Why, hold_of};
 use crate::object::{GroupKind, Key, Path, is_deleting};
-use crate::providers::{machines, metal3, typed};
+use crate::providers::{kind, machines, metal3, typed};
 use crate::tree::Value;
 use crate::world::Coverage;
 use crate::world::LiveKind;
@@ -100,7 +100,11 @@ impl Assessment {
             versions,
             now,
         };
-        let (basis, units) = mirror.units(&case);
+        let (mut basis, mut units) = mirror.units(&case);
+        let is_bare = basis == Basis::Specs && has_whole_list(stage, key);
+        if is_bare && key.known.role == Role::Deployment {
+            (basis, units) = (Basis::Machines, Vec::new());
+        }
         let [before, after] = Side::both(stage);
         let rolls = basis == Basis::Machines && units.iter().any(|unit| !unit.after.is_empty());
         let standing = if rolls { mirror.standing(&case) } else { Vec::new() };
@@ -113,7 +117,7 @@ impl Assessment {
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,
             basis,
-            is_bare: basis == Basis::Specs && has_whole_list(stage, key),
+            is_bare,
             units,
             standing,
             makes_none: waiting::makes_none(after, key, &new, cluster.as_ref()).filter(|_| rolls),
@@ -126,12 +130,33 @@ impl Assessment {
             old,
             new,
         };
+        out.stop_without_set(key);
         out.was_held.extend(out.little_room(key));
         if let Some(hold) = waiting::hosts::none_free(stage, key, &out) {
             out.hosts = Some(hold.places.len() as u64);
             out.was_held.push(hold);
         }
         out
+    }
+
+    /// A MachineDeployment that has no MachineSet for its template and cannot make one stops with an error, and does not scale either
+    /// (`machinedeployment_rollout_planner.go` init; `machinedeployment_sync.go` getNewMachineSet up to 1.11). Where it is paused it
+    /// looks for none.
+    fn stop_without_set(&mut self, key: &Typed<'_>) {
+        if key.known.role != Role::Deployment || self.basis != Basis::Machines {
+            return;
+        }
+        let stop = |holds: &mut Vec<Hold>, owner: &Value, has_current: bool| {
+            let is_paused = owner.pointer("/spec/paused") == Some(&Value::Bool(true));
+            let is_template = |hold: &Hold| hold.places.iter().any(|(named, _)| kind(named).role == Role::Template);
+            for hold in holds.iter_mut().filter(|_| !has_current && !is_paused) {
+                if hold.why == Why::NothingToMakeOf && is_template(hold) {
+                    hold.why = Why::Stopped;
+                }
+            }
+        };
+        stop(&mut self.was_held, &self.old, self.units.iter().any(|unit| unit.before.is_empty()));
+        stop(&mut self.held, &self.new, self.units.iter().any(|unit| unit.after.is_empty()));
     }
 
     /// What held Machines back that are out of date already, where it was the room that their strategy gave.
@@ -223,7 +248,7 @@ impl Assessment {
 }
 
 /// Whether every Machine in the namespace of an owner was read.
-fn has_whole_list(stage: &Stage<'_>, key: &Typed<'_>) -> bool {
+pub(super) fn has_whole_list(stage: &Stage<'_>, key: &Typed<'_>) -> bool {
     let coverage = &stage.scene.world.coverage;
     let has = |name: &str| {
         let list = GroupKind::new(CORE, name);

@@ -4,6 +4,7 @@
 //! MachineDeployment keeps its MachineSets by their owner reference and hands its selector to them, in each version since 1.6;
 //! up to 1.11 only to the one that it keeps (`machinedeployment_sync.go` getNewMachineSet). No webhook refuses it.
 
+use crate::judge::owner::has_whole_list;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::{self, CLUSTER_NAME};
@@ -57,6 +58,17 @@ pub(crate) fn rollout(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Val
     if old.pointer("/spec/selector") == new.pointer("/spec/selector") || waits(stage, key, new) {
         return None;
     }
+    lost(stage, key, old, new)
+}
+
+/// The weight of a selector that is handed on only now, as it stands; `None` where no Machine is lost by it.
+#[must_use]
+pub(crate) fn pending(stage: &Stage<'_>, key: &Typed<'_>, owner: &Value) -> Option<Rollout> {
+    lost(stage, key, owner, owner)
+}
+
+/// The weight of the Machines that a selector loses.
+fn lost(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Rollout> {
     let Some(Fate::Lost(lost)) = fate(stage, key, old, new) else { return None };
     let count_wanted = wanted(new, Some(old));
     if count_wanted == 0 {
@@ -149,7 +161,7 @@ fn replaced_anyway(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value)
     machine_deployment::outdated(&sets, new, &stage.versions, stage.scene.world.now).iter().any(|set| !set.is_empty())
 }
 
-/// The Machines of an owner to which the selector comes, with their names; `None` where none can be read.
+/// The Machines of an owner to which the selector comes and that are found now, with their names; `None` where none can be read.
 fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(String, Value)>> {
     let mut is_any = false;
     let mut owners: Vec<Key> = vec![Key::clone(key)];
@@ -165,14 +177,23 @@ fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(Stri
             .map(|(set, _)| contract::machine_set(key.namespace.as_deref(), &set.name))
             .collect();
     }
-    let real: Vec<(String, Value)> = owners
-        .iter()
-        .flat_map(|owner| stage.scene.view.owned_by(owner))
-        .filter(|object| kind(&object.key).role == Role::Machine)
-        .filter_map(|object| Some((object.key.name.clone(), object.value().ok()?.into_owned())))
-        .filter(|(_, machine)| !crate::object::is_deleting(machine))
-        .collect();
-    (is_any || !real.is_empty()).then_some(real)
+    let mut real: Vec<(String, Value)> = Vec::new();
+    for owner in &owners {
+        let set = stage.before(owner);
+        let selector = set.as_ref().and_then(|set| set.pointer("/spec/selector"));
+        let is_found = |machine: &Value| {
+            selector.is_none_or(|all| labels::selects(all, |name| fields::label(machine, name)) != Some(false))
+        };
+        for object in stage.scene.view.owned_by(owner).filter(|object| kind(&object.key).role == Role::Machine) {
+            is_any = true;
+            let Ok(machine) = object.value() else { continue };
+            // What another label has taken away already is not lost by this.
+            if !crate::object::is_deleting(&machine) && is_found(&machine) {
+                real.push((object.key.name.clone(), machine.into_owned()));
+            }
+        }
+    }
+    (is_any || has_whole_list(stage, key)).then_some(real)
 }
 
 /// A Machine as the old template of an owner makes it, with its labels.

@@ -22,6 +22,8 @@ pub const IPAM: &str = "ipam.cluster.x-k8s.io";
 
 /// Label of everything that belongs to a cluster.
 pub const CLUSTER_NAME: &str = words::CLUSTER_NAME;
+/// Label of what belongs to a MachineDeployment.
+pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 /// Label of what belongs to a control plane.
 pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label of what a topology made.

@@ -124,16 +124,24 @@ fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
 #[must_use]
 pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
     let selector = set.pointer("/spec/selector").unwrap_or(&Value::Null);
-    if is_empty(selector) || is_deleting(set) {
+    if is_empty(selector) {
         return 0;
     }
     let machines = side.all(CORE, MACHINE, key.namespace.as_deref());
     let is_counted = |(name, machine): &&(Key, Arc<Value>)| {
         has_labels(selector, machine)
+            // One that is being deleted goes with or without a set that is.
+            && !(is_deleting(set) && is_deleting(machine))
             && controller(name, machine).is_none_or(|owner| owner.kind == MACHINE_SET && owner.name == key.name)
     };
     let count = machines.iter().filter(is_counted).count() as u64;
-    count.saturating_sub(fields::wanted(set, None))
+    count.saturating_sub(wanted(set))
+}
+
+/// How many Machines a MachineSet wants: none while it is being deleted.
+#[must_use]
+pub(in crate::judge) fn wanted(set: &Value) -> u64 {
+    if is_deleting(set) { 0 } else { fields::wanted(set, None) }
 }
 
 /// Whether a selector selects nothing in particular.

@@ -87,7 +87,8 @@ impl<'a> Work<'a> {
             is_deleting: is_deleting(&assessment.old),
             pending: assessment.pending().collect(),
             count: if assessment.is_bare { 0 } else { assessment.count() },
-            wanted: fields::wanted(&assessment.old, None),
+            // What the write wants more counts too: nothing that it wants is too many.
+            wanted: fields::wanted(&assessment.old, None).max(fields::wanted(&assessment.new, None)),
         }
     }
 

@@ -3,7 +3,9 @@
 
 pub(super) mod adoption;
 mod apply;
+mod ended;
 mod endpoint;
+mod handed;
 mod hanging;
 mod health;
 pub(super) mod hosts;
@@ -13,6 +15,7 @@ pub(super) mod pause;
 mod preflight;
 mod references;
 mod released;
+mod returned;
 pub(super) mod side;
 mod strays;
 mod taken;
@@ -66,6 +69,9 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
     }
     out.extend(touched::sets(stage));
     out.extend(strays::lifted(stage));
+    out.extend(returned::lifted(stage));
+    out.extend(ended::lifted(stage));
+    out.extend(handed::lifted(stage));
     out.extend(endpoint::lost(stage));
     out
 }

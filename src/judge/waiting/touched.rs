@@ -229,7 +229,7 @@ fn hand_selector(stage: &Stage<'_>, key: &Key, set: &mut Value) {
 /// The Machines that a MachineSet deletes because they are too many.
 fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
-    let wanted = fields::wanted(set, None);
+    let wanted = adoption::wanted(set);
     let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
     let labels = Path::root().key("metadata").key("labels");
     let machines = stage.pairs.iter().filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace);

@@ -93,14 +93,18 @@ func (w *world) lives(ctx context.Context, cluster *clusterv1.Cluster, machine *
 	}
 	w.own(ctx, machine, loose[2].Kind, machine.Spec.InfrastructureRef.Name)
 	w.own(ctx, machine, loose[4].Kind, machine.Spec.Bootstrap.ConfigRef.Name)
+	set, group := w.owners(ctx, machine)
 	if _, waits := machine.Annotations[stuck]; waits && !machine.Status.NodeRef.IsDefined() {
+		before = machine.DeepCopy()
+		if setUpToDateCondition(ctx, machine, set, group); !reflect.DeepEqual(before, machine) {
+			must(w.Status().Patch(ctx, machine, client.MergeFrom(before)))
+		}
 		return
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine.Name}}
 	if w.Get(ctx, client.ObjectKeyFromObject(node), node) != nil && !machine.Status.NodeRef.IsDefined() {
 		must(w.Create(ctx, node))
 	}
-	set, group := w.owners(ctx, machine)
 	before = machine.DeepCopy()
 	machine.Status.NodeRef.Name = machine.Name
 	machine.Status.Phase = string(clusterv1.MachinePhaseRunning)

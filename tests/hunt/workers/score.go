@@ -71,7 +71,7 @@ func asked(folder string, live, base, next []object, replaces bool) (report, err
 		must(os.WriteFile(filepath.Join(folder, file), []byte(all.String()), 0o644))
 	}
 	options := []string{"plan", "rendered.yaml", "--live", "live.json", "--policy", "none", "-n", namespace, "-o", "json",
-		"--provider", "cluster-api=v1.14.2", "--now", time.Now().UTC().Format(time.RFC3339)}
+		"--provider", "cluster-api=v1.14.2", "--feature-gate", "MachineTaintPropagation=false", "--now", time.Now().UTC().Format(time.RFC3339)}
 	if replaces {
 		options = append(options, "--host", "kubectl", "--method", "replace")
 	} else {
@@ -264,6 +264,8 @@ func still(said report, seen outcome, foretold, owners map[string]bool) int {
 	case waits && (said.Effect == "rollout" || said.Effect == "latent"):
 		return agrees
 	case said.Effect == "rollout" && len(seen.due) > 0 && (len(without(foretold, seen.due)) == 0 || len(without(owners, seen.due)) == 0):
+		return agrees
+	case said.Effect == "delete" && len(foretold) == 0 && len(seen.hanging) > 0:
 		return agrees
 	case said.Effect == "delete" && len(owners) > 0 && len(without(owners, seen.leaving)) == 0:
 		return agrees
