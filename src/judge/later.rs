@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::owner::{Assessment, has_whole_list};
+use super::owner::Assessment;
 use super::replicas;
 use super::subject::Subject;
 use super::verdict::Answer;
@@ -11,9 +11,8 @@ use super::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
 use crate::kinds::fields::{annotation, text, wanted};
-use crate::model::{Act, Basis, Effect, Hold, hold_of};
+use crate::model::{Act, Effect, Hold, hold_of};
 use crate::object::Path;
-use crate::providers::kind;
 
 impl Subject<'_> {
     /// The answer about the number of Machines.
@@ -31,25 +30,9 @@ impl Subject<'_> {
             return Some(answer);
         }
         let falls = wanted(self.new, Some(old)) < wanted(old, None);
-        if falls && self.has_no_machine() {
-            let because = "none of its Machines is there yet, so none is deleted".to_owned();
-            return Some(Answer::known(self.stage.rules, Effect::None, owner.replicas).saying(because));
-        }
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
         Some(answer.held(because))
-    }
-
-    /// Whether all Machines were read and none is one of these workers.
-    fn has_no_machine(&self) -> bool {
-        let mut own = self.stage.scene.view.owned_by(self.key);
-        match self.key.known.role {
-            Role::Deployment => self.assessment.is_some_and(|it| it.basis == Basis::Machines && it.count() == 0),
-            Role::Set => {
-                has_whole_list(self.stage, self.key) && !own.any(|object| kind(&object.key).role == Role::Machine)
-            }
-            _ => false,
-        }
     }
 
     /// What keeps the controllers of the object from an act after the write.

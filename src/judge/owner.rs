@@ -100,11 +100,7 @@ impl Assessment {
             versions,
             now,
         };
-        let (mut basis, mut units) = mirror.units(&case);
-        let is_bare = basis == Basis::Specs && has_whole_list(stage, key);
-        if is_bare && key.known.role == Role::Deployment {
-            (basis, units) = (Basis::Machines, Vec::new());
-        }
+        let (basis, units) = mirror.units(&case);
         let [before, after] = Side::both(stage);
         let rolls = basis == Basis::Machines && units.iter().any(|unit| !unit.after.is_empty());
         let standing = if rolls { mirror.standing(&case) } else { Vec::new() };
@@ -117,7 +113,7 @@ impl Assessment {
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,
             basis,
-            is_bare,
+            is_bare: basis == Basis::Specs && has_whole_list(stage, key),
             units,
             standing,
             makes_none: waiting::makes_none(after, key, &new, cluster.as_ref()).filter(|_| rolls),
@@ -248,7 +244,7 @@ impl Assessment {
 }
 
 /// Whether every Machine in the namespace of an owner was read.
-pub(super) fn has_whole_list(stage: &Stage<'_>, key: &Typed<'_>) -> bool {
+fn has_whole_list(stage: &Stage<'_>, key: &Typed<'_>) -> bool {
     let coverage = &stage.scene.world.coverage;
     let has = |name: &str| {
         let list = GroupKind::new(CORE, name);

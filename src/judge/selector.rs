@@ -4,7 +4,6 @@
 //! MachineDeployment keeps its MachineSets by their owner reference and hands its selector to them, in each version since 1.6;
 //! up to 1.11 only to the one that it keeps (`machinedeployment_sync.go` getNewMachineSet). No webhook refuses it.
 
-use crate::judge::owner::has_whole_list;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::{self, CLUSTER_NAME};
@@ -193,7 +192,7 @@ fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(Stri
             }
         }
     }
-    (is_any || has_whole_list(stage, key)).then_some(real)
+    is_any.then_some(real)
 }
 
 /// A Machine as the old template of an owner makes it, with its labels.
