@@ -226,34 +226,36 @@ fn hand_selector(stage: &Stage<'_>, key: &Key, set: &mut Value) {
     }
 }
 
-/// The Machines that a MachineSet deletes because they are too many.
+/// The Machines that a MachineSet deletes because they are too many. Nobody asked for fewer, so this is no scale.
 fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
     let wanted = adoption::wanted(set);
-    let effect = if wanted == 0 { Effect::Delete } else { Effect::Scale };
     let labels = Path::root().key("metadata").key("labels");
     let machines = stage.pairs.iter().filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace);
     let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
     let owner = machines::controller(key, set).unwrap_or_else(|| key.clone());
     let selectors = [key, &owner].map(|key| (key.clone(), Some(Path::root().key("spec").key("selector"))));
+    let is_moved = |key: &Key| stage.pair(key).is_some_and(|pair| differs(pair, SELECTOR));
+    let cause = if is_moved(key) || is_moved(&owner) { "spec.selector" } else { "metadata.labels" };
     places.extend(selectors);
     Lifted {
         owner,
-        effect,
+        effect: Effect::Delete,
         waits: None,
         rule: RuleId::of("waiting/adopted"),
         because: format!("{key} selects {count} {noun} more than the {wanted} that it wants and deletes as many"),
         places,
         rollouts: vec![Rollout {
             replicas: Some(wanted),
+            present: Some(wanted + count),
             steps: vec![format!(
                 "selects Machines that it did not select, and deletes {count} {noun} that are too many"
             )],
-            causes: vec!["metadata.labels".to_owned()],
+            causes: vec![cause.to_owned()],
             ..Rollout::plain(
                 key,
                 &stage.cluster_of(key, set).map_or_else(String::new, |cluster| cluster.name),
-                effect,
+                Effect::Delete,
                 Vec::new(),
                 count,
             )

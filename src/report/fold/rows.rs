@@ -137,7 +137,7 @@ fn row<'r>(entries: &[&Entry<'r>]) -> Row<'r> {
 fn lowest(rollout: &Rollout) -> Option<u64> {
     let replicas = rollout.replicas;
     match rollout.effect {
-        Effect::Delete => Some(0),
+        Effect::Delete => Some(rollout.present.zip(rollout.machines).map_or(0, |(now, gone)| now.saturating_sub(gone))),
         Effect::Rollout => {
             if let Some(course) = &rollout.course {
                 return Some(course.lowest);
