@@ -168,6 +168,27 @@ pub fn lost_with_a_namespace() -> impl Iterator<Item = (&'static str, &'static s
     kinds.filter(is_lost).map(|kind| (kind.group, kind.name))
 }
 
+/// Asks something about a write, in the tests of webhooks; one without a past is new.
+#[cfg(test)]
+pub(crate) fn on_write<T>(
+    key: &Key,
+    api_version: &str,
+    (old, new): (Option<&crate::tree::Value>, &crate::tree::Value),
+    ask: impl FnOnce(&crate::kinds::webhook::Write<'_>) -> T,
+) -> T {
+    ask(&crate::kinds::webhook::Write {
+        key,
+        kind: kind(key),
+        api_version,
+        is_new: old.is_none(),
+        live: old,
+        old: old.unwrap_or(new),
+        new,
+        versions: &crate::kinds::Versions::of(&[]),
+        gate: &|_| crate::kinds::gates::State::Off,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

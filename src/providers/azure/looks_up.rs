@@ -109,9 +109,8 @@ fn serves(cluster: &Value, address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Versions;
     use crate::kinds::around::Found;
-    use crate::kinds::gates::State;
+    use crate::providers::on_write;
     use crate::tree::json;
 
     /// A cluster of a few objects.
@@ -131,19 +130,9 @@ mod tests {
 
     /// The places that refuse a write, with these objects around it.
     fn refused(key: &Key, sides: (Option<&Value>, &Value), around: Vec<(Key, Value)>) -> Vec<String> {
-        let (old, new) = sides;
-        let write = Write {
-            key,
-            kind: crate::providers::kind(key),
-            api_version: "infrastructure.cluster.x-k8s.io/v1beta1",
-            is_new: old.is_none(),
-            live: None,
-            old: old.unwrap_or(new),
-            new,
-            versions: &Versions::of(&[]),
-            gate: &|_| State::Off,
-        };
-        let missing = of(&write, &Few(around)).into_iter().filter(|look_up| look_up.found == Found::Missing);
+        let api_version = "infrastructure.cluster.x-k8s.io/v1beta1";
+        let found = on_write(key, api_version, sides, |write| of(write, &Few(around)));
+        let missing = found.into_iter().filter(|look_up| look_up.found == Found::Missing);
         missing.map(|look_up| look_up.path.to_string()).collect()
     }
 

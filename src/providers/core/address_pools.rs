@@ -104,7 +104,7 @@ fn bits(address: IpAddr) -> u128 {
 }
 
 /// The network of the prefix around the lowest address.
-fn around_first(pool: &Value) -> Option<(ipnet::IpNet, bool)> {
+fn network_of(pool: &Value) -> Option<(ipnet::IpNet, bool)> {
     let first = texts(pool, "addresses").filter_map(range).map(|(first, _)| first).min()?;
     let prefix = u8::try_from(number(pool, "/spec/prefix").unwrap_or(0)).ok()?;
     Some((ipnet::IpNet::new(first, prefix).ok()?, first.is_ipv4()))
@@ -115,7 +115,7 @@ fn network(pool: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     if texts(pool, "addresses").next().is_none() {
         return;
     }
-    let Some((net, _)) = around_first(pool) else {
+    let Some((net, _)) = network_of(pool) else {
         return refuse(out, RULE, spec, "prefix", "it is no prefix of such addresses");
     };
     for (place, written) in texts(pool, "addresses").enumerate() {
@@ -133,7 +133,7 @@ fn given_out(pool: &Value) -> Option<Vec<(u128, u128)>> {
     };
     let all = numbers("addresses").filter(|all| !all.is_empty())?;
     let mut kept_back = numbers("excludedAddresses")?;
-    let (net, is_four) = around_first(pool)?;
+    let (net, is_four) = network_of(pool)?;
     if pool.pointer("/spec/allocateReservedIPAddresses") != Some(&Value::Bool(true)) {
         let ends = if is_four { vec![net.network(), net.broadcast()] } else { vec![net.network()] };
         kept_back.extend(ends.into_iter().map(|address| (bits(address), bits(address))));
@@ -161,9 +161,8 @@ fn without(mut ranges: Vec<(u128, u128)>, others: &[(u128, u128)]) -> Vec<(u128,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Versions;
     use crate::kinds::around::Found;
-    use crate::kinds::gates::State;
+    use crate::providers::on_write;
     use crate::tree::json;
 
     /// A cluster with one address in use.
@@ -179,17 +178,7 @@ mod tests {
 
     fn asked<T>(old: Option<&Value>, new: &Value, ask: impl Fn(&Write<'_>) -> T) -> T {
         let key = Key::new("ipam.cluster.x-k8s.io/v1alpha2", "InClusterIPPool", Some("fleet"), "pool");
-        ask(&Write {
-            key: &key,
-            kind: crate::providers::kind(&key),
-            api_version: "ipam.cluster.x-k8s.io/v1alpha2",
-            is_new: old.is_none(),
-            live: old,
-            old: old.unwrap_or(new),
-            new,
-            versions: &Versions::of(&[]),
-            gate: &|_| State::Off,
-        })
+        on_write(&key, "ipam.cluster.x-k8s.io/v1alpha2", (old, new), ask)
     }
 
     fn refused(spec: Value) -> Vec<String> {

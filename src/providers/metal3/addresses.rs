@@ -120,26 +120,16 @@ fn holds(pool: &Value, address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Versions;
-    use crate::kinds::gates::State;
     use crate::object::Key;
+    use crate::providers::on_write;
     use crate::tree::json;
 
     /// The places that refuse a write.
     fn refused(old: Option<Value>, new: Value) -> Vec<String> {
         let key = Key::new("ipam.metal3.io/v1alpha1", "IPPool", Some("fleet"), "pool");
-        let write = Write {
-            key: &key,
-            kind: crate::providers::kind(&key),
-            api_version: "ipam.metal3.io/v1alpha1",
-            is_new: old.is_none(),
-            live: old.as_ref(),
-            old: old.as_ref().unwrap_or(&new),
-            new: &new,
-            versions: &Versions::of(&[]),
-            gate: &|_| State::Off,
-        };
-        Addresses.refusals(&write).into_iter().map(|refusal| refusal.path.to_string()).collect()
+        let sides = (old.as_ref(), &new);
+        let refusals = on_write(&key, "ipam.metal3.io/v1alpha1", sides, |write| Addresses.refusals(write));
+        refusals.into_iter().map(|refusal| refusal.path.to_string()).collect()
     }
 
     fn pool(start: &str, end: &str) -> Value {

@@ -52,7 +52,7 @@ pub(super) struct Sick {
 /// What the health checks of a cluster have replaced after the write and not before it.
 pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     let [before, after] = Side::both(stage).map(|side| sick(side, cluster));
-    let mut groups: BTreeMap<(Key, Key, bool), Vec<&Sick>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Key, Key, bool), (Vec<&Sick>, Places)> = BTreeMap::new();
     for (name, sick) in &after {
         let was = before.get(name);
         let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends);
@@ -60,14 +60,18 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
         let waited = was.is_some_and(|was| sick.due.is_none_or(|due| was.due.is_some_and(|was| was <= due)))
             && !sick.holds.is_empty();
         if !acted && !waited {
-            groups.entry((sick.owner.clone(), sick.check.clone(), sick.holds.is_empty())).or_default().push(sick);
+            let (group, released) =
+                groups.entry((sick.owner.clone(), sick.check.clone(), sick.holds.is_empty())).or_default();
+            group.push(sick);
+            // What held it back before may have ended at its own place.
+            released.extend(was.into_iter().flat_map(|was| &was.holds).flat_map(|hold| hold.places.clone()));
         }
     }
-    groups.values().map(|sick| of_group(stage, cluster, sick)).collect()
+    groups.values().map(|group| of_group(stage, cluster, group)).collect()
 }
 
 /// The Machines of one owner that one check has replaced, or would have if nothing held it back.
-fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
+fn of_group(stage: &Stage<'_>, cluster: &Key, (group, released): &(Vec<&Sick>, Places)) -> Lifted {
     let first = group[0];
     let names: Vec<String> = group.iter().map(|sick| sick.machine.clone()).collect();
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
@@ -87,7 +91,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
         waits: held.map(|_| Effect::Rollout),
         rule: RuleId::of("waiting/unhealthy"),
         because: format!("{who} ({}){again}{tail}", each.join("; ")),
-        places: places(stage, cluster, group),
+        places: places(stage, cluster, group, released),
         rollouts: held
             .is_none()
             .then(|| Rollout {
@@ -101,7 +105,7 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Lifted {
 }
 
 /// What in the write makes a check act: the check itself, else what its Machines get from their owner, else their Cluster.
-fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
+fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick], released: &Places) -> Places {
     let first = group[0];
     let is_written = |key: &Key| {
         stage.pair(key).is_some_and(|pair| match pair.action {
@@ -123,6 +127,7 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick]) -> Places {
     ] {
         out.push((first.owner.clone(), below(keys)));
     }
+    out.extend(released.iter().cloned());
     out.push((cluster.clone(), below(&["spec", "paused"])));
     out.push((cluster.clone(), below(&["spec", "topology"])));
     let class = stage.after(cluster).and_then(|value| crate::judge::topology::class_of(cluster, &value));

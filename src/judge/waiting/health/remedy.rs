@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::contract::CONTROL_PLANE;
+use crate::kinds::contract::{CONTROL_PLANE, DEPLOYMENT_NAME, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::kinds::fields;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::list;
@@ -46,7 +46,7 @@ impl<'f> Remedy<'f> {
             out.extend(self.last_one(owner));
             out.extend(self.tried_enough(machine, owner, &value));
         } else {
-            out.extend(self.old_revision(machine, owner, &value));
+            out.extend(self.old_revision(machine, owner));
             out.extend(self.in_flight(owner, &value));
         }
         out
@@ -83,13 +83,24 @@ impl<'f> Remedy<'f> {
         })
     }
 
-    /// Machines of an old MachineSet are left to the rollout.
-    fn old_revision(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
-        let set = machine.set.as_ref().and_then(|set| self.side.get(set))?;
-        let revision = |object: &Value| annotation(object, REVISION).map(str::to_owned);
-        (revision(&set).is_some() && revision(value).is_some() && revision(&set) != revision(value)).then(|| Hold {
+    /// Machines of an old MachineSet are left to the rollout. A MachineSet is of the MachineDeployment that its label names, and old where
+    /// that says another revision, or none; one that a write takes away comes back before anything else is looked at.
+    fn old_revision(&self, machine: &Found, owner: &Key) -> Option<Hold> {
+        let set =
+            machine.set.as_ref().or((owner.kind == MACHINE_SET).then_some(owner)).and_then(|set| self.side.get(set))?;
+        let name = fields::label(&set, DEPLOYMENT_NAME);
+        let deployment = match name.filter(|_| owner.kind != MACHINE_DEPLOYMENT) {
+            Some(name) => Key { kind: MACHINE_DEPLOYMENT.to_owned(), name: name.to_owned(), ..owner.clone() },
+            None => owner.clone(),
+        };
+        let revision = annotation(&set, REVISION)?;
+        let is_old = match annotation(&*self.side.get(&deployment)?, REVISION) {
+            Some(own) => own != revision,
+            None => !self.side.is_after(),
+        };
+        is_old.then(|| Hold {
             why: Why::OldRevision,
-            places: vec![(owner.clone(), None)],
+            places: vec![(deployment, Some(pause::annotation_path(REVISION)))],
             says: "it belongs to an old MachineSet, which the rollout replaces".to_owned(),
             over: "the rollout goes on".to_owned(),
         })
