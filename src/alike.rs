@@ -4,9 +4,9 @@
 //!
 //! Notes are kept by thread. Work that [`crate::parallel`] gives to other threads takes its notes back to whoever waits for it.
 
+use crate::hashed::HashMap;
 use std::borrow::Borrow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -120,7 +120,7 @@ pub(crate) struct Kept<K, V>(Mutex<HashMap<K, Vec<(Cases, V)>>>);
 
 impl<K, V> Default for Kept<K, V> {
     fn default() -> Self {
-        Self(Mutex::new(HashMap::new()))
+        Self(Mutex::new(HashMap::default()))
     }
 }
 

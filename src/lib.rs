@@ -14,6 +14,7 @@ pub mod exit;
 pub mod flux;
 pub mod gate;
 pub mod gotemplate;
+mod hashed;
 pub mod history;
 pub mod host;
 pub mod impact;

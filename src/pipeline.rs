@@ -7,7 +7,6 @@ mod question;
 mod set_back;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::apiserver;
@@ -17,6 +16,7 @@ use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, Asked};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Groups, Judged, glass};
+use crate::hashed::HashMap;
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};

@@ -1,11 +1,10 @@
 //! Server-side apply: what the API server merges, removes and refuses
 //! (structured-merge-diff v6 `merge/update.go`: `Updater.Apply`, `prune`, `update`; `typed/merge.go`: `visitListItems`).
 
-use std::collections::{HashMap, HashSet};
-
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
 use super::place::{Merging, Place};
+use crate::hashed::{HashMap, HashSet};
 use crate::object::Path;
 use crate::schema::{Merge, Node};
 use crate::tree::{List, Map, Value};
@@ -116,7 +115,7 @@ fn merged_items(old: &[Value], new: &[Value], how: &Merge, place: Place<'_>) -> 
     };
     let mut shared = new_steps.iter().filter(|step| in_old.contains(step));
     let mut next_shared = shared.next();
-    let mut done: HashSet<&Step> = HashSet::new();
+    let mut done: HashSet<&Step> = HashSet::default();
     let mut out = Vec::with_capacity(old.len().max(new.len()));
     let (mut left, mut right) = (0, 0);
     while left < old.len() || right < new.len() {
@@ -203,7 +202,7 @@ fn remove(
     let nothing = FieldSet::default();
     let (mut dropped, mut nulled) = (false, false);
     let items = Items::of(value, place);
-    let mut gone: HashSet<&Step> = HashSet::new();
+    let mut gone: HashSet<&Step> = HashSet::default();
     for (step, last) in &last.below {
         let named = place.is_named(step);
         let Some(inner) = items.child(value, step) else { continue };
@@ -248,7 +247,7 @@ struct Items(HashMap<Step, usize>);
 impl Items {
     fn of(value: &Value, place: Place<'_>) -> Self {
         let (Value::Array(items), Merging::Items(how)) = (value, place.merging(&Value::Array(List::default()))) else {
-            return Self(HashMap::new());
+            return Self(HashMap::default());
         };
         // The first one is meant where a step stands twice.
         Self(items.iter().enumerate().rev().map(|(at, item)| (place.step_to(&how, item), at)).collect())

@@ -54,8 +54,7 @@ pub(crate) fn is_harmless(object: &Object) -> bool {
     // Texts that stand in a document without escapes are no longer than it.
     key.kind == CONFIG_MAP
         && object.bytes().is_some_and(|length| length <= SIZE)
-        && ["stringData", "binaryData", "immutable"].iter().all(|field| !object.may_have_at_root(field))
-        && (!object.may_have_at_root("data") || object.holds_texts("data", is_key))
+        && object.holds_texts_alone("data", &["stringData", "binaryData", "immutable"], is_key)
 }
 
 /// A field, whether a value is of its type, and what that is called.

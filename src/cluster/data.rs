@@ -1,7 +1,7 @@
 //! Secrets and ConfigMaps that change beside no object of Cluster API, or beside none that says so: whether something in the
 //! cluster names them. Its Clusters are asked for first, and where a namespace has none, nothing more is.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::call::Caller;
 use super::discover::Catalogue;
@@ -9,6 +9,7 @@ use super::read::{lists, objects_of, place};
 use super::{Online, Outcome, Progress};
 use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, ObjectRead, ReadPlan, Scope, Use};
+use crate::hashed::HashSet;
 use crate::host::{HostKind, kinds, referred};
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};

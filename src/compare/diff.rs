@@ -1,14 +1,13 @@
 //! The places where two trees of one object differ, smallest places first named, whole subtrees where one side has none.
 //! Every difference is found: what is left out is only what `noise` names, and `null` equals absent as Kubernetes has it.
 
-use std::collections::{HashMap, HashSet};
-
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
 use super::within::{self, Layers};
+use crate::hashed::{HashMap, HashSet};
 use crate::model::Change;
 use crate::object::{Path, Segment};
 use crate::schema::Node;

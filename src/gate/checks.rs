@@ -1,10 +1,9 @@
 //! MachineHealthChecks of a cluster that rolls: unhealthy Machines that they replace meanwhile, or are too many for them to replace.
 //! Read from what the checks say of themselves, so also where a condition of a Node is known to nobody else.
 
-use std::collections::HashSet;
-
 use super::health::describe;
 use super::{Judged, decision};
+use crate::hashed::HashSet;
 use crate::impact::Rollout;
 use crate::kinds::contract::{CORE, MACHINE_HEALTH_CHECK};
 use crate::kinds::fields::{is_in, number, text};
@@ -21,7 +20,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         return Vec::new();
     }
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
-    let mut seen: HashSet<(Option<&str>, &str)> = HashSet::new();
+    let mut seen: HashSet<(Option<&str>, &str)> = HashSet::default();
     let clusters =
         rollouts.filter(|rollout| seen.insert((rollout.owner.namespace.as_deref(), rollout.cluster.as_str())));
     clusters.flat_map(|rollout| of_cluster(judged, rollout, answer)).collect()

@@ -1,10 +1,11 @@
 //! Gates that the policy sets otherwise for some clusters: what belongs to them is asked under these, all else under `gates`.
 //! What belongs to no cluster, as far as anybody can tell, is asked under each that counts in this write.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Judged;
 use crate::compare::Pair;
+use crate::hashed::HashMap;
 use crate::kinds::contract;
 use crate::kinds::fields;
 use crate::kinds::references::references;
@@ -57,7 +58,7 @@ fn gates(policy: &Policy, place: Place) -> &Gates {
 fn split(judged: &Judged<'_>) -> BTreeMap<Place, Part> {
     let selectors: Vec<Selector> =
         judged.policy.per_cluster.iter().filter_map(|entry| Selector::parse(&entry.clusters).ok()).collect();
-    let mut known: HashMap<Cluster, Place> = HashMap::new();
+    let mut known: HashMap<Cluster, Place> = HashMap::default();
     let mut place_of = |cluster: Cluster| -> Place {
         *known.entry(cluster).or_insert_with_key(|(namespace, name)| {
             let labels = labels(judged, namespace.as_deref(), name)?;
@@ -117,7 +118,7 @@ fn referred(key: &Key) -> Referred {
 
 /// The clusters whose objects refer to an object, live or after the write; empty where every object that matters says whose it is.
 fn users(judged: &Judged<'_>) -> HashMap<Referred, BTreeSet<Cluster>> {
-    let mut users: HashMap<Referred, BTreeSet<Cluster>> = HashMap::new();
+    let mut users: HashMap<Referred, BTreeSet<Cluster>> = HashMap::default();
     if judged.pairs.iter().all(|pair| pair.effect == Effect::None || cluster_of(judged, pair).is_some()) {
         return users;
     }

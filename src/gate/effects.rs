@@ -2,11 +2,11 @@
 //! One reason an object and effect; it names the field that weighs most.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
+use crate::hashed::HashMap;
 use crate::model::Reason;
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
@@ -20,7 +20,7 @@ type Machines<'a> = HashMap<(&'a Key, Effect), Option<u64>>;
 /// The reasons of every object, worst effect first.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let gates = &in_force(judged);
-    let mut rollouts: Machines<'_> = HashMap::new();
+    let mut rollouts: Machines<'_> = HashMap::default();
     for rollout in &judged.classified.rollouts {
         rollouts.entry((&rollout.owner, rollout.effect)).or_insert(rollout.machines);
     }

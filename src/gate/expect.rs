@@ -1,12 +1,11 @@
 //! What the policy expects: a wanted change, such as a new version, and what must move with it, pass the gate of their effect. Whatever
 //! else stands in the same render is held as ever, and an expectation that does not fit says why.
 
-use std::collections::HashSet;
-
 use jiff::Timestamp;
 
 use super::{Judged, clusters};
 use crate::compare::{Action, Change, Pair};
+use crate::hashed::HashSet;
 use crate::impact::Rollout;
 use crate::kinds::contract;
 use crate::model::{Decision, Effect, Reason};

@@ -1,7 +1,7 @@
 //! Whether the cluster is fit for a rollout now: remediation under way, Machines that are not ok.
 //! Asked only where Machines would be replaced and Machines could be read.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::progress::control_plane;
 use super::workload::{self, Member};
 use super::{Judged, decision, etcd};
+use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
 use crate::kinds::fields::{annotation, controller, label, number, text};
@@ -33,7 +34,7 @@ const OF_DEPLOYMENT: &str = "cluster.x-k8s.io/deployment-name";
 /// The reasons of every rollout, by owner. The Machines of a cluster are looked at once, however many of its owners roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let rollouts = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
-    let mut clusters: HashMap<(Option<&str>, &str), Fleet> = HashMap::new();
+    let mut clusters: HashMap<(Option<&str>, &str), Fleet> = HashMap::default();
     let mut found = Vec::new();
     for rollout in rollouts {
         let live = live_owner(judged, &rollout.owner);
@@ -79,7 +80,7 @@ pub(crate) struct Groups(OnceLock<HashMap<String, Vec<(Key, Value)>>>);
 impl Groups {
     fn of(&self, view: &dyn View, cluster: &str) -> &[(Key, Value)] {
         let found = self.0.get_or_init(|| {
-            let mut found: HashMap<String, Vec<(Key, Value)>> = HashMap::new();
+            let mut found: HashMap<String, Vec<(Key, Value)>> = HashMap::default();
             for object in view.of_kind(MACHINE_DEPLOYMENT).filter(|object| object.key.group == CORE) {
                 let Ok(value) = object.value() else { continue };
                 if let Some(cluster) = text(&value, "/spec/clusterName") {

@@ -1,10 +1,11 @@
 //! Whether bare metal has room for what a write makes: a Machine that is made before an old one goes needs a free host, and so does
 //! each one of a scale-out or a first install. Asked only where BareMetalHosts were read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::{Judged, decision};
 use crate::compare::Pair;
+use crate::hashed::HashMap;
 use crate::kinds::fields::wanted;
 use crate::model::Reason;
 use crate::model::{Action, Decision, Effect};
@@ -31,7 +32,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
     }
-    let mut predicted: HashMap<&Key, &Pair> = HashMap::new();
+    let mut predicted: HashMap<&Key, &Pair> = HashMap::default();
     for pair in judged.pairs {
         predicted.entry(&pair.key).or_insert(pair);
     }

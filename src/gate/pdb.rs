@@ -1,10 +1,11 @@
 //! Whether the drain of a Machine that goes can end: a PodDisruptionBudget that allows no disruption keeps its Pods where they are, and
 //! with them the Machine, for ever or until the time for its drain is up.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::workload::{self, Blind, Member};
 use super::{Judged, decision};
+use crate::hashed::HashMap;
 use crate::impact::Rollout;
 use crate::kinds::contract::MACHINE_DRAIN_RULE;
 use crate::kinds::fields::{annotation, is_in, number, text};
@@ -86,7 +87,7 @@ fn going<'j>(
     rollouts: &[&'j Rollout],
     nodes: &'j [Node],
 ) -> (HashMap<&'j str, Going<'j>>, BTreeSet<&'j Key>) {
-    let (mut out, mut known) = (HashMap::new(), BTreeSet::new());
+    let (mut out, mut known) = (HashMap::default(), BTreeSet::new());
     let Some(first) = rollouts.first() else { return (out, known) };
     let members = workload::members(judged, first);
     for node in nodes {

@@ -1,12 +1,13 @@
 //! How many Machines of one cluster would be missing or not ok at one time, over all of its owners that roll together: each strategy
 //! alone may be gentle, and together they leave too little.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::Judged;
 use super::checks;
 use super::health::{Fleet, live_owner};
 use crate::compare::Pair;
+use crate::hashed::HashMap;
 use crate::impact::{self, Rollout};
 use crate::kinds::Role;
 use crate::kinds::contract::{self, CONTROL_PLANE};
@@ -45,7 +46,7 @@ fn of_clusters<'j, T>(
         let cluster = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
         clusters.entry(cluster).or_default().push(rollout);
     }
-    let mut written: HashMap<&str, Vec<&Pair>> = HashMap::new();
+    let mut written: HashMap<&str, Vec<&Pair>> = HashMap::default();
     for pair in judged.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster) {
         written.entry(&pair.key.name).or_default().push(pair);
     }

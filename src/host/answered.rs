@@ -5,6 +5,7 @@ use super::pairs::refused_by_schema;
 use super::write::Outcome;
 use crate::apiserver::merge;
 use crate::compare::{Change, changes};
+use crate::kinds::Versions;
 use crate::object::{Key, Veil};
 use crate::tree::Value;
 use crate::world::{Said, WriteMethod};
@@ -57,9 +58,12 @@ impl std::fmt::Debug for Agreement {
 }
 
 /// The answer to the write of a live object beside what was predicted of it.
-pub(super) fn changed(said: &Said, predicted: &Outcome, live: &Value) -> Agreement {
+pub(super) fn changed(said: &Said, predicted: &Outcome, (key, live): (&Key, &Value)) -> Agreement {
+    let newest = || Versions::of(&[]);
     let ours = match predicted {
-        Outcome::Holds { predicted, .. } => refused_by_schema(live, predicted).is_none().then_some(predicted),
+        Outcome::Holds { predicted, .. } => {
+            refused_by_schema(key, live, predicted, newest).is_none().then_some(predicted)
+        }
         Outcome::Refused { .. } | Outcome::Recreated => None,
     };
     match (said, ours) {

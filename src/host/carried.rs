@@ -1,8 +1,6 @@
 //! Objects that carry others inside: releases and applications that somebody else renders, and manifests kept as data.
 //! What they hold is not in the stream, so a changed one is named and never passed over.
 
-use std::collections::HashSet;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -10,6 +8,7 @@ use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
 use super::{kinds, reprint};
 use crate::apiserver::merge;
+use crate::hashed::HashSet;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
@@ -148,7 +147,7 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
     if !kinds::is_compared_when_referred(key) {
         return Ok(false);
     }
-    if values.contains(&(key.kind.clone(), key.name.clone())) {
+    if !values.is_empty() && values.contains(&(key.kind.clone(), key.name.clone())) {
         return Ok(true);
     }
     // Its own apiVersion is the only one of most.
@@ -172,7 +171,7 @@ fn carries(object: &Object, values: &HashSet<(String, String)>) -> Result<bool, 
 
 /// Kind and name of the ConfigMaps and Secrets that releases of the stream take values from, where they write into this cluster.
 fn named_values(rendered: &Inventory, remotes: &Remotes<'_>) -> Result<HashSet<(String, String)>, LoadError> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for object in rendered.objects().iter().filter(|object| inside::is_carrier(object)) {
         let value = object.value()?;
         if !matches!(remotes.leads(&object.key, &value), Leads::Elsewhere | Leads::Likely) {

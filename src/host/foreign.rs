@@ -1,10 +1,9 @@
 //! Objects of providers that nobody knows: their groups say nothing, but a compared object that refers to one does.
 //! What is known about them is nothing, so that a change of theirs is never taken for none.
 
-use std::collections::HashSet;
-
 use super::predict::Run;
 use super::{kinds, referred};
+use crate::hashed::HashSet;
 use crate::kinds::references::references;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::world::{BaseKind, LiveKind, Unread};
@@ -22,7 +21,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     if names.is_empty() {
         return Ok(());
     }
-    let mut wanted = Wanted::new();
+    let mut wanted = Wanted::default();
     collect(run.rendered, &names, &mut wanted)?;
     // What live cannot be read where it is compared is doubt of its own.
     drop(collect(&run.world.live, &names, &mut wanted));

@@ -1,14 +1,13 @@
 //! A write of which both sides are given, as an API server shows them to a webhook: nothing is predicted, and nobody's habits count.
 //! What the host would have kept or skipped by its own marks is written all the same, so none of them is looked at.
 
-use std::collections::HashSet;
-
 use super::pairs::{blank, trimmed};
 use super::predict::Prediction;
 use super::referred::{cluster_of, named};
 use super::{kinds, removals};
 use crate::apiserver::update::fold_string_data;
 use crate::compare::{Action, Pair, changes};
+use crate::hashed::HashSet;
 use crate::kinds::contract::SECRET;
 use crate::model::{Effect, RuleId};
 use crate::object::{Key, LoadError, Object};
@@ -58,7 +57,7 @@ fn is_referred_to(key: &Key, world: &World) -> Result<bool, LoadError> {
     if !kinds::is_compared_when_referred(key) {
         return Ok(false);
     }
-    let names = HashSet::from([key.name.as_str()]);
+    let names = HashSet::from_iter([key.name.as_str()]);
     Ok(!named(&world.live, &names)?.is_empty())
 }
 

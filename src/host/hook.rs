@@ -91,7 +91,7 @@ pub(crate) fn is_left_out(object: &Object, host: &Host) -> bool {
 /// The role of an object by its document, and by itself where the host takes lists apart first.
 fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadError> {
     let alone = |object: &Object| -> Result<Role, LoadError> {
-        if ![HOOK, ARGO_HOOK].iter().any(|name| object.may_have_key(name)) {
+        if ![HOOK, ARGO_HOOK].iter().any(|name| object.may_have_in_metadata(name)) {
             return Ok(Role::Written);
         }
         Ok(of_value(&*object.value()?, host))

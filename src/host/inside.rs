@@ -1,8 +1,7 @@
 //! What an object that carries others says about them: that it does, into which cluster, and from which sources.
 
-use std::collections::HashMap;
-
 use super::kinds;
+use crate::hashed::HashMap;
 use crate::kinds::fields::{list, text};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::providers::{self, carriers};

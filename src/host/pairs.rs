@@ -5,10 +5,14 @@ use super::predict::Run;
 use super::reprint;
 use super::write::sent;
 use crate::compare::{Action, Change, Pair, changes};
+use crate::kinds::Versions;
+use crate::kinds::shapes::Shape;
+use crate::kinds::webhook::Written;
 use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
+use crate::providers::kind;
 use crate::schema;
 use crate::tree::Value;
 use crate::world::WriteMethod;
@@ -94,15 +98,33 @@ impl Run<'_> {
     }
 }
 
-/// Why the API server refuses the object by its schema, as far as that shows.
-pub(super) fn refused_by_schema(live: &Value, predicted: &Value) -> Option<String> {
+/// Why the API server refuses the object by its schema, as far as that shows. What is empty when it comes is none where a webhook of the
+/// versions that run fills something in.
+pub(super) fn refused_by_schema(
+    key: &Key,
+    live: &Value,
+    predicted: &Value,
+    versions: impl FnOnce() -> Versions,
+) -> Option<String> {
     let text = |key: &str| predicted.get(key).and_then(Value::as_str).unwrap_or_default();
     let node = schema::builtin(text("apiVersion"), text("kind"))?;
-    let places = schema::refused_empty(predicted.get("spec")?, live.get("spec"), node);
-    let first = places.first()?;
+    let empty = |spec: &Value| schema::refused_empty(spec, live.get("spec"), node).into_iter().next();
+    let first = empty(predicted.get("spec")?)?;
+    let first = match filled_by_webhook(key, text("apiVersion"), predicted, &versions()) {
+        Some(filled) => empty(filled.get("spec")?)?,
+        None => first,
+    };
     Some(format!(
         "the API server refuses the write: spec.{first} must not be empty, so leave it out; the release stops half-way"
     ))
+}
+
+/// An object with what the webhook of its kind fills in, where it has one that is known.
+pub(super) fn filled_by_webhook(key: &Key, api_version: &str, object: &Value, versions: &Versions) -> Option<Value> {
+    let (webhook, shape) = kind(key).webhook.zip(Shape::of(&key.kind, api_version, versions))?;
+    let mut filled = object.clone();
+    webhook.fill_in(&Written { key, api_version, shape, versions }, &mut filled);
+    Some(filled)
 }
 
 /// A pair without content.

@@ -1,7 +1,6 @@
 //! Every object that the host is about to write or delete, before and after.
 //! Objects whose text is the same on both sides are counted and never read; trees live as long as their pair.
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::answered::{Agreement, Answered};
@@ -15,7 +14,9 @@ use super::stream::{self, Sorted};
 use super::write::{Before, Last, Outcome, sent};
 use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
 use crate::compare::Pair;
+use crate::hashed::HashSet;
 use crate::host::HostKind;
+use crate::kinds::Versions;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
@@ -188,7 +189,7 @@ impl<'a> Run<'a> {
             server: &Ours,
             writes: Vec::new(),
             takers: OnceLock::new(),
-            removed: HashSet::new(),
+            removed: HashSet::default(),
         })
     }
 
@@ -235,7 +236,7 @@ impl<'a> Run<'a> {
             server: self.server,
             writes: Vec::new(),
             takers: OnceLock::new(),
-            removed: HashSet::new(),
+            removed: HashSet::default(),
         };
         part.write(object)?;
         Ok(part)
@@ -258,6 +259,11 @@ impl<'a> Run<'a> {
         self.writes.extend(part.writes);
     }
 
+    /// The versions of the providers as far as they are told, the newest of the others.
+    pub(super) fn versions(&self) -> Versions {
+        Versions::of(&self.world.told_versions())
+    }
+
     /// Predicts one rendered object.
     pub(super) fn write(&mut self, object: &Object) -> Result<(), LoadError> {
         let live = match self.locator.in_live(&self.world.live, &object.key) {
@@ -276,9 +282,10 @@ impl<'a> Run<'a> {
         };
         let base = self.base_of(&object.key);
         let is_untouched = !self.server.is_asked_about_all() && self.is_untouched(object, live, base);
-        if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object) {
+        if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object, live) {
             return Ok(());
         }
+        base.into_iter().for_each(|base| stream::read_as_one(object, base));
         let read = live.value().ok();
         let rendered = sent(reprint::value(object, read.as_deref())?.into_owned(), &live.key);
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
@@ -303,14 +310,14 @@ impl<'a> Run<'a> {
         };
         let pairs = self.out.pairs.len();
         if let Outcome::Holds { predicted, blind, .. } = outcome {
-            if let Some(because) = refused_by_schema(&live_value, &predicted) {
+            if let Some(because) = refused_by_schema(&live.key, &live_value, &predicted, || self.versions()) {
                 self.refuse(object, live, live_value, predicted, RuleId::of("host/schema"), because);
                 return Ok(());
             }
             if blind && kinds::owns_machines(&live.key) {
                 self.blind.push(live.key.clone());
             }
-            if stored::may_sort(object)
+            if stored::may_sort(object, live)
                 && (predicted != live_value || self.is_unchanged_sent(object, way, &live.key, &live_value, &rendered))
                 && let Ok(read) = live.value()
             {

@@ -1,7 +1,5 @@
 //! Secrets and ConfigMaps that compared objects name: their change is looked at too, because nodes are made from them.
 
-use std::collections::HashSet;
-
 use super::hook::Meeting;
 use super::predict::Run;
 use super::removals::deleted;
@@ -9,6 +7,7 @@ use super::stream::{self, same_text};
 use super::write::sent;
 use super::{HostKind, kinds};
 use crate::compare::Action;
+use crate::hashed::HashSet;
 use crate::kinds::contract::{self, SECRET};
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -36,7 +35,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         changed.iter().chain(&gone).chain(&hooks).map(|object| object.key.name.as_str()).collect();
     let mut compared = 0;
     if !names.is_empty() {
-        let mut referred = HashSet::new();
+        let mut referred = HashSet::default();
         collect(run.rendered, &names, &mut referred)?;
         if let Err(error) = collect(&run.world.live, &names, &mut referred) {
             run.out
@@ -157,7 +156,7 @@ pub(crate) fn cluster_of(key: &Key) -> Option<Key> {
 
 /// Those of `names` that stand in the `spec` of a compared object.
 pub(crate) fn named<'n>(objects: &Inventory, names: &HashSet<&'n str>) -> Result<HashSet<&'n str>, LoadError> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     collect(objects, names, &mut found)?;
     Ok(found)
 }

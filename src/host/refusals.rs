@@ -1,26 +1,21 @@
 //! What the API server, or the host's own reader, refuses of any object of the stream, compared or not: the release stops
 //! there, and what stands before it is written.
 
-use std::collections::HashMap;
-
 use super::HostKind;
 use super::kinds;
 use super::locate::Located;
-use super::pairs::blank;
+use super::pairs::{blank, filled_by_webhook};
 use super::predict::Run;
 use super::stream;
 use crate::apiserver::place::Place;
 use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
-use crate::kinds::Versions;
-use crate::kinds::shapes::Shape;
-use crate::kinds::webhook::Written;
+use crate::hashed::HashMap;
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::GroupKind;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
-use crate::providers::kind;
 use crate::schema;
 use crate::tree::Value;
 use crate::world::{BaseKind, WriteMethod};
@@ -28,7 +23,7 @@ use crate::world::{BaseKind, WriteMethod};
 impl Run<'_> {
     /// Adds what is refused of each object that is not as it was written last time.
     pub(super) fn refusals(&mut self) {
-        let mut places: HashMap<Key, usize> = HashMap::new();
+        let mut places: HashMap<Key, usize> = HashMap::default();
         for (place, pair) in self.out.pairs.iter().enumerate().filter(|(_, pair)| pair.action != Action::Delete) {
             places.insert(pair.key.clone(), place);
         }
@@ -177,12 +172,8 @@ impl Run<'_> {
             Place::Root(Some(node)).field("spec").refused_null(sent.get("spec")?, &Path::root().key("spec"))
         };
         let path = refused(sent)?;
-        let versions = Versions::of(&self.world.told_versions());
-        let filled = kind(key).webhook.zip(Shape::of(&key.kind, api_version, &versions)).map(|(webhook, shape)| {
-            let mut filled = sent.clone();
-            webhook.fill_in(&Written { key, api_version, shape, versions: &versions }, &mut filled);
-            filled
-        });
+        let versions = self.versions();
+        let filled = filled_by_webhook(key, api_version, sent, &versions);
         let path = filled.map_or(Some(path), |filled| refused(&filled))?;
         let because = "it is null, which its schema does not allow and an apply does not take away".to_owned();
         Some(Refusal { path, because, reach: Reach::Object })

@@ -1,14 +1,13 @@
 //! What goes away: objects that the last manifest has and the stream lacks, and what goes with them. What could go away unseen is
 //! doubt.
 
-use std::collections::{HashMap, HashSet};
-
 use super::hook::{self, Role};
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
 use super::{kinds, stream};
 use crate::compare::{Action, Pair};
+use crate::hashed::{HashMap, HashSet};
 use crate::host::HostKind;
 use crate::model::Effect;
 use crate::model::Finding;

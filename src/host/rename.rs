@@ -1,13 +1,12 @@
 //! Templates that get a new name with each new content: the old and the new one are paired through the reference that
 //! an owner moves, so that a person sees what changes inside, and a new name for equal content is not overlooked.
 
-use std::collections::{HashMap, HashSet};
-
 use super::locate::Locator;
 use super::pairs::blank;
 use super::predict::Prediction;
 use super::{kinds, referred};
 use crate::compare::{Action, Pair, changes, without_identity};
+use crate::hashed::{HashMap, HashSet};
 use crate::kinds::Role;
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::fields;
@@ -38,7 +37,7 @@ struct Move {
 pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
     let mut queue: Vec<Move> = parallel::map(&out.pairs, moves).into_iter().flatten().collect();
     let mut places = places(&out.pairs);
-    let mut done: HashSet<(Key, String)> = HashSet::new();
+    let mut done: HashSet<(Key, String)> = HashSet::default();
     while let Some(moved) = queue.pop() {
         let Some(place) = place_of(out, &mut places, world, &moved) else { continue };
         let key = out.pairs[place].key.clone();
@@ -101,7 +100,7 @@ fn counterpart<'r>(to: &Reference, old: &'r [Reference], new: &[Reference]) -> O
 type Places = HashMap<String, Vec<usize>>;
 
 fn places(pairs: &[Pair]) -> Places {
-    let mut places = Places::new();
+    let mut places = Places::default();
     for (place, pair) in pairs.iter().enumerate() {
         places.entry(pair.key.name.clone()).or_default().push(place);
     }
@@ -194,7 +193,7 @@ type Users = HashMap<String, Vec<(Key, Reference)>>;
 /// Every reference to one of the names that will stand after the write.
 fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Users {
     let names: HashSet<&str> = gone.iter().map(|key| key.name.as_str()).collect();
-    let mut users = Users::new();
+    let mut users = Users::default();
     let deleted: HashSet<&Key> =
         out.pairs.iter().filter(|pair| pair.action == Action::Delete).map(|pair| &pair.key).collect();
     let mut add = |user: &Key, value: &Value| {
@@ -205,7 +204,7 @@ fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Users {
             users.entry(reference.name.clone()).or_default().push((user.clone(), reference));
         }
     };
-    let mut touched: HashSet<&Key> = HashSet::with_capacity(out.pairs.len());
+    let mut touched: HashSet<&Key> = HashSet::with_capacity_and_hasher(out.pairs.len(), Default::default());
     for pair in &out.pairs {
         touched.insert(&pair.key);
         if let Some(predicted) = &pair.predicted {

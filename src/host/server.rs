@@ -95,7 +95,7 @@ impl Server for Recorded<'_> {
     fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<Outcome> {
         let ours = Ours.change(attempt, before, rendered);
         let (Some(said), Some(predicted)) = (self.to(attempt), &ours.outcome) else { return ours };
-        let agreement = Some(changed(said, predicted, before.live));
+        let agreement = Some(changed(said, predicted, (before.key, before.live)));
         let outcome = match said {
             Said::Holds(theirs) => Some(Outcome::Holds { predicted: (**theirs).clone(), blind: false, adopted: false }),
             Said::Refuses(words) => {

@@ -18,9 +18,12 @@ pub(super) fn is_left_alone(read: &Value, rendered: &Value) -> bool {
     last.is_some_and(|last| ["apiVersion", "spec"].iter().all(|part| last.get(part) == rendered.get(part)))
 }
 
-/// Whether a write of an object stores such lists sorted, whatever else it changes.
-pub(super) fn may_sort(object: &Object) -> bool {
-    is_old(&object.api_version) && kind(&object.key).config_place().is_some()
+/// Whether a write of an object stores such lists sorted, whatever else it changes. What is live shows another order only where it is
+/// read as it is stored, or says how it was.
+pub(super) fn may_sort(object: &Object, live: &Object) -> bool {
+    is_old(&object.api_version)
+        && kind(&object.key).config_place().is_some()
+        && (!is_old(&live.api_version) || live.may_say(CONVERSION_DATA))
 }
 
 /// Puts the lists of a live object that is written through an older version into the form in which they are stored, where the

@@ -1,9 +1,10 @@
 //! The rendered objects sorted by what happens to them: compared, compared when referred to, hooks, the rest.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::hook::{self, Role};
 use super::{Host, HostKind, kinds};
+use crate::hashed::{HashMap, HashSet};
 use crate::object::{Body, Inventory, Key, LoadError, Object};
 use crate::tree::Value;
 
@@ -42,7 +43,7 @@ pub(super) struct Sorted<'a> {
 /// When an object that may be a hook is not what Kubernetes reads.
 pub(super) fn sort<'a>(stream: &'a Inventory, host: &Host) -> Result<Sorted<'a>, LoadError> {
     let mut sorted = Sorted::default();
-    let mut seen: HashMap<&Key, usize> = HashMap::with_capacity(stream.len());
+    let mut seen: HashMap<&Key, usize> = HashMap::with_capacity_and_hasher(stream.len(), Default::default());
     for object in stream.objects() {
         let compared = kinds::is_compared(&object.key);
         let referable = kinds::is_compared_when_referred(&object.key);
@@ -107,7 +108,8 @@ pub(super) fn is_kept(live: &Object, host: Option<HostKind>) -> Result<bool, Loa
         let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
         return Ok(has_option(&value, "Prune=false") || owners.is_some_and(|owners| !owners.is_empty()));
     }
-    Ok(live.may_have_key(RESOURCE_POLICY) && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
+    Ok(live.may_have_in_metadata(RESOURCE_POLICY)
+        && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
 }
 
 /// Whether an object asks Argo CD for one way of writing (gitops-engine `pkg/sync/resource/annotations.go`).
@@ -138,6 +140,13 @@ pub(super) fn same_text(one: &Object, other: &Object) -> bool {
                 && (breaks_behind(left) == breaks_behind(right) || !keeps_breaks(left))
         }
         _ => false,
+    }
+}
+
+/// Makes one tree of two objects where their texts are the same.
+pub(super) fn read_as_one(one: &Object, other: &Object) {
+    if same_text(one, other) {
+        other.read_as(one);
     }
 }
 

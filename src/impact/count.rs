@@ -1,7 +1,6 @@
 //! Counting Machines over a whole write: what goes with its Cluster is counted there, and not once more at its owner.
 
-use std::collections::HashSet;
-
+use crate::hashed::HashSet;
 use crate::kinds::Role;
 use crate::model::{Effect, Rollout};
 use crate::providers::kind;

@@ -1,10 +1,11 @@
 //! How a rollout goes: the simulated loops of its controllers, told in numbers and a sentence.
 //! What is played is the Machines as they were read; where none was, those that the old spec would have made, all of them healthy.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::Weighed;
 use super::simulate::{End, Fleet, Pace, Played, Wait};
+use crate::hashed::HashMap;
 use crate::kinds::fields::number;
 use crate::model::{Course, Standing, Strategy, Unit, plural};
 
@@ -75,7 +76,7 @@ const UNREAD: &str = "(";
 fn fleet(owner: &Weighed<'_>, has_sets: bool) -> (Vec<Standing>, BTreeSet<String>) {
     let mut old = BTreeSet::new();
     let mut out = Vec::new();
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::default();
     for (place, machine) in owner.standing.iter().enumerate() {
         places.entry(&machine.name).or_default().push(place);
     }

@@ -1,10 +1,9 @@
 //! Weighs what a mirror found: how many Machines, with what room, in which order.
 //! The order is the controllers' own (`docs` of each provider); percentages round as they round.
 
-use std::collections::HashSet;
-
 use super::course;
 use super::simulate::Plays;
+use crate::hashed::HashSet;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
 use crate::model::{Basis, Effect, Rollout, Standing, Unit};
@@ -162,7 +161,7 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
             "asks {name} first, which may update Machines in place of replacing them; how that goes is not simulated"
         )
     }));
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
         machines: Some(count),

@@ -1,8 +1,8 @@
 //! What is the same whichever versions the providers have, made once where several of them are judged.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::hashed::HashMap;
 use crate::impact::simulate::Plays;
 use crate::object::{Key, Object};
 use crate::tree::Value;

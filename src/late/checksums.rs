@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
+use super::packing::stretches;
 use super::stream::Marked;
 use crate::model::Finding;
 use crate::object::{Inventory, Location, Object};
@@ -89,20 +90,10 @@ fn documents(text: &str) -> Vec<Vec<&str>> {
 /// What looks like a SHA-256 or the beginning of one, by its first digits.
 fn hashes(stream: &[u8]) -> Hashes<'_> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'=');
-    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let mut hashes = Hashes::new();
-    // Whatever stands before `at` is no digit of what follows. A run that is long enough covers every place that lies so far ahead.
-    let mut at = 0;
-    while let Some(probe) = stream.get(at + SHORTEST - 1) {
-        if !is_digit(probe) {
-            at += SHORTEST;
-            continue;
-        }
-        let back = stream[at..at + SHORTEST].iter().rev().take_while(|byte| is_digit(byte)).count();
-        let start = at + SHORTEST - back;
-        let length = stream[start..].iter().position(|byte| !is_digit(byte)).unwrap_or(stream.len() - start);
-        let end = start + length;
-        at = end;
+    for Range { start, end } in stretches(stream, SHORTEST, is_digit) {
+        let length = end - start;
         let before = start.checked_sub(1).map(|before| &stream[before]);
         let alone = !before.is_some_and(is_word) && !stream.get(end).is_some_and(is_word);
         let run = &stream[start..end];

@@ -7,7 +7,10 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::packing::{self, Layer, Layered, MOST_LAYERS, MOST_TOGETHER, alphabet, every_run, is_base64, runs};
+use super::packing::{
+    self, Layer, Layered, MOST_LAYERS, MOST_TOGETHER, PADDING, alphabet, every_run, every_stretch, is_base64, is_line,
+    padding, runs, runs_of,
+};
 use super::targets::{Spelling, Standing, Targets};
 use super::{context, embedded};
 use crate::yaml;
@@ -345,17 +348,24 @@ const fn shortest(targets: &Targets<'_>) -> usize {
     targets.shortest().div_ceil(3).saturating_mul(4)
 }
 
+/// Letters in the shortest line that may be one of a text that is nothing but base64.
+const SHORTEST_WHOLE: usize = 8;
+
 /// Whether raw bytes of a document hold a layer with a placeholder in it, or one that only a reader can put together.
 pub(super) fn suspect(document: &[u8], targets: &Targets<'_>) -> bool {
-    let letters = |line: &[u8]| line.len() >= 8 && line.iter().all(|byte| is_base64(*byte) || *byte == b'=');
     let left = Cell::new(MOST_TOGETHER);
     let look = Look { targets, depth: 1, left: &left };
     let looked = |range: Range<usize>| {
         let run = std::str::from_utf8(&document[range.clone()]).unwrap_or_default();
         opened(run, range, look).is_some()
     };
-    document.split(|byte| *byte == b'\n').any(|line| letters(line.trim_ascii()))
-        || every_run(document, shortest(targets)).any(looked)
+    let shortest = shortest(targets);
+    let least = (SHORTEST_WHOLE - PADDING).min(shortest.saturating_sub(2 * PADDING));
+    every_stretch(document, least).any(|stretch| {
+        let length = stretch.len() + padding(document, stretch.end);
+        length >= SHORTEST_WHOLE && is_line(document, &stretch)
+            || length + PADDING >= shortest && runs_of(document, stretch, shortest).any(looked)
+    })
 }
 
 #[cfg(test)]

@@ -199,48 +199,85 @@ fn pack_zstd(bytes: &[u8]) -> Vec<u8> {
 
 /// The runs of base64 of every alphabet, with padding and without.
 pub(super) fn every_run(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-    runs(text, shortest).chain(loose_runs(text, shortest.saturating_sub(2)))
+    every_stretch(text, shortest.saturating_sub(2 * PADDING)).flat_map(move |stretch| runs_of(text, stretch, shortest))
 }
 
-/// The runs that only the alphabet of URLs or a missing padding explains.
-fn loose_runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < text.len() {
-            let start = at + text[at..].iter().position(|byte| is_loose(*byte))?;
-            let end = start + text[start..].iter().position(|byte| !is_loose(*byte)).unwrap_or(text.len() - start);
-            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
-            at = end + padding;
-            if end + padding - start < shortest {
-                continue;
-            }
-            let run = &text[start..end];
-            let of_urls = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
-            let padded = (end + padding - start).is_multiple_of(4);
-            let end = if padded { end + padding } else { end };
-            // A whole run of the usual alphabet has been looked at.
-            if end - start >= shortest && (of_urls || !padded) && (end - start) % 4 != 1 {
-                return Some(start..end);
-            }
-        }
-        None
-    })
+/// The longest stretches of letters of every alphabet that are not shorter than this: what is a run is a part of one.
+pub(super) fn every_stretch(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    stretches(text, shortest, is_loose)
+}
+
+/// The runs in one such stretch.
+pub(super) fn runs_of(text: &[u8], stretch: Range<usize>, shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let Range { start, end } = stretch.clone();
+    let usual = runs(&text[start..end + padding(text, end)], shortest);
+    let usual = usual.map(move |run| start + run.start..start + run.end);
+    usual.chain(loose_run(text, stretch, shortest.saturating_sub(PADDING)))
+}
+
+/// Whether a stretch is all that stands in its line, but for padding and blanks, and is base64 of the usual alphabet.
+pub(super) fn is_line(text: &[u8], stretch: &Range<usize>) -> bool {
+    let is_end = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b'\n');
+    let is_blank = |byte: &&u8| byte.is_ascii_whitespace() && **byte != b'\n';
+    let after = &text[stretch.end + padding(text, stretch.end)..];
+    is_end(text[..stretch.start].iter().rev().find(|byte| !is_blank(byte)))
+        && is_end(after.iter().find(|byte| !is_blank(byte)))
+        && text[stretch.clone()].iter().all(|byte| is_base64(*byte))
+}
+
+/// The run of letters of every alphabet that only the alphabet of URLs or a missing padding explains.
+fn loose_run(text: &[u8], Range { start, end }: Range<usize>, shortest: usize) -> Option<Range<usize>> {
+    let padding = padding(text, end);
+    if end + padding - start < shortest {
+        return None;
+    }
+    let run = &text[start..end];
+    let of_urls = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    let padded = (end + padding - start).is_multiple_of(4);
+    let end = if padded { end + padding } else { end };
+    // A whole run of the usual alphabet has been looked at.
+    (end - start >= shortest && (of_urls || !padded) && (end - start) % 4 != 1).then_some(start..end)
 }
 
 /// The longest runs of base64 characters with their padding.
 pub(super) fn runs(text: &[u8], shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    stretches(text, shortest.saturating_sub(PADDING), is_base64).filter_map(move |Range { start, end }| {
+        // `name=value` is no padding: a run that is whole without it ends before it.
+        let whole = (end - start).is_multiple_of(4);
+        let end = if whole { end } else { end + padding(text, end) };
+        (end - start >= shortest && (end - start).is_multiple_of(4)).then_some(start..end)
+    })
+}
+
+/// Most signs of padding behind a run.
+pub(super) const PADDING: usize = 2;
+
+/// Signs of padding that follow.
+pub(super) fn padding(text: &[u8], end: usize) -> usize {
+    text[end..].iter().take(PADDING).take_while(|byte| **byte == b'=').count()
+}
+
+/// The longest stretches of letters that are not shorter than this. One of that length has a letter at every place that is so far from
+/// the last one that was looked at, so that most of a text is stepped over.
+pub(super) fn stretches<'t>(
+    text: &'t [u8],
+    shortest: usize,
+    is_letter: impl Fn(u8) -> bool + 't,
+) -> impl Iterator<Item = Range<usize>> + 't {
+    let step = shortest.max(1);
+    // Before it stands no letter of a stretch that is still to come.
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at < text.len() {
-            let start = at + text[at..].iter().position(|byte| is_base64(*byte))?;
-            let mut end = start + text[start..].iter().position(|byte| !is_base64(*byte)).unwrap_or(text.len() - start);
-            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
-            at = end + padding;
-            // `name=value` is no padding: a run that is whole without it ends before it.
-            if !(end - start).is_multiple_of(4) {
-                end += padding;
+        while let Some(byte) = text.get(at + step - 1) {
+            let probe = at + step - 1;
+            if !is_letter(*byte) {
+                at = probe + 1;
+                continue;
             }
-            if end - start >= shortest && (end - start).is_multiple_of(4) {
+            let start = probe - text[at..probe].iter().rev().take_while(|byte| is_letter(**byte)).count();
+            let end = probe + text[probe..].iter().position(|byte| !is_letter(*byte)).unwrap_or(text.len() - probe);
+            at = end;
+            if end - start >= step {
                 return Some(start..end);
             }
         }
@@ -263,10 +300,12 @@ const LETTERS: [u8; 256] = {
     letters
 };
 
+#[inline]
 pub(super) const fn is_base64(byte: u8) -> bool {
     LETTERS[byte as usize] == 1
 }
 
+#[inline]
 const fn is_loose(byte: u8) -> bool {
     LETTERS[byte as usize] > 0
 }
@@ -315,6 +354,36 @@ pub(super) mod tests {
             "KLUv/QBYsQAAY2FuUmVhY2g6IDU1LjU1LjU1LjU1Cg==",
         ] {
             assert_eq!(open(letters, &left()).as_deref(), Some("canReach: 55.55.55.55\n"));
+        }
+    }
+
+    /// The longest stretches of letters, looked at letter by letter.
+    fn letter_by_letter(text: &[u8], is_letter: fn(u8) -> bool) -> Vec<Range<usize>> {
+        let begins = |at: &usize| is_letter(text[*at]) && (*at == 0 || !is_letter(text[at - 1]));
+        let end = |at: usize| (at..text.len()).find(|end| !is_letter(text[*end])).unwrap_or(text.len());
+        (0..text.len()).filter(begins).map(|at| at..end(at)).collect()
+    }
+
+    proptest::proptest! {
+        /// What is stepped over holds nothing that is looked for.
+        #[test]
+        fn runs_are_those_that_are_found_letter_by_letter(text in "[ab+/=_ -]{0,80}", shortest in 0_usize..24) {
+            let text = text.as_bytes();
+            for (is_letter, length) in [(is_base64 as fn(u8) -> bool, shortest), (is_loose, shortest)] {
+                let long = |stretch: &Range<usize>| stretch.len() >= length.max(1);
+                let all: Vec<Range<usize>> = letter_by_letter(text, is_letter).into_iter().filter(long).collect();
+                proptest::prop_assert_eq!(stretches(text, length, is_letter).collect::<Vec<_>>(), all);
+            }
+            let usual = letter_by_letter(text, is_base64).into_iter().filter_map(|Range { start, end }| {
+                let end = if (end - start) % 4 == 0 { end } else { end + padding(text, end) };
+                (end - start >= shortest && (end - start) % 4 == 0).then_some(start..end)
+            });
+            let loose = letter_by_letter(text, is_loose).into_iter().filter_map(|stretch| loose_run(text, stretch, shortest.saturating_sub(2)));
+            let in_order = |mut runs: Vec<Range<usize>>| {
+                runs.sort_by_key(|run| (run.start, run.end));
+                runs
+            };
+            proptest::prop_assert_eq!(in_order(every_run(text, shortest).collect()), in_order(usual.chain(loose).collect()));
         }
     }
 

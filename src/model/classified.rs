@@ -1,9 +1,9 @@
 //! What judging found beside the effects of the pairs.
 
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::{Finding, Rollout};
+use crate::hashed::{HashMap, HashSet};
 use crate::object::Key;
 
 /// What the mirrors and packs found out beside the effects that they wrote into the pairs.
@@ -27,7 +27,7 @@ impl Classified {
 
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
     pub fn add(&mut self, other: &Self) {
-        let mut places: HashMap<Key, usize> = HashMap::new();
+        let mut places: HashMap<Key, usize> = HashMap::default();
         for (place, rollout) in self.rollouts.iter().enumerate() {
             places.entry(rollout.owner.clone()).or_insert(place);
         }

@@ -1,11 +1,11 @@
 //! Ways to find objects of one side other than by their key: by kind, by name, and Machines by owner or cluster.
 //! Each is made when it is first asked for, and kept current as objects come and go: a fleet has thousands of owners.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{Key, Object};
 use crate::contract::{CLUSTER_NAME, CORE, MACHINE, MACHINE_SET};
+use crate::hashed::HashMap;
 use crate::tree::Value;
 
 /// Places in a list of objects, in order.
@@ -132,7 +132,7 @@ fn places<'p>(index: &'p HashMap<String, Places>, word: &str) -> &'p [usize] {
 
 /// The places of objects by one part of their keys.
 fn by(objects: &[Object], part: impl Fn(&Key) -> &String) -> HashMap<String, Places> {
-    let mut index: HashMap<String, Places> = HashMap::new();
+    let mut index: HashMap<String, Places> = HashMap::default();
     for (place, object) in objects.iter().enumerate() {
         let word = part(&object.key);
         match index.get_mut(word) {

@@ -1,11 +1,10 @@
 //! The objects of one side, and how to find one by its key, its kind, its name or its owner.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::index::{Event, Index};
 use super::{Key, Object};
+use crate::hashed::HashMap;
 
 /// The objects of one side. Where a key stands twice, both are kept and the last one is found.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

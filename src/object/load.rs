@@ -8,6 +8,7 @@ use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
 use super::Key;
+use super::words::Veils;
 use crate::tree::Value;
 use crate::yaml;
 
@@ -56,9 +57,12 @@ impl std::fmt::Debug for Carrier {
 /// U+0085, U+2028, U+2029. Helm, which sorts documents before it builds them, may find another one there.
 #[must_use]
 pub(super) fn has_rare_breaks(text: &[u8]) -> bool {
+    let is_lonely = |at: usize| text.get(at + 1) != Some(&b'\n');
+    if text.is_ascii() {
+        return memchr_iter(b'\r', text).any(is_lonely);
+    }
     let rare = ["\u{85}", "\u{2028}", "\u{2029}", "\u{feff}"];
-    memchr_iter(b'\r', text).any(|at| text.get(at + 1) != Some(&b'\n'))
-        || rare.iter().any(|sign| memmem::find(text, sign.as_bytes()).is_some())
+    memchr_iter(b'\r', text).any(is_lonely) || rare.iter().any(|sign| memmem::find(text, sign.as_bytes()).is_some())
 }
 
 /// One object of one side.
@@ -78,6 +82,8 @@ pub struct Object {
     /// Where its `metadata` stands in its stream, where that was told without a tree.
     metadata: Option<yaml::Span>,
     read: Read,
+    /// What its text may hide, once somebody has asked.
+    pub(super) veils: OnceLock<Veils>,
     /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
     form: Option<Form>,
 }
@@ -158,7 +164,17 @@ impl Object {
         let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
         let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
         let (body, read) = (Body::Value(value), Read::default());
-        Ok(Self { key, api_version, body, line, carrier: None, metadata: None, read, form: None })
+        Ok(Self {
+            key,
+            api_version,
+            body,
+            line,
+            carrier: None,
+            metadata: None,
+            read,
+            veils: OnceLock::new(),
+            form: None,
+        })
     }
 
     /// An object whose head was found in a text, and where its `metadata` stands there.
@@ -171,6 +187,7 @@ impl Object {
             carrier: None,
             metadata: Some(metadata),
             read: Read::default(),
+            veils: OnceLock::new(),
             form: None,
         }
     }
@@ -186,17 +203,11 @@ impl Object {
         yaml::read_at(span.of(bytes), span.start, self.line).ok()?.to_json().ok()
     }
 
-    /// Whether the map at a key of the root holds nothing but texts, each under a key of which `is_key` is true; false where only the
-    /// tree can tell.
+    /// Whether its root has none of some keys, and what stands at `key`, where it stands, is a map of nothing but texts, each under a key
+    /// of which `is_key` is true; false where only the tree can tell.
     #[must_use]
-    pub(crate) fn holds_texts(&self, key: &str, is_key: impl Fn(&str) -> bool) -> bool {
-        self.everyday().is_some_and(|text| yaml::holds_texts(text, key, is_key))
-    }
-
-    /// Whether the root may have a key; false only where that is sure.
-    #[must_use]
-    pub(crate) fn may_have_at_root(&self, key: &str) -> bool {
-        self.everyday().is_none_or(|text| yaml::has_key(text, key))
+    pub(crate) fn holds_texts_alone(&self, key: &str, none: &[&str], is_key: impl Fn(&str) -> bool) -> bool {
+        self.everyday().is_some_and(|text| yaml::holds_texts_alone(text, key, none, is_key))
     }
 
     /// The length of its text; `None` where it is a tree.
@@ -206,6 +217,12 @@ impl Object {
             Body::Text(_, document) => Some(document.len()),
             Body::Value(_) => None,
         }
+    }
+
+    /// The text of the `metadata` of an everyday document.
+    pub(super) fn metadata_text(&self) -> Option<&[u8]> {
+        let (Body::Text(bytes, _), Some(span)) = (&self.body, self.metadata) else { return None };
+        Some(span.of(bytes))
     }
 
     /// The text of an everyday document, as [`yaml::head`] knows one.
@@ -243,6 +260,13 @@ impl Object {
         }
     }
 
+    /// Takes over the tree of another object with the same text, where that can be read and nobody has read this one.
+    pub(crate) fn read_as(&self, other: &Self) {
+        if let (Body::Text(..), None, Ok(value)) = (&self.body, self.read.0.get(), other.value()) {
+            self.read.0.get_or_init(|| value.into_owned());
+        }
+    }
+
     /// The same object, kept from one judgement to the next: its copies share what [`Self::form`] makes of it.
     #[must_use]
     pub(crate) fn kept(self) -> Self {
@@ -252,7 +276,7 @@ impl Object {
     /// The same object with another content, in which nothing is left of what it was.
     #[must_use]
     pub(crate) fn with_tree(self, value: Value) -> Self {
-        Self { body: Body::Value(value), read: Read::default(), form: None, ..self }
+        Self { body: Body::Value(value), read: Read::default(), veils: OnceLock::new(), form: None, ..self }
     }
 
     /// Whether it is kept so.

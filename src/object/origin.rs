@@ -1,7 +1,6 @@
 //! Where a place of an object stands: the file that it was read from, line and column, and the template of the chart that
 //! made it. The spans of the reader say it; nothing is searched for by text.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -9,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Body, Object, Path, Segment};
+use crate::hashed::HashMap;
 use crate::tree::Value;
 use crate::yaml::{self, NodeId, Tree};
 
@@ -102,7 +102,7 @@ impl<'o> Places<'o> {
         };
         let tree = yaml::read_at(text, base, object.line).ok().filter(|tree| !tree.is_converted());
         let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
-        let (maps, lists) = (HashMap::new(), HashMap::new());
+        let (maps, lists) = (HashMap::default(), HashMap::default());
         let mut places = Self { files, template: None, line: object.line, tree, text, base, lines, maps, lists };
         places.template = source_line(text).or_else(|| places.annotated()).filter(|name| is_plain(name));
         places

@@ -12,7 +12,7 @@ impl Object {
         match &self.body {
             Body::Text(bytes, span) => {
                 let text = span.of(bytes);
-                memmem::find(text, word.as_bytes()).is_some() || may_be_written_otherwise(text)
+                memmem::find(text, word.as_bytes()).is_some() || self.veils(text).words
             }
             Body::Value(_) => true,
         }
@@ -23,7 +23,7 @@ impl Object {
     #[must_use]
     pub(crate) fn may_say_again(&self, word: &str) -> bool {
         let Some(text) = self.everyday() else { return true };
-        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || may_be_written_otherwise(text)
+        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || self.veils(text).words
     }
 
     /// Whether its content may have a key; false only where that is sure. As [`Self::may_say`], but a key goes over a line break only
@@ -32,22 +32,43 @@ impl Object {
     pub fn may_have_key(&self, word: &str) -> bool {
         let Body::Text(bytes, span) = &self.body else { return true };
         let text = span.of(bytes);
-        let marked =
-            || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
-        let is_escape = |at: usize| match text.get(at + 1) {
-            None | Some(b'x' | b'u' | b'U' | b'/') => true,
-            Some(b'\n' | b'\r') => marked(),
-            Some(_) => false,
-        };
-        memmem::find(text, word.as_bytes()).is_some() || may_be_encoded(text) || memchr_iter(b'\\', text).any(is_escape)
+        memmem::find(text, word.as_bytes()).is_some() || self.veils(text).keys
+    }
+
+    /// Whether its `metadata` may have a key, in one of its maps; false only where that is sure. As [`Self::may_have_key`], but of an
+    /// everyday document nothing else is looked at.
+    #[must_use]
+    pub(crate) fn may_have_in_metadata(&self, word: &str) -> bool {
+        let Some(text) = self.metadata_text() else { return self.may_have_key(word) };
+        memmem::find(text, word.as_bytes()).is_some() || Veils::of(text).keys
+    }
+
+    fn veils(&self, text: &[u8]) -> Veils {
+        *self.veils.get_or_init(|| Veils::of(text))
     }
 }
 
-/// Whether a text may hold words that do not stand in it as they are read: behind a backslash a letter may be written as a number,
-/// and a line may end within a word.
-fn may_be_written_otherwise(text: &[u8]) -> bool {
-    let is_escape = |at: usize| matches!(text.get(at + 1), None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
-    memchr_iter(b'\\', text).any(is_escape) || may_be_encoded(text)
+/// What a text may hold that does not stand in it as it is read: behind a backslash a letter may be written as a number, and a line may
+/// end within a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Veils {
+    words: bool,
+    keys: bool,
+}
+
+impl Veils {
+    fn of(text: &[u8]) -> Self {
+        let is_encoded = may_be_encoded(text);
+        let escapes = || memchr_iter(b'\\', text).map(|at| text.get(at + 1).copied());
+        let marked =
+            || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
+        let hides_word = |next| matches!(next, None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
+        let hides_key = |next| match next {
+            Some(b'\n' | b'\r') => marked(),
+            next => hides_word(next),
+        };
+        Self { words: is_encoded || escapes().any(hides_word), keys: is_encoded || escapes().any(hides_key) }
+    }
 }
 
 /// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.

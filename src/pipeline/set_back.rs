@@ -1,11 +1,10 @@
 //! A stream that is held because fields of it replace or destroy Machines: where the policy says so, these fields are set back and the
 //! rest is judged again from the start. It goes out only where nothing that is left rolls or holds.
 
-use std::collections::HashMap;
-
 use super::{Fault, Judgement, Question, judge_all};
 use crate::compare::Pair;
 use crate::gate::Rolling;
+use crate::hashed::HashMap;
 use crate::late::{self, Stays};
 use crate::model::{About, Decision, Finding, Reason, SET_BACK};
 use crate::object::{Key, StreamText};

@@ -8,7 +8,8 @@ use crate::contract::{CORE, GROUPS_END};
 /// Whether objects of this group are compared, whatever refers to them.
 #[must_use]
 pub fn is_compared(group: &str) -> bool {
-    is_capi(group) || own().any(|own| own == group)
+    // That of most objects.
+    !group.is_empty() && (is_capi(group) || own().any(|own| own == group))
 }
 
 /// The groups whose kinds are known here by name: a webhook has to name each.

@@ -36,9 +36,9 @@ pub(crate) use groups::{compared_words, is_cluster_wide, is_of_core};
 pub use groups::{is_capi, is_compared, known};
 pub use pages::pages;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::hashed::HashMap;
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::{Release, Since};
 use crate::kinds::{Kind, Role, Typed, contract};
@@ -115,7 +115,7 @@ pub(crate) static RELEASES: LazyLock<Vec<&'static Release>> =
 
 /// The claimed kinds by name: few share one.
 static KINDS: LazyLock<HashMap<&'static str, Vec<&'static Kind>>> = LazyLock::new(|| {
-    let mut out: HashMap<&'static str, Vec<&'static Kind>> = HashMap::new();
+    let mut out: HashMap<&'static str, Vec<&'static Kind>> = HashMap::default();
     for kind in PROVIDERS.iter().flat_map(|provider| provider.kinds) {
         out.entry(kind.name).or_default().push(kind);
     }
@@ -124,7 +124,7 @@ static KINDS: LazyLock<HashMap<&'static str, Vec<&'static Kind>>> = LazyLock::ne
 
 /// By name of each claimed kind: its group, and the name under which the version of the first provider that claims it is told.
 static CLAIMS: LazyLock<HashMap<&'static str, Vec<(&'static str, &'static str)>>> = LazyLock::new(|| {
-    let mut out: HashMap<&'static str, Vec<(&'static str, &'static str)>> = HashMap::new();
+    let mut out: HashMap<&'static str, Vec<(&'static str, &'static str)>> = HashMap::default();
     for provider in PROVIDERS {
         let release = versions::named(provider.release.map_or(provider.name, |release| release.name));
         provider.kinds.iter().for_each(|kind| out.entry(kind.name).or_default().push((kind.group, release)));

@@ -1,9 +1,8 @@
 //! Completes what reasons and findings are about from the object that they name: its effect, the rule, the Machines, and where
 //! it stands in what was rendered.
 
-use std::collections::HashMap;
-
 use super::{ObjectReport, Report};
+use crate::hashed::HashMap;
 use crate::model::{About, Effect, Rollout};
 use crate::object::{Files, Inventory, Key, Object, Path, Places};
 
@@ -41,7 +40,8 @@ struct Known<'r> {
 
 impl<'r> Known<'r> {
     fn of(objects: &'r [ObjectReport], rollouts: &'r [Rollout], rendered: &'r Inventory, files: &'r Files) -> Self {
-        let mut known = Self { objects: HashMap::new(), rollouts: HashMap::new(), rendered: HashMap::new(), files };
+        let mut known =
+            Self { objects: HashMap::default(), rollouts: HashMap::default(), rendered: HashMap::default(), files };
         for object in objects {
             let key = (object.kind.as_str(), object.namespace.as_deref(), object.name.as_str());
             known.objects.entry(key).or_default().push(object);

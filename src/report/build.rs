@@ -1,7 +1,7 @@
 //! Makes the report of what was judged. The one place where values are redacted.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
@@ -13,6 +13,7 @@ use crate::apiserver::fields::canonical;
 use crate::approval::ClusterId;
 use crate::compare::redact::{self, MarkKey};
 use crate::compare::{Action, Change, Pair};
+use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::kinds::fields;
 use crate::model::{Classified, Effect, Rollout, Together};
@@ -202,7 +203,7 @@ pub fn digest(
     // As JSON, so that no name can look like two parts of a line.
     let line = |parts: &[&str]| Value::from(parts).to_string();
     let mut lines: Vec<String> = steps.iter().map(|step| line(&["upgrade", step])).collect();
-    let mut changed: HashMap<&Key, Vec<String>> = HashMap::new();
+    let mut changed: HashMap<&Key, Vec<String>> = HashMap::default();
     for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
         if pair.action == Action::Delete {
             lines.push(line(&[&pair.key.to_string(), "delete"]));

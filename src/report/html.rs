@@ -1,7 +1,7 @@
 //! One self-contained page: clusters, their owners, their Machines, what rolls in which order and why. It loads nothing, runs
 //! nothing, and its filters are style sheets, so that it can be read from an archive of a pipeline and under any content policy.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::differ::{self, Room};
 use super::notice::{called, clip, name};
 use super::{ChangeReport, ObjectReport, Report, human, sentence, several, template};
+use crate::hashed::HashMap;
 use crate::model::{Effect, Rollout, Together};
 use crate::object::Location;
 use crate::tree::{Value, json};

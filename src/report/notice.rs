@@ -1,9 +1,8 @@
 //! What a report says as a flat list: one notice a change, an object, a finding or an answer of a gate, the weightiest first.
 //! The formats of programs (SARIF, JUnit, Code Quality, workflow commands) are written from it.
 
-use std::collections::{HashMap, HashSet};
-
 use super::{ChangeReport, ObjectReport, Report, hash, human, sentence, several};
+use crate::hashed::{HashMap, HashSet};
 use crate::model::{DO, Decision, Effect, Finding, OR, Reason};
 use crate::object::{Key, Location};
 
@@ -77,7 +76,7 @@ pub(super) struct Notice<'r> {
 
 /// Everything that one report has to say, the weightiest first; what has no effect and nobody asks about is left out.
 pub(super) fn notices(report: &Report) -> Vec<Notice<'_>> {
-    let mut list = List { answers: answers(report), said: Vec::new(), seen: HashMap::new() };
+    let mut list = List { answers: answers(report), said: Vec::new(), seen: HashMap::default() };
     for object in &report.objects {
         list.object(object);
     }
@@ -143,7 +142,7 @@ type Place<'r> = (&'r str, Option<&'r str>, &'r str, Option<Effect>);
 
 /// What the gates answer to an effect on an object, by object and effect; without an effect to what touches infrastructure.
 fn answers(report: &Report) -> HashMap<Place<'_>, Decision> {
-    let mut answers = HashMap::new();
+    let mut answers = HashMap::default();
     for reason in report.reasons.iter().filter(|reason| is_of_effect(reason)) {
         let Some(Key { kind, namespace, name, .. }) = &reason.object else { continue };
         let effect = reason.about.effect.filter(|_| reason.gate != INFRASTRUCTURE);

@@ -1,12 +1,12 @@
 //! SARIF 2.1.0 (OASIS), as code scanning takes it: each rule once with its help, each result at its line with a fingerprint that
 //! the next render keeps.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::escape::Visible;
 use super::notice::{self, Level, Notice, Spots, clip};
 use super::{Report, hash, several};
+use crate::hashed::HashMap;
 use crate::rules::Term;
 use crate::tree::{Value, json};
 use crate::verdict;
@@ -74,7 +74,7 @@ fn category(reports: &[Report]) -> String {
 
 /// The rules that have results, and the place of each.
 fn rules(all: &[(Notice<'_>, usize)]) -> (Vec<Value>, HashMap<String, usize>) {
-    let (mut rules, mut places) = (Vec::new(), HashMap::new());
+    let (mut rules, mut places) = (Vec::new(), HashMap::default());
     for (notice, _) in all {
         if places.contains_key(&notice.id) {
             continue;

@@ -1,6 +1,5 @@
 //! The built-in table: every kind of the providers in each version that their newest read release serves.
 
-use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::sync::{LazyLock, OnceLock};
 
@@ -8,6 +7,7 @@ use flate2::read::DeflateDecoder;
 use serde::Deserialize;
 
 use super::Node;
+use crate::hashed::{HashMap, HashSet};
 use crate::object::Key;
 
 /// The lines of the table, each packed alone (`build.rs`).

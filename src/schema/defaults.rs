@@ -1,9 +1,8 @@
 //! What the API server does to an object by its schema before it keeps it: unknown fields go, defaults come
 //! (apiextensions-apiserver `pkg/apiserver/schema/{pruning,defaulting}`).
 
-use std::collections::HashSet;
-
 use super::{Node, Shape, Type};
+use crate::hashed::HashSet;
 use crate::object::{Path, Segment};
 use crate::tree::{Map, Value};
 

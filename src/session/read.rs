@@ -292,8 +292,8 @@ impl Session<'_> {
         if setup.now != world.now && setup.now_is_told {
             world.now = setup.now;
         }
-        if let Some(base) = self.base(&detected)?.filter(|_| world.source.kind != LiveKind::OldRender || path.is_some())
-        {
+        let is_own_base = world.source.kind == LiveKind::OldRender && path.is_none();
+        if !is_own_base && let Some(base) = self.base(&detected)? {
             world.base = base;
         }
         if key_id.is_none() {

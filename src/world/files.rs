@@ -265,7 +265,7 @@ pub fn bears_marks(value: &Value) -> bool {
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == crate::kinds::contract::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
-    let possible = object.may_say("uid") || object.may_say("managedFields");
+    let possible = object.may_have_in_metadata("uid") || object.may_have_in_metadata("managedFields");
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
     let made =
         || object.value().is_ok_and(|value| bears_marks(&value) || value.pointer("/spec/infrastructureRef").is_none());

@@ -1,7 +1,7 @@
 //! The World: what was read, when, from where, and what could not be read.
 //! Doubt is part of it: a missing answer is an `Unread`, never an absence.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use super::remote::RemoteReading;
 use super::workload::Workload;
 use super::{Coverage, Host, ServerAnswer, Standing};
 use crate::approval::Found;
+use crate::hashed::HashSet;
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::providers::versions::Told;
@@ -130,7 +131,7 @@ impl World {
             workloads: Vec::new(),
             images: Vec::new(),
             answers: None,
-            marks: HashSet::new(),
+            marks: HashSet::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A World in a file: what one run read, to be judged again without the cluster. Everything secret is a mark, so that equal still
 //! shows as equal; the key of the marks is not in the file, so that nothing else can be learned by looking.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 use base64::Engine as _;
@@ -14,6 +14,7 @@ use super::uncover::{self, Uncover};
 use super::workload::Workload;
 use super::{SourceReading, World};
 use crate::compare::redact::{MARK, MarkKey, Redactor};
+use crate::hashed::{HashMap, HashSet};
 use crate::object::{Body, Inventory, Object, Path};
 use crate::parallel;
 use crate::tree::Value;
@@ -149,7 +150,7 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
         parallel::any(objects.objects(), |object| matches!(&object.body, Body::Value(value) if uncover::holds(value)))
     };
     let is_read = |found: &SourceReading| found.found.as_ref().is_some_and(|found| found.contains(MARK));
-    world.marks = HashSet::new();
+    world.marks = HashSet::default();
     if !holds(&world.live) && !holds(&world.base.objects) && !world.readings.iter().any(is_read) {
         return;
     }

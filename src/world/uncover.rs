@@ -1,9 +1,9 @@
 //! Puts what marks stand for in their place again, where that is known, and says where there are none.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 
 use crate::compare::redact::{Document, MARK, MarkKey, encode, unencoded};
+use crate::hashed::{HashMap, HashSet};
 use crate::tree::Value;
 
 /// Fewest letters of a mark that is encoded.

@@ -1,10 +1,10 @@
 //! The view that a World in memory gives of a cluster: what is in it is there, what was asked for and is not in it is absent,
 //! and the rest is unread.
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::{Coverage, World};
+use crate::hashed::HashSet;
 use crate::object::{Key, Object, Objects, Presence, View};
 
 /// The view that a World gives.

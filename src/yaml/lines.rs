@@ -3,31 +3,33 @@
 
 use super::head::{After, cut, entry, next_top_line, value_of};
 
-/// Whether the root may have a key; false only where that is sure.
-pub(crate) fn has_key(document: &[u8], key: &str) -> bool {
-    after_key(document, key).is_some()
-}
-
-/// Whether the map at a key of the root is there once and holds nothing but texts, each under a key of which `is_key` is true; false
-/// where only the tree can tell.
-pub(crate) fn holds_texts(document: &[u8], key: &str, is_key: impl Fn(&str) -> bool) -> bool {
-    after_key(document, key).is_some_and(|below| !has_key(below, key) && texts(below, is_key))
-}
-
-/// What follows the first line that begins with a key of the root, the rest of that line with it.
-fn after_key<'d>(document: &'d [u8], key: &str) -> Option<&'d [u8]> {
+/// Whether the root has none of some keys, and what stands at `key`, where it stands, is one map of nothing but texts, each under a key
+/// of which `is_key` is true; false where only the tree can tell.
+pub(crate) fn holds_texts_alone(document: &[u8], key: &str, none: &[&str], is_key: impl Fn(&str) -> bool) -> bool {
     let mut text = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
+    let mut is_met = false;
     loop {
-        let (quote, rest) = match text.first() {
-            Some(b'"' | b'\'') => text.split_at(1),
-            _ => (&[][..], text),
-        };
-        let after = rest.strip_prefix(key.as_bytes()).and_then(|rest| rest.strip_prefix(quote));
-        if let Some(after) = after.and_then(|rest| rest.strip_prefix(b":")) {
-            return Some(after);
+        if none.iter().any(|other| behind(text, other).is_some()) {
+            return false;
         }
-        text = &text[next_top_line(text)?..];
+        if let Some(below) = behind(text, key) {
+            if is_met || !texts(below, &is_key) {
+                return false;
+            }
+            is_met = true;
+        }
+        let Some(next) = next_top_line(text) else { return true };
+        text = &text[next..];
     }
+}
+
+/// What follows a key that begins a line.
+fn behind<'d>(text: &'d [u8], key: &str) -> Option<&'d [u8]> {
+    let (quote, rest) = match text.first() {
+        Some(b'"' | b'\'') => text.split_at(1),
+        _ => (&[][..], text),
+    };
+    rest.strip_prefix(key.as_bytes())?.strip_prefix(quote)?.strip_prefix(b":")
 }
 
 /// Whether the lines behind a key of the root are a map of texts, up to the next one.
@@ -40,9 +42,14 @@ fn texts(text: &[u8], is_key: impl Fn(&str) -> bool) -> bool {
     while !rest.is_empty() {
         let (line, after) = cut(rest);
         rest = after;
+        if block
+            && level.is_some_and(|level| line.get(..=level).is_some_and(|start| start.iter().all(|byte| *byte == b' ')))
+        {
+            continue;
+        }
         let indent = line.iter().take_while(|byte| **byte == b' ').count();
         let text = &line[indent..];
-        if text.is_empty() || (block && level.is_some_and(|level| indent > level)) {
+        if text.is_empty() {
             continue;
         }
         if text[0] == b'#' {

@@ -38,14 +38,23 @@ impl Section {
 #[must_use]
 pub fn is_blank(document: &[u8]) -> bool {
     let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
-    document.split(|byte| *byte == b'\n').all(|line| {
+    let mut rest = document;
+    while !rest.is_empty() {
+        let (line, after) = memchr::memchr(b'\n', rest).map_or((rest, &[][..]), |at| (&rest[..at], &rest[at + 1..]));
         let line = line.trim_ascii();
-        line.is_empty() || line[0] == b'#' && comment_only(line)
-    })
+        if !line.is_empty() && (line[0] != b'#' || !comment_only(line)) {
+            return false;
+        }
+        rest = after;
+    }
+    true
 }
 
 /// A comment ends at every line break that YAML knows, also those that are not line feeds.
 fn comment_only(line: &[u8]) -> bool {
+    if line.is_ascii() && memchr::memchr(b'\r', line).is_none() {
+        return true;
+    }
     let mut at = 0;
     let mut comment = false;
     while at < line.len() {

@@ -345,7 +345,9 @@ impl<'a> Stage<'a> {
             hurried && since.is_some_and(|since| since.elapsed() > Duration::from_secs(3))
         });
         outcome.rested = rested;
-        self.under_way = !outcome.rested;
+        // A rollout that has begun and stands still for a while goes on with whatever comes next.
+        let is_half_done = !outcome.gone.is_empty() && !outcome.outdated.is_subset(&outcome.gone);
+        self.under_way = !outcome.rested || is_half_done;
         outcome
     }
 

@@ -1,8 +1,8 @@
 //! Forms that no secret has: addresses, numbers, versions, lengths of time, images, file paths, words that commands and
 //! settings are made of. What has one of them is shown wherever it stands; all else of a guarded text is a mark.
 
+use crate::hashed::{HashMap, HashSet};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::LazyLock;

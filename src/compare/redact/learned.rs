@@ -1,7 +1,7 @@
 //! Secrets that were seen, and where they stand in other texts. A fleet has thousands of them and of texts, so all are looked
 //! for at once: by a piece from the middle of each, because keys and certificates begin and end alike.
 
-use std::collections::{HashMap, HashSet};
+use crate::hashed::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -78,7 +78,7 @@ impl Learned {
 
 impl Search {
     fn of(secrets: &HashSet<String>) -> Self {
-        let mut by_piece: HashMap<&[u8], Vec<(usize, String)>> = HashMap::new();
+        let mut by_piece: HashMap<&[u8], Vec<(usize, String)>> = HashMap::default();
         for secret in secrets {
             let length = secret.len().min(PIECE);
             let offset = (secret.len() - length) / 2;

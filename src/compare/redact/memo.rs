@@ -1,8 +1,8 @@
 //! What was found in texts already: the same names, choices and sentences stand in every object of a fleet. A text that was looked at is
 //! not looked at again, and all comes out as if it were: also what is unpacked on the way is paid for again.
 
+use crate::hashed::HashMap;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -89,7 +89,7 @@ struct Found<T> {
 
 impl<T> Default for Part<T> {
     fn default() -> Self {
-        Self { found: HashMap::new(), bytes: 0 }
+        Self { found: HashMap::default(), bytes: 0 }
     }
 }
 

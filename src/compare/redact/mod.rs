@@ -16,7 +16,6 @@ mod shapes;
 mod text;
 mod views;
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,6 +28,7 @@ pub use self::mark::{MARK, MarkKey, is_mark, remarked};
 use self::memo::{Budget, Memo};
 use self::patterns::{is_at, steps};
 use self::places::{Guard, Level};
+use crate::hashed::{HashMap, HashSet};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
@@ -90,7 +90,7 @@ impl Redactor {
             key: key.clone(),
             patterns: Vec::new(),
             shown: Vec::new(),
-            names: HashSet::new(),
+            names: HashSet::default(),
             known: Learned::default(),
             parts: Learned::default(),
             budget: Budget::default(),

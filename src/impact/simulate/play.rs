@@ -1,10 +1,11 @@
 //! Plays turns until nothing moves any more, and keeps what was seen on the way.
 //! A tick: Machines come up and go, MachineSets write what they see, the owner has a turn, each MachineSet has one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Act, Fleet, MADE, Machine, Wait};
+use crate::hashed::HashMap;
 use crate::model::Strategy;
 
 /// How long things take, in ticks.

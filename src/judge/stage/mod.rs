@@ -4,7 +4,7 @@
 mod forms;
 mod relations;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::forms::Forms;
@@ -12,6 +12,7 @@ pub(crate) use self::relations::Reference;
 use self::relations::{Groups, Keys, Lists};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Pair;
+use crate::hashed::HashMap;
 use crate::host::HostKind;
 use crate::judge::Scene;
 use crate::judge::verdict::Answer;
@@ -92,7 +93,7 @@ impl<'a> Stage<'a> {
     /// The stage of a run.
     #[must_use]
     pub(crate) fn new(scene: Scene<'a>, pairs: &'a [Pair], rules: &'a Rules, versions: Versions) -> Self {
-        let mut places = HashMap::with_capacity(pairs.len());
+        let mut places = HashMap::with_capacity_and_hasher(pairs.len(), Default::default());
         for (place, pair) in pairs.iter().enumerate() {
             places.entry(&pair.key).or_insert(place);
         }
@@ -121,7 +122,7 @@ impl<'a> Stage<'a> {
             clusters: Keys::default(),
             owners: Keys::default(),
             members: Keys::default(),
-            remembered: Mutex::new(HashMap::new()),
+            remembered: Mutex::new(HashMap::default()),
         }
     }
 
@@ -206,7 +207,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn pairs_of_kind(&self, kind: &str) -> impl Iterator<Item = &'a Pair> + use<'_, 'a> {
         let pairs = self.pairs;
         let kinds = self.shared.kinds.get_or_init(|| {
-            let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
+            let mut kinds: HashMap<String, Vec<usize>> = HashMap::default();
             for (place, pair) in pairs.iter().enumerate() {
                 kinds.entry(pair.key.kind.clone()).or_default().push(place);
             }

@@ -1,13 +1,14 @@
 //! Who belongs to whom and who refers to what, collected once a run when something asks.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use super::{Stage, may_be_equal};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Action;
+use crate::hashed::HashMap;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
@@ -57,7 +58,7 @@ impl Stage<'_> {
     }
 
     fn grouped(&self, cluster: &Key) -> Groups {
-        let mut groups = Groups::new();
+        let mut groups = Groups::default();
         for owner in self.owners_of(cluster) {
             let own = match owner.kind.as_str() {
                 MACHINE_DEPLOYMENT => "topology.cluster.x-k8s.io/deployment-name",
@@ -88,7 +89,7 @@ impl Stage<'_> {
     /// The keys of the owners of Machines that belong to a Cluster, before or after the write.
     pub(crate) fn owners_of(&self, cluster: &Key) -> Vec<&Key> {
         let owners = self.owners.get(self.versions.case(), &self.shared.owners, || {
-            let mut owners: HashMap<String, Vec<Key>> = HashMap::new();
+            let mut owners: HashMap<String, Vec<Key>> = HashMap::default();
             for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
                 let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
                 if let Some(cluster) = self.cluster_of(&key, &value) {
@@ -104,7 +105,7 @@ impl Stage<'_> {
     /// The Clusters that have a class after the write and are there before it.
     pub(crate) fn clusters_of_class(&self, class: &Key) -> Vec<Key> {
         let members = self.members.get(self.versions.case(), &self.shared.members, || {
-            let mut members: HashMap<String, Vec<Key>> = HashMap::new();
+            let mut members: HashMap<String, Vec<Key>> = HashMap::default();
             for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
                 let Some(value) = self.after(&cluster).filter(|_| self.before(&cluster).is_some()) else { continue };
                 if let Some(class) = text(&value, "/spec/topology/classRef/name") {
@@ -126,7 +127,7 @@ impl Stage<'_> {
 
     /// Every Cluster under the kind and name of its control plane.
     fn clusters_by_control_plane(&self) -> HashMap<(String, String), Vec<Key>> {
-        let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::new();
+        let mut clusters: HashMap<(String, String), Vec<Key>> = HashMap::default();
         for cluster in self.keys(|key| kind(key).role == Role::Cluster) {
             let Some(value) = self.after(&cluster).or_else(|| self.before(&cluster)) else { continue };
             let text = |pointer: &str| text(&value, pointer).map(str::to_owned);
@@ -174,7 +175,7 @@ impl Stage<'_> {
     /// Secrets and pools by their name alone, each in a field of its own.
     pub(crate) fn mentioned_by(&self, key: &Key) -> Option<&Key> {
         let all = self.shared.mentions.get_or_init(|| {
-            let mut out: HashMap<String, Vec<Key>> = HashMap::new();
+            let mut out: HashMap<String, Vec<Key>> = HashMap::default();
             for from in self.referring() {
                 let Some(value) = self.written_after(&from) else { continue };
                 let mut names = BTreeSet::new();
@@ -198,7 +199,7 @@ impl Stage<'_> {
 
     /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
     fn collect(&self) -> HashMap<(String, String), Vec<Reference>> {
-        let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::new();
+        let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::default();
         for key in self.referring() {
             if let Some(value) = self.written_after(&key) {
                 references::named(&value, &mut |kind, name| {

@@ -18,9 +18,9 @@ mod values;
 mod variables;
 mod weight;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::hashed::{HashMap, HashSet};
 use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{refusals, refusals_of_new, users_of_deleted};
@@ -217,7 +217,7 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     };
     let same = fates.iter().filter(|fate| fate.answer.effect == first.answer.effect);
     let parts = same.map(|fate| format!("{}: {}", fate.who(), fate.answer.because.trim_end_matches('.')));
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let parts: Vec<String> = parts.filter(|part| seen.insert(part.clone())).collect();
     let answer = first.answer.clone().saying(parts.join("; "));
     let cluster = stage.after(key).unwrap_or_default();
@@ -312,7 +312,7 @@ fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
     }
     for list in ["machineDeployments", "machinePools"] {
         let pointer = format!("/workers/{list}");
-        let mut others: HashMap<Option<&str>, &Value> = HashMap::new();
+        let mut others: HashMap<Option<&str>, &Value> = HashMap::default();
         for other in values::list(from, &pointer) {
             others.entry(text(other, "/name")).or_insert(other);
         }

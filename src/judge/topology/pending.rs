@@ -3,8 +3,6 @@
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) and
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
-use std::collections::HashMap;
-
 use super::blueprint::class_of;
 use super::held::hold;
 use super::in_use::drifts;
@@ -12,6 +10,7 @@ use super::queue::{deferred, turn};
 use super::stop::stop;
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
+use crate::hashed::HashMap;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::annotation_path;
@@ -285,7 +284,7 @@ fn of_workers(
     let mut out = Vec::new();
     let version = text(cluster, "/spec/topology/version");
     let groups: Vec<&Value> = list(cluster, &format!("/spec/topology/workers/{lists}")).collect();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut places: HashMap<&str, usize> = HashMap::default();
     for (place, name) in groups.iter().enumerate().filter_map(|(place, group)| Some((place, text(group, "/name")?))) {
         places.entry(name).or_insert(place);
     }

@@ -3,10 +3,10 @@
 //! Read beside `exp/topology/scope/upgradetracker.go` (UpgradeConcurrencyReached), `exp/topology/desiredstate/desired_state.go`
 //! (computeControlPlaneVersion, computeMachineDeploymentVersion) and `internal/topology/check/upgrade.go` of Cluster API 1.14.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::values::list;
+use crate::hashed::HashSet;
 use crate::judge::stage::ByHand;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, UPGRADE_CONCURRENCY};
@@ -110,7 +110,7 @@ pub(super) fn deferred(groups: &[&Value], lists: &str, place: usize) -> Option<(
 /// defers its upgrade, one that holds the sequence, and all behind that.
 #[must_use]
 pub(super) fn all_deferred(cluster: &Value) -> HashSet<(&'static str, &str)> {
-    let mut out = HashSet::new();
+    let mut out = HashSet::default();
     for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
         let mut is_held = false;
         for group in list(cluster, &format!("/spec/topology/workers/{lists}")) {

@@ -2,10 +2,9 @@
 //! of another type. Read beside `internal/topology/variables/cluster_variable_validation.go` of Cluster API 1.14. Rules in
 //! CEL are not computed: a value that one of them looks at is not known.
 
-use std::collections::{HashMap, HashSet};
-
 use super::admission::refuse;
 use super::values::list;
+use crate::hashed::{HashMap, HashSet};
 use crate::kinds::fields::text;
 use crate::kinds::openapi::fault;
 use crate::kinds::webhook::Refusal;

@@ -1,7 +1,6 @@
 //! How many Machines a change of a topology replaces, per control plane and group of workers, over all clusters.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::hashed::{HashMap, HashSet};
 use crate::impact;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
@@ -192,7 +191,7 @@ struct Groups<'v> {
 
 impl<'v> Groups<'v> {
     fn of(cluster: &'v Value) -> Self {
-        let mut groups = Self { order: Vec::new(), by_name: HashMap::new() };
+        let mut groups = Self { order: Vec::new(), by_name: HashMap::default() };
         // A Cluster has a control plane, whatever its topology says of it.
         groups.add("controlPlane", "", cluster.pointer("/spec/topology/controlPlane").unwrap_or(&Value::Null));
         for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
@@ -233,7 +232,7 @@ pub(super) fn own_cause(
 /// The entries of the parts that replace Machines, one for each group.
 fn of_fates(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), fates: &[Fate]) -> Vec<Rollout> {
     let (before, after) = (Groups::of(old), Groups::of(new));
-    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    let mut seen: HashSet<(&str, &str)> = HashSet::default();
     let rolling = fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout);
     rolling
         .filter(|fate| seen.insert((fate.word, fate.name.as_str())))

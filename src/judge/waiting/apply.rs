@@ -1,10 +1,10 @@
 //! Puts what a write lets go where people look for it: at the change that lets it go, and into the weight of its owner.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::lifted::Lifted;
+use crate::hashed::HashMap;
 use crate::judge::outcome::Outcome;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
@@ -39,7 +39,7 @@ pub(in crate::judge) fn apply(
         }
         out.rollouts.extend(lifted.rollouts);
     }
-    let mut places: HashMap<Key, usize> = HashMap::with_capacity(out.rollouts.len());
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity_and_hasher(out.rollouts.len(), Default::default());
     for rollout in std::mem::take(&mut out.rollouts) {
         match places.get(&rollout.owner).and_then(|place| out.rollouts.get_mut(*place)) {
             Some(own) => add(own, rollout),

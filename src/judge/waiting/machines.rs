@@ -2,11 +2,11 @@
 //! template gives to Machines that exist (`core/reconcilers/machineset/machineset_controller.go` syncMachines and
 //! `controlplane/kubeadm/pkg/desiredstate/desired_state.go` of Cluster API 1.14).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::pause;
 use super::side::Side;
+use crate::hashed::HashMap;
 use crate::judge::topology;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
@@ -58,7 +58,7 @@ pub(super) fn may_be_deleting(side: Side<'_>, cluster: &Key) -> bool {
 /// The Machines of a cluster.
 pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
     let stage = side.stage;
-    let mut known: HashMap<Key, Option<Handed>> = HashMap::new();
+    let mut known: HashMap<Key, Option<Handed>> = HashMap::default();
     live(side, cluster)
         .filter_map(|object| {
             // Most Machines are in no stream: what was read is what there is.

@@ -25,12 +25,15 @@ const SKEW: u64 = 3;
 /// What the checks hold against new Machines of a MachineDeployment.
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let stage = side.stage;
+    let told = stage.told_gate(PREFLIGHT);
     // Where nobody told the gate, the checks may have held something back so far, and may hold back nothing from now on.
-    let may_be_on = || !side.is_after() && stage.versions.has(&PREFLIGHT_ON);
-    if !stage.told_gate(PREFLIGHT).unwrap_or_else(may_be_on) {
+    if !told.unwrap_or(!side.is_after()) {
         return None;
     }
     let (says, places) = fails(side, key, owner, cluster)?;
+    if told.is_none() && !stage.versions.has(&PREFLIGHT_ON) {
+        return None;
+    }
     // With room below the wanted number old Machines go first, whether or not new ones can be made.
     let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
     if room.is_some_and(|room| {

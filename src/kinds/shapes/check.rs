@@ -2,19 +2,19 @@
 //! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/validation` and `schema/listtype`, v0.33.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use jiff::Timestamp;
 use regex::Regex;
 
 use super::{Node, Shape, Word, node};
+use crate::hashed::{HashMap, HashSet};
 use crate::object::{Path, Route};
 use crate::tree::{Map, Value};
 
 thread_local! {
     /// Patterns that were compiled already; `None` is one that cannot be.
-    static PATTERNS: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+    static PATTERNS: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::default());
 }
 
 impl Shape {
@@ -221,7 +221,7 @@ fn check_list<'v>(shape: &Node, list: &'v [Value], at: &Route<'_>, out: &mut Vec
 
 /// Whether a value stands twice.
 fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     values.into_iter().any(|value| !seen.insert(value))
 }
 

@@ -195,24 +195,28 @@ impl Mirror for Workers {
 /// The reasons why a MachineSet does not match its MachineDeployment (MachineTemplateUpToDate).
 #[must_use]
 fn template_differs(set: &Value, owner: &Value, versions: &Versions) -> Vec<Cause> {
+    let said =
+        |object: &Value, key: &str| object.pointer("/spec/template/spec").and_then(|spec| spec.get(key)).cloned();
+    let is_same = |key: &str| said(set, key) == said(owner, key);
     let rollout_fields = |object: &Value| {
         let mut spec = object.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut() {
             // Up to 1.8 all is compared that is not carried to Machines, and these two were not.
-            let is_carried =
-                |key: &&&str| versions.has(&IN_PLACE_FIELDS) || !matches!(**key, "clusterName" | "providerID");
+            let is_carried = |key: &&&str| {
+                !matches!(**key, "clusterName" | "providerID") || is_same(key) || versions.has(&IN_PLACE_FIELDS)
+            };
             IN_PLACE.iter().filter(is_carried).for_each(|key| drop(map.remove(key)));
             // 1.9 stopped to compare the namespace of references, 1.11 knows nothing but group, kind and name.
-            let gone: &[&str] = if versions.has(&V1BETA2) {
-                &["namespace", "uid", "resourceVersion", "fieldPath"]
-            } else if versions.has(&REFERENCES_WITHOUT_NAMESPACE) {
-                &["namespace"]
-            } else {
-                &[]
-            };
+            const OTHERS: [&str; 3] = ["uid", "resourceVersion", "fieldPath"];
             for pointer in ["/bootstrap/configRef", "/infrastructureRef"] {
-                if let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) {
-                    gone.iter().for_each(|key| drop(reference.remove(key)));
+                let Some(reference) = spec.pointer_mut(pointer).and_then(Value::as_object_mut) else { continue };
+                if OTHERS.iter().any(|key| reference.contains_key(key)) && versions.has(&V1BETA2) {
+                    OTHERS.iter().for_each(|key| drop(reference.remove(key)));
+                }
+                if reference.contains_key("namespace")
+                    && (versions.has(&V1BETA2) || versions.has(&REFERENCES_WITHOUT_NAMESPACE))
+                {
+                    reference.remove("namespace");
                 }
             }
         }
@@ -258,7 +262,7 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
     let after = text(owner, "/spec/rollout/after").and_then(|stamp| stamp.parse::<Timestamp>().ok());
     // Up to 1.7 the time itself is not over yet, and a MachineSet made in the same second is kept.
     let due = after.filter(|after| if versions.has(&AFTER_INCLUSIVE) { now >= *after } else { now > *after });
-    let keeps_equal = versions.has(&AFTER_KEEPS_EQUAL) || !versions.has(&AFTER_INCLUSIVE);
+    let keeps_equal = || versions.has(&AFTER_KEEPS_EQUAL) || !versions.has(&AFTER_INCLUSIVE);
     let kept = candidates.iter().copied().find(|place| match due {
         None => true,
         Some(after) => {
@@ -266,7 +270,7 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
             // In 1.8 and 1.9 a MachineSet made in the same second is old, since 1.10 it is kept again.
             created
                 .and_then(|stamp| stamp.parse::<Timestamp>().ok())
-                .is_none_or(|created| if keeps_equal { created >= after } else { created > after })
+                .is_none_or(|created| if keeps_equal() { created >= after } else { created > after })
         }
     });
     for place in candidates.into_iter().filter(|place| Some(*place) != kept) {

@@ -39,10 +39,10 @@ impl Webhook for Core {
 
     fn needs(&self, key: &Key, object: &Value, _is_new: bool, versions: &Versions, need: &mut Need<'_>) {
         match key.kind.as_str() {
-            "MachineDeployment" | "MachineSet" if versions.has(&MACHINE_TAINTS) => {
-                needs_taints(object, "spec.template.spec.taints", need);
+            "MachineDeployment" | "MachineSet" => {
+                needs_taints(object, "spec.template.spec.taints", || versions.has(&MACHINE_TAINTS), need);
             }
-            "Machine" if versions.has(&MACHINE_TAINTS) => needs_taints(object, "spec.taints", need),
+            "Machine" => needs_taints(object, "spec.taints", || versions.has(&MACHINE_TAINTS), need),
             "MachinePool" => need(POOLS, "spec"),
             "Cluster" if says_something(object.pointer("/spec/topology")) => need(TOPOLOGY, "spec.topology"),
             "ClusterClass" => {
@@ -69,10 +69,10 @@ impl Webhook for Core {
     }
 }
 
-/// A list of taints with something in it needs its gate.
-pub(crate) fn needs_taints(object: &Value, place: &str, need: &mut Need<'_>) {
+/// A list of taints with something in it needs its gate, where the kind can have one.
+pub(crate) fn needs_taints(object: &Value, place: &str, can_have: impl FnOnce() -> bool, need: &mut Need<'_>) {
     let list = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_array);
-    if list.is_some_and(|list| !list.is_empty()) {
+    if list.is_some_and(|list| !list.is_empty()) && can_have() {
         need(TAINTS, place);
     }
 }
@@ -287,10 +287,10 @@ fn selected(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 fn preflight(new: &Value, versions: &Versions, gates: &dyn Fn(&str) -> State, out: &mut Vec<Refusal>) {
     const KNOWN: [&str; 5] =
         ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
-    // The last one came with 1.10, and the gate is on since 1.9.
-    let known = if versions.has(&VERSION_SKEW_CHECK) { &KNOWN[..] } else { &KNOWN[..4] };
     let name = "machineset.cluster.x-k8s.io/skip-preflight-checks";
     let Some(told) = annotation(new, name).filter(|told| !told.is_empty()) else { return };
+    // The last one came with 1.10, and the gate is on since 1.9.
+    let known = if versions.has(&VERSION_SKEW_CHECK) { &KNOWN[..] } else { &KNOWN[..4] };
     if gates(PREFLIGHT) == State::On && told.split(',').any(|word| !known.contains(&word.trim())) {
         let at = Path::root().key("metadata").key("annotations").key(name);
         refuse(out, RULE, &at, "", format!("it names a preflight check that is not known: {told}"));

@@ -1,8 +1,7 @@
 //! Mirror of what the bootstrap provider's webhook refuses in a kubeadm configuration.
 //! Read beside `bootstrap/kubeadm/webhooks/admission/kubeadmconfig.go` (Validate) of Cluster API 1.14.
 
-use std::collections::HashSet;
-
+use crate::hashed::HashSet;
 use crate::kinds::Versions;
 use crate::kinds::fields::number;
 use crate::kinds::fields::says_something as defined;
@@ -106,7 +105,7 @@ fn sources(spec: &Value, at: &Path, [list, own, from]: [&str; 3], empty_counts: 
 
 /// No two files have the same path.
 fn same_paths(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::default();
     for (place, file) in items(spec, "files") {
         let path = text(file, "/path").unwrap_or_default();
         if !seen.insert(path) {

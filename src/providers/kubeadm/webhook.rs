@@ -126,8 +126,9 @@ impl Webhook for KubeadmWebhooks {
         if let Some(place) = kind(key).config_place() {
             ignition(object, place, versions, need);
         }
-        if key.kind == CONTROL_PLANE_KIND && versions.has(&CONTROL_PLANE_TAINTS) {
-            core::webhook::needs_taints(object, "spec.machineTemplate.spec.taints", need);
+        if key.kind == CONTROL_PLANE_KIND {
+            let can_have = || versions.has(&CONTROL_PLANE_TAINTS);
+            core::webhook::needs_taints(object, "spec.machineTemplate.spec.taints", can_have, need);
         }
     }
 
@@ -295,7 +296,7 @@ fn metadata_and_taints(new: &Value, versions: &Versions, out: &mut Vec<Refusal>)
     let at = Path::root().key("spec").key("machineTemplate");
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
-    if versions.has(&CONTROL_PLANE_TAINTS) && taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+    if taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) && versions.has(&CONTROL_PLANE_TAINTS) {
         core::webhook::taint_refusals(taints, "spec.taints", &at, false, out);
     }
 }

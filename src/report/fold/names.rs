@@ -1,8 +1,9 @@
 //! Which names in a text are an object's own: its cluster, its namespace, its name. Texts that differ in nothing else are equal,
 //! and with the list of clusters beside them nothing is lost.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
+use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{CLUSTER, CORE};
 use crate::object::Key;
 use crate::report::{ChangeReport, ObjectReport, Report, sentence};
@@ -287,7 +288,7 @@ impl<'r> Crowd<'r> {
     pub(super) fn of(members: &[Own<'r>]) -> Self {
         let clusters: BTreeSet<Place<'r>> = members.iter().filter_map(|own| own.cluster).collect();
         let several = clusters.len() > 1;
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let namespace = members.first().and_then(|own| own.key.namespace.as_ref());
         let namespace = namespace.filter(|_| !several);
         let namespace = namespace.filter(|one| members.iter().all(|own| own.key.namespace.as_ref() == Some(one)));

@@ -1,9 +1,8 @@
 //! Objects that change alike, shown once; and of kinds with many ways to change, each change once with the objects that have it.
 
-use std::collections::HashMap;
-
 use super::names::{Crowd, Names, Own};
 use super::{by_effect, by_role};
+use crate::hashed::HashMap;
 use crate::object::Location;
 use crate::report::{ChangeReport, ObjectReport, Report};
 use crate::tree::Value;
@@ -166,7 +165,7 @@ fn compared<'r>(change: &'r ChangeReport, template: Option<&'r ObjectReport>, ow
 
 /// Items that are alike, in the order of the first of each.
 fn grouped<T: Copy>(items: Vec<T>, alike: impl Fn(&T) -> String) -> Vec<Vec<T>> {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::default();
     let mut out: Vec<Vec<T>> = Vec::new();
     for item in items {
         let place = *places.entry(alike(&item)).or_insert(out.len());

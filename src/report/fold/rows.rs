@@ -1,9 +1,8 @@
 //! The table of Machines: one row for every owner, or for all owners of many clusters that fare alike.
 
-use std::collections::{HashMap, HashSet};
-
 use super::names::{Crowd, Names, Own};
 use super::{by_effect, by_role};
+use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
 use crate::model::Effect;
 use crate::report::{ChangeReport, ObjectReport, Report, sentence};
@@ -88,7 +87,7 @@ pub(super) fn rows<'r>(report: &'r Report, names: &Names<'r>) -> Vec<Row<'r>> {
 
 /// Causes that differ in values only are one where the values are many.
 fn without_values(entries: &mut [Entry<'_>]) {
-    let mut causes: HashMap<String, HashSet<String>> = HashMap::new();
+    let mut causes: HashMap<String, HashSet<String>> = HashMap::default();
     for entry in entries.iter() {
         causes.entry(entry.place.clone()).or_default().insert(entry.cause.clone());
     }
@@ -99,7 +98,7 @@ fn without_values(entries: &mut [Entry<'_>]) {
 
 /// Entries that are alike, in the order of the first of each.
 fn grouped<'e, 'r>(entries: &'e [Entry<'r>], alike: impl Fn(&Entry<'r>) -> String) -> Vec<Vec<&'e Entry<'r>>> {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::default();
     let mut out: Vec<Vec<&Entry<'r>>> = Vec::new();
     for entry in entries {
         let place = *places.entry(alike(entry)).or_insert(out.len());

@@ -1,9 +1,10 @@
 //! Sentences that say the same of several objects, said once.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::names::{Crowd, Names, Own, Place};
 use super::{by_effect, by_role};
+use crate::hashed::{HashMap, HashSet};
 use crate::model::{Decision, Effect};
 use crate::object::Key;
 use crate::report::{Reason, Report, plural};
@@ -89,7 +90,7 @@ struct Group<'r, T> {
 /// Groups by an id and by what is said, in the order of the first of each. What differs in values only is one group where the
 /// values are many.
 fn grouped<'r, T: Copy, K: std::hash::Hash + Eq>(all: impl Iterator<Item = (T, K, Sentence<'r>)>) -> Vec<Group<'r, T>> {
-    let mut places: HashMap<(K, String, String), usize> = HashMap::new();
+    let mut places: HashMap<(K, String, String), usize> = HashMap::default();
     let mut wide: Vec<Group<'r, T>> = Vec::new();
     for (first, id, sentence) in all {
         let kind = sentence.own.as_ref().map(|own| own.key.kind.clone()).unwrap_or_default();
@@ -151,7 +152,7 @@ pub(super) fn reasons<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ReasonGr
         .filter_map(|(reason, subject)| Some((reason.gate.as_str(), reason.decision, &subject.as_ref()?.0.key)))
         .collect();
     // What a template of a new name does is done by the owner that moves to it, which has a reason of its own.
-    let mut templates: HashMap<(&str, Decision, Key), (&Key, String)> = HashMap::new();
+    let mut templates: HashMap<(&str, Decision, Key), (&Key, String)> = HashMap::default();
     let mut kept = Vec::new();
     for (reason, subject) in &all {
         let owner = subject.as_ref().and_then(|(own, _)| names.owner_of(&own.key)).map(|owner| owner.key());

@@ -1,11 +1,11 @@
 //! The evidence: what changes in which objects, and what decided about it.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 use super::page::Page;
 use super::wrap::columns;
 use crate::compare::Action;
+use crate::hashed::HashSet;
 use crate::model::{Effect, Touches};
 use crate::object::Location;
 use crate::report::fold::{ChangeGroup, Each, Folded, ObjectGroup, Sides};
@@ -25,7 +25,7 @@ const VALUES: (usize, usize) = (40, 3);
 
 /// Writes every object that changes; a sentence that was written once is named by its rule from then on.
 pub(super) fn write(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
-    let mut said = HashSet::new();
+    let mut said = HashSet::default();
     folded.objects.iter().try_for_each(|group| object(group, folded, page, &mut said, out))
 }
 

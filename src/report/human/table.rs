@@ -1,10 +1,11 @@
 //! The table of Machines: cluster, owner, what goes, what stays meanwhile, why. Below it how it goes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::page::Page;
 use super::wrap::columns;
+use crate::hashed::HashSet;
 use crate::model::{Effect, Together};
 use crate::report::fold::{self, Count, Folded, Place, Row, listed};
 use crate::report::{plural, sentence};
@@ -139,7 +140,7 @@ fn cells(row: &Row<'_>, in_all: &str, replaced: &str) -> [String; 5] {
 
 /// Writes in which order Machines go, once for all owners of a kind with which it differs in numbers only, and their names.
 pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
-    let mut told = HashSet::new();
+    let mut told = HashSet::default();
     let mut begun = false;
     for row in &folded.rows {
         let steps = row.steps.join("; ");
