@@ -1,17 +1,20 @@
 //! The objects of one side, and how to find one by its key, its kind, its name or its owner.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::index::{Event, Index};
 use super::{Key, Object};
 use crate::hashed::HashMap;
 
-/// The objects of one side. Where a key stands twice, both are kept and the last one is found.
+/// The objects of one side. Where a key stands twice, both are kept and the last one is found. A copy is a count, and shares what was
+/// read of the objects.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Object>", into = "Vec<Object>")]
 pub struct Inventory {
-    objects: Vec<Object>,
-    by_key: HashMap<Key, usize>,
+    objects: Arc<Vec<Object>>,
+    by_key: Arc<HashMap<Key, usize>>,
     index: Index,
 }
 
@@ -61,8 +64,8 @@ impl Inventory {
     pub fn push(&mut self, object: Object) {
         let place = self.objects.len();
         self.note(&object, Event::Came(place));
-        self.by_key.insert(object.key.clone(), place);
-        self.objects.push(object);
+        Arc::make_mut(&mut self.by_key).insert(object.key.clone(), place);
+        Arc::make_mut(&mut self.objects).push(object);
     }
 
     /// Puts an object in the place of the one with its key, which is handed back, or adds it.
@@ -71,7 +74,7 @@ impl Inventory {
             self.push(object);
             return None;
         };
-        let old = std::mem::replace(self.objects.get_mut(place)?, object.clone());
+        let old = std::mem::replace(Arc::make_mut(&mut self.objects).get_mut(place)?, object.clone());
         self.note(&old, Event::Goes(place));
         self.note(&object, Event::Came(place));
         Some(old)
@@ -79,13 +82,13 @@ impl Inventory {
 
     /// Takes the object with a key out; the last one takes its place.
     pub fn remove(&mut self, key: &Key) -> Option<Object> {
-        let place = self.by_key.remove(key)?;
+        let place = Arc::make_mut(&mut self.by_key).remove(key)?;
         let last = self.objects.len().checked_sub(1)?;
-        let old = self.objects.swap_remove(place);
+        let old = Arc::make_mut(&mut self.objects).swap_remove(place);
         self.note(&old, Event::Goes(place));
         if let Some(object) = self.objects.get(place).cloned() {
             self.note(&object, Event::Moved(last, place));
-            self.by_key.insert(object.key, place);
+            Arc::make_mut(&mut self.by_key).insert(object.key, place);
         }
         Some(old)
     }
@@ -110,12 +113,12 @@ impl Inventory {
 impl From<Vec<Object>> for Inventory {
     fn from(objects: Vec<Object>) -> Self {
         let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
-        Self { objects, by_key, index: Index::default() }
+        Self { objects: Arc::new(objects), by_key: Arc::new(by_key), index: Index::default() }
     }
 }
 
 impl From<Inventory> for Vec<Object> {
     fn from(inventory: Inventory) -> Self {
-        inventory.objects
+        Arc::unwrap_or_clone(inventory.objects)
     }
 }

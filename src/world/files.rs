@@ -97,7 +97,11 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             return saved(file, &bytes, host);
         }
         let stream = Stream::load(&bytes).map_err(|why| FileError::Load { path: file.display().to_string(), why })?;
-        Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
+        if live.is_empty() {
+            live = stream.objects;
+        } else {
+            Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
+        }
     }
     // A render that failed leaves an empty file, beside which everything would look new.
     if live.is_empty() {

@@ -21,6 +21,9 @@ const QUIET: Duration = Duration::from_secs(5);
 /// What is paused never says that it has seen a write; so long without a move then counts. It counts too where Machines are on
 /// their way or out of date, once every controller was made to look again, which each would do by itself after 10 to 30 seconds.
 const QUIET_UNSEEN: Duration = Duration::from_secs(8);
+/// So long where a controller has not looked at an owner yet that nothing keeps it from: what fails at its preflight checks comes back
+/// after 15 seconds.
+const QUIET_AWAITED: Duration = Duration::from_secs(20);
 /// Where nothing has moved for so long and something is unfinished, every controller is made to look again.
 const STUCK: Duration = Duration::from_secs(4);
 /// So long a change is watched at most.
@@ -189,7 +192,11 @@ impl<'a> Stage<'a> {
                 continue;
             }
             let unfinished = is_unfinished(&last);
-            let quiet = if unfinished || !last.settled() { QUIET_UNSEEN } else { QUIET };
+            let quiet = match () {
+                () if is_awaited(&last) => QUIET_AWAITED,
+                () if unfinished || !last.settled() => QUIET_UNSEEN,
+                () => QUIET,
+            };
             if still.elapsed() >= quiet * strain() && (nudged.is_some() || !unfinished) {
                 return true;
             }
@@ -518,6 +525,16 @@ fn address(sight: &Sight) -> Option<String> {
     let cluster = sight.all("clusters").next()?;
     let host = &cluster["spec"]["controlPlaneEndpoint"]["host"];
     host.is_string().then(|| format!("{host}:{}", cluster["spec"]["controlPlaneEndpoint"]["port"]))
+}
+
+/// Whether the controller of an owner has not looked at it yet, although nothing keeps it from that.
+fn is_awaited(sight: &Sight) -> bool {
+    let is_free = |owner: &&Value| condition(owner, "Paused").is_some_and(|paused| paused["status"] == "False");
+    OWNERS
+        .iter()
+        .flat_map(|(_, resource)| sight.all(resource))
+        .filter(is_free)
+        .any(|owner| owner["status"]["observedGeneration"].as_i64() < owner["metadata"]["generation"].as_i64())
 }
 
 /// Whether Machines are on their way, out of date or sick: on a busy machine a health check and then the owner need a while for what

@@ -84,8 +84,8 @@ fn of_class(class: Key) -> Stop {
 
 /// Whether a class is paused and its controller has not seen it as it is now: to the topology controller it then is not ready
 /// (`core/reconcilers/topology/cluster/cluster_controller.go` reconcile: its generation and `status.observedGeneration`). What the
-/// write changes in it counts too, unless the Cluster changes with it. A pause that comes with the write may come too late, as
-/// the Cluster may be written first.
+/// write changes in it counts too, unless the Cluster changes with it, which may be written first. So does a pause that comes in the same
+/// request as what changes; one that comes alone stops nothing that was seen before.
 fn is_stale(side: Side<'_>, cluster: &Key, (key, class): (&Key, &Value)) -> bool {
     let stage = side.stage;
     let was_paused = || stage.before(key).is_some_and(|class| pause::is_annotated(&class));
@@ -94,8 +94,8 @@ fn is_stale(side: Side<'_>, cluster: &Key, (key, class): (&Key, &Value)) -> bool
         let pair = stage.pair(key).filter(|_| side.is_after());
         pair.is_some_and(|pair| pair.changes.iter().any(|change| change.path.starts_with(&["spec"])))
     };
-    let is_unseen = || seen.is_some_and(|(generation, seen)| generation != seen) || changes(key) && !changes(cluster);
-    pause::is_annotated(class) && is_unseen() && was_paused()
+    let was_unseen = || seen.is_some_and(|(generation, seen)| generation != seen) && was_paused();
+    pause::is_annotated(class) && (was_unseen() || changes(key) && !changes(cluster))
 }
 
 /// What keeps the topology controller from a Cluster whose class is paused and has changed, once both are written.
