@@ -80,7 +80,8 @@ fn later_lines_are_harmless(mut text: &[u8]) -> bool {
                 let key = &text[..len];
                 text.get(len) == Some(&b':')
                     && matches!(text.get(len + 1), None | Some(b' ' | b'\n' | b'\r'))
-                    && !matches!(key, b"apiVersion" | b"kind" | b"metadata" | b"items")
+                    && !matches!(key, b"apiVersion" | b"kind" | b"items")
+                    && !key.eq_ignore_ascii_case(b"metadata")
             }
             Some(_) => false,
         };
@@ -206,6 +207,8 @@ impl<'a> Scan<'a> {
                     self.span = (self.at, None);
                     Some(())
                 }
+                // Go's decoder of JSON, by which Helm reads, takes it for the same.
+                _ if key.eq_ignore_ascii_case("metadata") => None,
                 _ => Some(()),
             };
         }
