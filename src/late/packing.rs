@@ -209,7 +209,7 @@ pub(super) fn every_stretch(text: &[u8], shortest: usize) -> impl Iterator<Item 
 
 /// The runs in one such stretch.
 pub(super) fn runs_of(text: &[u8], stretch: Range<usize>, shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-    let Range { start, end } = stretch.clone();
+    let (start, end) = (stretch.start, stretch.end);
     let usual = runs(&text[start..end + padding(text, end)], shortest);
     let usual = usual.map(move |run| start + run.start..start + run.end);
     usual.chain(loose_run(text, stretch, shortest.saturating_sub(PADDING)))

@@ -50,6 +50,7 @@ impl Stream {
 }
 
 /// What one document of a stream is.
+#[expect(clippy::large_enum_variant, reason = "nearly every document is an object, and is moved once.")]
 enum Document {
     /// Nothing but blanks and comments, or null.
     Empty,
