@@ -206,12 +206,8 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
         let from = field.len().checked_sub(word.len());
         from.and_then(|from| field.as_bytes().get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(word.as_bytes()))
     };
-    let holds = |word: &str| {
-        let (all, first) = (field.as_bytes(), word.as_bytes().first());
-        let begins = |byte: &u8| first.is_some_and(|first| byte.eq_ignore_ascii_case(first));
-        all.windows(word.len())
-            .any(|part| part.first().is_some_and(begins) && part.eq_ignore_ascii_case(word.as_bytes()))
-    };
+    let holds =
+        |word: &str| field.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
     // No word that is looked for is shorter.
     if field.len() < 6 {
         return &[];

@@ -8,7 +8,7 @@ use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
 use super::Key;
-use super::words::Veils;
+use super::words::Escapes;
 use crate::tree::Value;
 use crate::yaml;
 
@@ -82,8 +82,8 @@ pub struct Object {
     /// Where its `metadata` stands in its stream, where that was told without a tree.
     metadata: Option<yaml::Span>,
     read: Read,
-    /// What its text may hide, once somebody has asked.
-    pub(super) veils: OnceLock<Veils>,
+    /// What its text may say by escapes alone, once somebody has asked.
+    pub(super) escapes: OnceLock<Escapes>,
     /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
     form: Option<Form>,
 }
@@ -172,7 +172,7 @@ impl Object {
             carrier: None,
             metadata: None,
             read,
-            veils: OnceLock::new(),
+            escapes: OnceLock::new(),
             form: None,
         })
     }
@@ -187,7 +187,7 @@ impl Object {
             carrier: None,
             metadata: Some(metadata),
             read: Read::default(),
-            veils: OnceLock::new(),
+            escapes: OnceLock::new(),
             form: None,
         }
     }
@@ -276,7 +276,7 @@ impl Object {
     /// The same object with another content, in which nothing is left of what it was.
     #[must_use]
     pub(crate) fn with_tree(self, value: Value) -> Self {
-        Self { body: Body::Value(value), read: Read::default(), veils: OnceLock::new(), form: None, ..self }
+        Self { body: Body::Value(value), read: Read::default(), escapes: OnceLock::new(), form: None, ..self }
     }
 
     /// Whether it is kept so.

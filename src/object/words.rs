@@ -12,7 +12,7 @@ impl Object {
         match &self.body {
             Body::Text(bytes, span) => {
                 let text = span.of(bytes);
-                memmem::find(text, word.as_bytes()).is_some() || self.veils(text).words
+                memmem::find(text, word.as_bytes()).is_some() || self.escapes(text).in_words
             }
             Body::Value(_) => true,
         }
@@ -23,7 +23,7 @@ impl Object {
     #[must_use]
     pub(crate) fn may_say_again(&self, word: &str) -> bool {
         let Some(text) = self.everyday() else { return true };
-        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || self.veils(text).words
+        memmem::find_iter(text, word.as_bytes()).take(2).count() != 1 || self.escapes(text).in_words
     }
 
     /// Whether its content may have a key; false only where that is sure. As [`Self::may_say`], but a key goes over a line break only
@@ -32,7 +32,7 @@ impl Object {
     pub fn may_have_key(&self, word: &str) -> bool {
         let Body::Text(bytes, span) = &self.body else { return true };
         let text = span.of(bytes);
-        memmem::find(text, word.as_bytes()).is_some() || self.veils(text).keys
+        memmem::find(text, word.as_bytes()).is_some() || self.escapes(text).in_keys
     }
 
     /// Whether its `metadata` may have a key, in one of its maps; false only where that is sure. As [`Self::may_have_key`], but of an
@@ -40,26 +40,28 @@ impl Object {
     #[must_use]
     pub(crate) fn may_have_in_metadata(&self, word: &str) -> bool {
         let Some(text) = self.metadata_text() else { return self.may_have_key(word) };
-        memmem::find(text, word.as_bytes()).is_some() || Veils::of(text).keys
+        memmem::find(text, word.as_bytes()).is_some() || Escapes::of(text).in_keys
     }
 
-    fn veils(&self, text: &[u8]) -> Veils {
-        *self.veils.get_or_init(|| Veils::of(text))
+    fn escapes(&self, text: &[u8]) -> Escapes {
+        *self.escapes.get_or_init(|| Escapes::of(text))
     }
 }
 
 /// What a text may hold that does not stand in it as it is read: behind a backslash a letter may be written as a number, and a line may
 /// end within a word.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Veils {
-    words: bool,
-    keys: bool,
+pub(super) struct Escapes {
+    /// Whether a word may stand in it.
+    in_words: bool,
+    /// Whether a key may.
+    in_keys: bool,
 }
 
-impl Veils {
+impl Escapes {
     fn of(text: &[u8]) -> Self {
         let is_encoded = may_be_encoded(text);
-        let escapes = || memchr_iter(b'\\', text).map(|at| text.get(at + 1).copied());
+        let next = || memchr_iter(b'\\', text).map(|at| text.get(at + 1).copied());
         let marked =
             || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
         let hides_word = |next| matches!(next, None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
@@ -67,7 +69,7 @@ impl Veils {
             Some(b'\n' | b'\r') => marked(),
             next => hides_word(next),
         };
-        Self { words: is_encoded || escapes().any(hides_word), keys: is_encoded || escapes().any(hides_key) }
+        Self { in_words: is_encoded || next().any(hides_word), in_keys: is_encoded || next().any(hides_key) }
     }
 }
 
@@ -108,5 +110,19 @@ mod tests {
         assert!(continued.may_say("ignition") && !continued.may_have_key("ignition"));
         assert!(object("a\n? \"igni\\\n  tion\"\n: a").may_have_key("ignition"));
         assert!(object("a\n\"igni\\x74ion\": a").may_have_key("ignition"));
+    }
+
+    #[test]
+    fn a_key_of_metadata_is_only_ruled_out_where_no_decoder_finds_it() {
+        let may = |text: &str| {
+            let stream = crate::object::Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
+            stream.objects.objects()[0].may_have_in_metadata("helm.sh/hook")
+        };
+        let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+        assert!(may(&format!("{head}  annotations:\n    helm.sh/hook: test\n")));
+        assert!(may(&format!("{head}  annotations:\n    \"helm.sh/hoo\\x6b\": test\n")));
+        assert!(may(&format!("{head}Metadata:\n  annotations:\n    helm.sh/hook: test\n")));
+        assert!(may(&format!("Metadata:\n  annotations:\n    helm.sh/hook: test\n{head}")));
+        assert!(!may(&format!("{head}data:\n  text: helm.sh/hook\n")));
     }
 }

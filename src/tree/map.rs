@@ -24,14 +24,7 @@ impl Entries {
     fn place(&self, key: &str) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(key).copied(),
-            // Most keys differ in their length or their first letter, so that the rest is seldom compared.
-            None => {
-                let key = key.as_bytes();
-                self.list.iter().position(|(name, _)| {
-                    let name = name.as_bytes();
-                    name.len() == key.len() && name.first() == key.first() && name == key
-                })
-            }
+            None => self.list.iter().position(|(name, _)| name.as_str() == key),
         }
     }
 

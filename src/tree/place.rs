@@ -111,17 +111,11 @@ pub(super) fn steps(pointer: &str) -> Option<impl Iterator<Item = Cow<'_, str>>>
     if !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
     }
-    let is_plain = !pointer.as_bytes().contains(&b'~');
-    let mut rest = pointer.get(1..);
-    // Steps are short, so they are looked through byte by byte.
-    let next = move || {
-        let text = rest?;
-        let end = text.bytes().position(|byte| byte == b'/');
-        rest = end.map(|end| &text[end + 1..]);
-        let step = &text[..end.unwrap_or(text.len())];
-        Some(if is_plain { Cow::Borrowed(step) } else { Cow::Owned(step.replace("~1", "/").replace("~0", "~")) })
+    let plain = |step| match memchr::memchr(b'~', str::as_bytes(step)) {
+        None => Cow::Borrowed(step),
+        Some(_) => Cow::Owned(step.replace("~1", "/").replace("~0", "~")),
     };
-    Some(std::iter::from_fn(next))
+    Some(pointer.split('/').skip(1).map(plain))
 }
 
 /// A position in a list, as a pointer writes it: digits without a zero before them.

@@ -3,12 +3,15 @@
 
 mod moves;
 
-use self::moves::{Move, carry, carry_path, next_that_moves, steps};
+use self::moves::{carry, carry_path, steps};
 use super::kind::Kind;
 use super::versions::{Since, Versions};
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
 use crate::schema::moves::{How, of_kind};
 use crate::tree::{Map, Value};
+
+/// A move, read: where from, where to, and how.
+type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
 
 /// What conversion does to a kubeadm configuration on top of renaming.
 type Convert = fn(&mut Value, &str);
@@ -19,7 +22,7 @@ type Defaults = fn(&mut Map);
 /// The fields of one kind that stand elsewhere in the superset form.
 #[derive(Debug)]
 pub struct Superset {
-    moves: Vec<Move>,
+    moves: Vec<Compiled>,
     config: Option<Config>,
 }
 
@@ -52,8 +55,8 @@ impl Superset {
             .filter(|(_, one)| !matches!(one.how, How::Plain | How::Gone | How::New | How::Named))
             .filter(|(_, one)| TIMEOUTS.iter().all(|(from, _)| *from != one.from))
             .filter(|(prefix, _)| only.is_empty() || *prefix == only)
-            .map(|(prefix, one)| Move::new(steps(prefix, one.from), steps(prefix, one.to), one.how));
-        Self { moves: moves.collect(), config: None }.beside()
+            .map(|(prefix, one)| (steps(prefix, one.from), steps(prefix, one.to), one.how));
+        Self { moves: moves.collect(), config: None }
     }
 
     /// The same of a kind with a kubeadm configuration.
@@ -67,27 +70,16 @@ impl Superset {
     ) -> Self {
         let prefix = dotted(place);
         let timeouts = TIMEOUTS.map(|(from, _)| steps(&prefix, from));
-        self.moves.extend(timeouts.map(|place| Move::new(place.clone(), place, How::Seconds)));
+        self.moves.extend(timeouts.map(|place| (place.clone(), place, How::Seconds)));
         self.config = Some(Config { place, convert, since, defaults });
-        self.beside()
+        self
     }
 
     /// The same of a kind with durations that stay where they are.
     #[must_use]
     pub fn with_durations(mut self, prefix: &str, places: &[&str]) -> Self {
         let places = places.iter().map(|place| steps(prefix, place));
-        self.moves.extend(places.map(|place| Move::new(place.clone(), place, How::Seconds)));
-        self.beside()
-    }
-
-    /// Notes which moves begin in the same map as the one before them.
-    fn beside(mut self) -> Self {
-        let mut last: Option<Vec<Option<Segment>>> = None;
-        for one in &mut self.moves {
-            let parents = one.from.split_last().map(|(_, parents)| parents.to_vec());
-            one.is_beside = parents.is_some() && parents == last;
-            last = parents;
-        }
+        self.moves.extend(places.map(|place| (place.clone(), place, How::Seconds)));
         self
     }
 }
@@ -117,7 +109,7 @@ impl Kind {
         self.superset?.config
     }
 
-    fn moves(&self) -> &'static [Move] {
+    fn moves(&self) -> &'static [Compiled] {
         self.superset.map_or(&[], |superset| superset.moves.as_slice())
     }
 }
@@ -144,10 +136,8 @@ pub fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions
 pub fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
     let mut out = object;
     if !is_hub(api_version) {
-        let mut rest = kind.moves();
-        while let Some((one, after)) = next_that_moves(&out, rest) {
-            carry(&mut out, &one.from, &one.to, one.how);
-            rest = after;
+        for (from, to, how) in kind.moves() {
+            carry(&mut out, from, to, *how);
         }
         if let Some(config) = kind.config().filter(|config| versions.has(config.since)) {
             (config.convert)(&mut out, config.place);
@@ -163,8 +153,8 @@ pub fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
     if is_hub(api_version) {
         return out;
     }
-    for one in kind.moves().iter().filter(|one| one.how == How::Seconds) {
-        texts(object, &one.from, &Path::root(), &mut out);
+    for (from, _, _) in kind.moves().iter().filter(|(_, _, how)| *how == How::Seconds) {
+        texts(object, from, &Path::root(), &mut out);
     }
     if let Some(place) = kind.config_place() {
         let prefix = dotted(place);
@@ -202,8 +192,8 @@ fn texts(value: &Value, pattern: &[Option<Segment>], at: &Path, out: &mut Vec<Pa
 pub fn path(kind: &Kind, api_version: &str, path: &Path, versions: &Versions) -> Path {
     let mut out = path.clone();
     if !is_hub(api_version) {
-        for one in kind.moves() {
-            if let Some(moved) = carry_path(&out, &one.from, &one.to, one.how) {
+        for (from, to, how) in kind.moves() {
+            if let Some(moved) = carry_path(&out, from, to, *how) {
                 out = moved;
             }
         }

@@ -16,44 +16,6 @@ pub(crate) fn steps(prefix: &str, pattern: &str) -> Vec<Option<Segment>> {
     out
 }
 
-/// A move, read.
-#[derive(Debug)]
-pub(super) struct Move {
-    pub(super) from: Vec<Option<Segment>>,
-    pub(super) to: Vec<Option<Segment>>,
-    pub(super) how: How,
-    /// Whether it begins in the same map as the one before it.
-    pub(super) is_beside: bool,
-}
-
-impl Move {
-    pub(super) const fn new(from: Vec<Option<Segment>>, to: Vec<Option<Segment>>, how: How) -> Self {
-        Self { from, to, how, is_beside: false }
-    }
-}
-
-/// The first move of which an object has something, and those behind it. Most objects have few of the fields that move, and those of
-/// one map are looked up in it one after the other.
-pub(super) fn next_that_moves<'m>(object: &Value, moves: &'m [Move]) -> Option<(&'m Move, &'m [Move])> {
-    let mut parent = None;
-    for (place, one) in moves.iter().enumerate() {
-        let Some((last, parents)) = one.from.split_last() else { continue };
-        if place == 0 || !one.is_beside {
-            parent = parents.iter().try_fold(object, |value, step| match step {
-                Some(step) => value.get(key_of(step)?),
-                None => Some(value),
-            });
-        }
-        let has = |value: &Value| last.as_ref().and_then(key_of).is_some_and(|key| value.get(key).is_some());
-        // What stands in a list is looked for where it is moved.
-        let is_there = if parents.iter().all(Option::is_some) { parent.is_some_and(has) } else { true };
-        if is_there {
-            return Some((one, &moves[place + 1..]));
-        }
-    }
-    None
-}
-
 /// Moves a path that lies at or below `from`.
 pub(crate) fn carry_path(path: &Path, from: &[Option<Segment>], to: &[Option<Segment>], how: How) -> Option<Path> {
     let segments = path.segments();
