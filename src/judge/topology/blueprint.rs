@@ -50,12 +50,7 @@ impl Part {
     /// Key of the template.
     #[must_use]
     pub(crate) fn key(&self, class: &Key) -> Key {
-        Key::new(
-            text(&self.reference, "/apiVersion").unwrap_or_default(),
-            text(&self.reference, "/kind").unwrap_or_default(),
-            class.namespace.as_deref(),
-            text(&self.reference, "/name").unwrap_or_default(),
-        )
+        template(class, &self.reference)
     }
 
     /// What tells it apart from the others of its cluster.
@@ -77,6 +72,20 @@ pub(crate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
         namespace: namespace.or_else(|| key.namespace.clone()),
         name: name.to_owned(),
     })
+}
+
+/// Every template that a class names, used by a cluster or not: the topology controller reads them all before it does anything
+/// (`core/reconcilers/topology/cluster/blueprint.go` getBlueprint of Cluster API 1.14).
+#[must_use]
+pub(super) fn templates(class_key: &Key, class: &Value) -> Vec<Key> {
+    let own = ["/spec/infrastructure", "/spec/controlPlane", "/spec/controlPlane/machineInfrastructure"];
+    let workers = ["/spec/workers/machineDeployments", "/spec/workers/machinePools"];
+    let of_workers = workers
+        .into_iter()
+        .flat_map(|pointer| list(class, pointer))
+        .flat_map(|worker| ["bootstrap", "infrastructure"].into_iter().filter_map(|slot| of_worker(worker, slot)));
+    let holders = own.into_iter().filter_map(|pointer| class.pointer(pointer)).chain(of_workers);
+    holders.filter_map(reference).map(|reference| template(class_key, reference)).collect()
 }
 
 /// The templates that a cluster is made of.
@@ -113,12 +122,26 @@ pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<Part> {
             };
             let group = Group { word, name, class: own, topology: Some(topology), place: place.to_string() };
             for slot in ["bootstrap", "infrastructure"] {
-                let holder = of_class.get(slot).or_else(|| of_class.get("template")?.get(slot));
-                add(Role::Rotated, &group, slot, holder);
+                add(Role::Rotated, &group, slot, of_worker(of_class, slot));
             }
         }
     }
     out
+}
+
+/// What holds the reference of a class of workers, under `template` up to v1beta1.
+fn of_worker<'c>(class: &'c Value, slot: &str) -> Option<&'c Value> {
+    class.get(slot).or_else(|| class.get("template")?.get(slot))
+}
+
+/// The key of a template that a class names.
+fn template(class: &Key, reference: &Value) -> Key {
+    Key::new(
+        text(reference, "/apiVersion").unwrap_or_default(),
+        text(reference, "/kind").unwrap_or_default(),
+        class.namespace.as_deref(),
+        text(reference, "/name").unwrap_or_default(),
+    )
 }
 
 /// The reference to a template: `templateRef`, and `ref` up to v1beta1.

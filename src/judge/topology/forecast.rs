@@ -13,6 +13,7 @@ use crate::judge::topology::blueprint::{Part, Role, parts};
 use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
+use crate::judge::topology::stop;
 use crate::judge::topology::values;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::side::Side as Whole;
@@ -135,6 +136,14 @@ fn fate(
         // Where a template was missing, the controller had stopped: what comes of this write is told against what is in use
         // (`pending::lifted`), for every part of the cluster.
         (Made::Unread(key, _), Made::Known(_)) if Whole::before(stage).is_missing(key) => return None,
+        (_, Made::Unread(key, _)) if stop::stops_for(stage, cluster, key, old_part.reference != part.reference) => {
+            let because = format!(
+                "{key} is not there, so the topology controller does nothing for the cluster; this is held back and \
+                 replaces Machines when {key} is there and comes out different"
+            );
+            let answer = Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-missing"));
+            return Some(answer.held(because));
+        }
         (Made::Unread(key, _), _) | (_, Made::Unread(key, _)) => {
             let because = format!("{key} could not be read, so what comes of it is not known; add it to --live");
             return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::blueprint::class_of;
 use super::pending::upgrade_held;
-use super::stop::hold_of_class;
+use super::stop;
 use super::values::list;
 use super::weight::owner;
 use crate::judge::stage::Stage;
@@ -30,15 +30,7 @@ pub(super) fn hold(
     (word, name): (&str, &str),
     act: Act,
 ) -> Option<Hold> {
-    if pause::is_paused_cluster(new) || pause::is_annotated(new) {
-        return Some(Hold {
-            why: Why::Paused,
-            places: vec![(key.clone(), Some(Path::root().key("spec").key("paused")))],
-            says: format!("{key} is paused"),
-            over: format!("{key} is no longer paused"),
-        });
-    }
-    if let Some(hold) = hold_of_class(stage, key, new) {
+    if let Some(hold) = stop::hold(stage, key, (old, new)) {
         return Some(hold);
     }
     if let Some(hold) = upgrade_held(stage, key, (old, new), (word, name)).filter(|hold| hold.why.stops(act)) {
@@ -63,16 +55,14 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
     if !path.starts_with(&["spec", "topology"]) || class_of(key, old).is_none() {
         return answer;
     }
-    let act = match answer.effect {
-        Effect::Rollout => Act::Replace,
-        Effect::Scale | Effect::Delete => match falls(old, new, path) {
-            Some(true) => Act::Fewer,
-            Some(false) => Act::Make,
-            None => return answer,
-        },
+    let (act, groups) = match (answer.effect, falls(old, new, path)) {
+        (Effect::Rollout, _) => (Act::Replace, groups(new, path)),
+        (Effect::Scale | Effect::Delete, Some(true)) => (Act::Fewer, groups(new, path)),
+        (Effect::Scale | Effect::Delete, Some(false)) => (Act::Make, groups(new, path)),
+        // Lists of workers that go as a whole; a single one was answered for where it goes.
+        (Effect::Delete, None) if path.get(new).is_none() => (Act::Delete, workers(old)),
         _ => return answer,
     };
-    let groups = groups(new, path);
     let holds: Option<Vec<Hold>> =
         groups.iter().map(|(word, name)| hold(stage, key, (old, new), (*word, name.as_str()), act)).collect();
     match holds.as_deref().and_then(<[Hold]>::first) {
@@ -89,16 +79,18 @@ pub(super) fn back(answer: Answer, hold: &Hold) -> Answer {
     answer.held(because)
 }
 
+/// The groups of workers of a topology.
+fn workers(cluster: &Value) -> Vec<(&'static str, String)> {
+    let of = |(lists, word)| {
+        let groups = list(cluster, &format!("/spec/topology/workers/{lists}"));
+        groups.map(move |group| (word, text(group, "/name").unwrap_or_default().to_owned()))
+    };
+    [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")].into_iter().flat_map(of).collect()
+}
+
 /// The groups that a place of a topology is about.
 fn groups(cluster: &Value, path: &Path) -> Vec<(&'static str, String)> {
-    let all = || {
-        let mut all = vec![("controlPlane", String::new())];
-        for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
-            let groups = list(cluster, &format!("/spec/topology/workers/{lists}"));
-            all.extend(groups.map(|group| (word, text(group, "/name").unwrap_or_default().to_owned())));
-        }
-        all
-    };
+    let all = || [vec![("controlPlane", String::new())], workers(cluster)].concat();
     match path.segments() {
         [_, _, Segment::Key(one), ..] if one == "controlPlane" => vec![("controlPlane", String::new())],
         [_, _, Segment::Key(workers), Segment::Key(lists), Segment::Index(place), ..] if workers == "workers" => {

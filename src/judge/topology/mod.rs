@@ -32,7 +32,6 @@ pub(crate) use crate::judge::topology::metadata::{change as change_metadata, han
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
-use crate::kinds::fields::is_paused;
 use crate::kinds::fields::text;
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
@@ -222,14 +221,9 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
     let answer = first.answer.clone().saying(parts.join("; "));
     let cluster = stage.after(key).unwrap_or_default();
     if answer.effect > Effect::Latent && answer.effect < Effect::Unknown {
-        if is_paused(&cluster, Some(&cluster)) {
-            let because =
-                format!("{}; the cluster is paused, so this lands when it is no longer paused", answer.because);
-            return answer.held(because);
-        }
-        if let Some(over) = stop::waits_for(stage, key, &cluster) {
-            let because = format!("{}; this is held back and lands when {over}", answer.because);
-            return answer.held(because);
+        let before = stage.before(key).unwrap_or_else(|| cluster.clone());
+        if let Some(hold) = stop::hold(stage, key, (&before, &cluster)) {
+            return back(answer, &hold);
         }
     }
     if answer.effect == Effect::Rejected {

@@ -2,7 +2,7 @@
 //! a template that is not there.
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) of Cluster API 1.14.
 
-use super::blueprint::{class_of, parts};
+use super::blueprint::{class_of, templates};
 use super::values::list;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::pause::{self, annotation_path};
@@ -14,6 +14,8 @@ use crate::tree::Value;
 
 /// What stops the topology controller for a whole Cluster.
 pub(super) struct Stop {
+    /// What it is, as a clause.
+    says: String,
     /// That it is over, as a clause.
     pub(super) over: String,
     /// What ends it.
@@ -31,9 +33,30 @@ impl Stop {
     }
 }
 
-/// What must come before the topology controller does anything in a Cluster after the write, as a clause; `None` where nothing stops it.
-pub(super) fn waits_for(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Option<String> {
-    stop(Side::after(stage), key, cluster).map(|stop| stop.over)
+/// What keeps the topology controller from a Cluster once both sides are written. What a Cluster is made of may be missing only at
+/// the end of the write: a controller that looks before that finds it. So that counts where it stopped the controller before, or
+/// where one request names what was never there and the Cluster itself stays as it is.
+pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Hold> {
+    let [before, after] = Side::both(stage);
+    let Stop { says, over, places, hides } = stop(after, key, new)?;
+    let stopped_before = || stop(before, key, old).is_some_and(|stop| stop.over == over);
+    let is_new = || {
+        let mut missing = places.iter().filter(|(_, at)| at.is_none());
+        !is_changed(stage, key) && missing.all(|(missing, _)| before.is_missing(missing))
+    };
+    (!hides || stopped_before() || is_new()).then_some(Hold { why: Why::Paused, places, says, over })
+}
+
+/// Whether a template that is not there after the write stops the topology controller for a Cluster all the way: nobody made it
+/// before, and where the write names another one than before, the Cluster itself stays as it is.
+pub(super) fn stops_for(stage: &Stage<'_>, cluster: &Key, template: &Key, is_named_anew: bool) -> bool {
+    let is_missing = Side::both(stage).into_iter().all(|side| side.is_missing(template));
+    is_missing && (!is_named_anew || !is_changed(stage, cluster))
+}
+
+/// Whether the write changes a Cluster itself.
+fn is_changed(stage: &Stage<'_>, cluster: &Key) -> bool {
+    stage.pair(cluster).is_some_and(|pair| !pair.changes.is_empty())
 }
 
 /// What stops the topology controller for a whole Cluster on one side.
@@ -42,10 +65,11 @@ pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
         let places =
             vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
-        return Some(Stop { over: format!("{key} is no longer paused"), places, hides: false });
+        let says = format!("{key} is paused");
+        return Some(Stop { says, over: format!("{key} is no longer paused"), places, hides: false });
     }
-    if let Some(Hold { over, places, .. }) = pause::left_alone(side, key, cluster) {
-        return Some(Stop { over: format!("{key}: {over}"), places, hides: false });
+    if let Some(Hold { says, over, places, .. }) = pause::left_alone(side, key, cluster) {
+        return Some(Stop { says: format!("{key}: {says}"), over: format!("{key}: {over}"), places, hides: false });
     }
     let class_key = class_of(key, cluster)?;
     let Some(class) = side.get(&class_key) else {
@@ -64,22 +88,23 @@ pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
         let places =
             vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
-        return Some(Stop { over: format!("the required variable {name} is set"), places, hides: true });
+        let says = format!("the required variable {name} is not set");
+        return Some(Stop { says, over: format!("the required variable {name} is set"), places, hides: true });
     }
-    let gone =
-        parts(cluster, &class).into_iter().map(|part| part.key(&class_key)).find(|template| side.is_missing(template));
-    gone.map(arrived)
+    templates(&class_key, &class).into_iter().find(|template| side.is_missing(template)).map(arrived)
 }
 
 /// The stop that ends with the arrival of an object.
 fn arrived(missing: Key) -> Stop {
-    Stop { over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
+    let says = format!("{missing} is not there");
+    Stop { says, over: format!("{missing} is there"), places: vec![(missing, None)], hides: true }
 }
 
 /// The stop that ends when a class is no longer paused.
 fn of_class(class: Key) -> Stop {
+    let says = format!("{class} is paused and has changed");
     let over = format!("{class} is no longer paused");
-    Stop { over, places: vec![(class, Some(annotation_path(pause::ANNOTATION)))], hides: false }
+    Stop { says, over, places: vec![(class, Some(annotation_path(pause::ANNOTATION)))], hides: false }
 }
 
 /// Whether a class is paused and its controller has not seen it as it is now: to the topology controller it then is not ready
@@ -96,15 +121,4 @@ fn is_stale(side: Side<'_>, cluster: &Key, (key, class): (&Key, &Value)) -> bool
     };
     let was_unseen = || seen.is_some_and(|(generation, seen)| generation != seen) && was_paused();
     pause::is_annotated(class) && (was_unseen() || changes(key) && !changes(cluster))
-}
-
-/// What keeps the topology controller from a Cluster whose class is paused and has changed, once both are written.
-pub(super) fn hold_of_class(stage: &Stage<'_>, cluster: &Key, new: &Value) -> Option<Hold> {
-    let (side, key) = (Side::after(stage), class_of(cluster, new)?);
-    if !side.get(&key).is_some_and(|class| is_stale(side, cluster, (&key, &class))) {
-        return None;
-    }
-    let says = format!("{key} is paused and has changed");
-    let Stop { over, places, .. } = of_class(key);
-    Some(Hold { why: Why::Paused, places, says, over })
 }
