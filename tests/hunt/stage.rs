@@ -1,5 +1,10 @@
 //! A cluster that a walk goes through: it is written to by a real host and watched.
 
+mod beside;
+mod forecast;
+
+pub(crate) use forecast::Forecast;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
@@ -10,11 +15,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Space};
-use crate::helm::{Helm, Release, Run, rollgate};
-use crate::lookout::{Lookout, watched};
+use crate::helm::{Helm, Release, Run};
+use crate::lookout::Lookout;
 use crate::objects::{Objects, Shape, text};
-use crate::observe::{CAPI, OWNERS, Sight, condition, going};
-use crate::steps::{Act, Way};
+use crate::observe::{OWNERS, Sight, condition, going};
+use crate::steps::Way;
 
 /// Nothing has moved for so long: the controllers have done what they do.
 const QUIET: Duration = Duration::from_secs(5);
@@ -49,14 +54,6 @@ impl Writer {
             Self::Kubectl | Self::KubectlServerSide => None,
         }
     }
-}
-
-/// What was foretold.
-#[derive(Clone, Debug)]
-pub(crate) struct Forecast {
-    pub(crate) report: Value,
-    /// Whether the snapshot said something else, after several tries.
-    pub(crate) snapshot_differs: bool,
 }
 
 /// What came.
@@ -208,67 +205,6 @@ impl<'a> Stage<'a> {
         false
     }
 
-    /// The stream that the host would print.
-    pub(crate) fn stream(objects: &Objects) -> String {
-        objects.values().map(|object| format!("---\n{object}\n")).collect()
-    }
-
-    /// What rollgate expects of a write, from the cluster and from a snapshot of it.
-    pub(crate) fn forecast(&self, objects: &Objects, way: Way) -> Forecast {
-        let stream = Self::stream(objects);
-        let world = self.world();
-        let world = world.to_str().expect("a path");
-        let mut last = None;
-        // Controllers write all the time: only what is the same before and after is what the snapshot between them holds.
-        for _ in 0..3 {
-            let online = self.plan("plan", &["-o", "json"], &stream, way);
-            drop(self.plan("snapshot", &["-o", world], &stream, way));
-            let replayed = self.plan("plan", &["--live", world, "-o", "json"], &stream, way);
-            let [one, other] = [&online, &replayed].map(|run| {
-                serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(
-                    |_| json!({"decision": "none", "effect": "none", "error": run.stderr, "code": run.code}),
-                )
-            });
-            let same = without_source(&one) == without_source(&other);
-            last = Some(Forecast { report: one, snapshot_differs: !same });
-            if same {
-                break;
-            }
-        }
-        last.expect("it was asked at least once")
-    }
-
-    /// The file of the last snapshot.
-    pub(crate) fn world(&self) -> PathBuf {
-        self.space.dir.join("world.json")
-    }
-
-    /// Runs rollgate on a stream as this writer would.
-    fn plan(&self, command: &str, more: &[&str], stream: &str, way: Way) -> Run {
-        let (host, method) = match (self.writer, way) {
-            (Writer::Helm3, Way::Plain) => ("helm3", None),
-            (Writer::Helm4, Way::Plain) => ("helm4", None),
-            (Writer::Kubectl, Way::Plain) => ("kubectl", Some("last-applied")),
-            (Writer::KubectlServerSide, Way::Plain) => ("kubectl", Some("server-side-apply")),
-            (Writer::Helm3, Way::Replace) => ("helm3", Some("replace")),
-            (Writer::Helm4, Way::Replace) => ("helm4", Some("replace")),
-            (_, Way::Replace) => ("kubectl", Some("replace")),
-        };
-        let mut program = Command::new(rollgate());
-        program
-            .args([command, "-"])
-            .args(more)
-            .args(["--host", host, "--namespace", &self.space.namespace, "--policy"])
-            .arg(&self.policy);
-        if self.writer.helm().is_some() {
-            program.args(["--release", "demo"]);
-        }
-        if let Some(method) = method {
-            program.args(["--method", method]);
-        }
-        self.run(&mut program, stream)
-    }
-
     fn run(&self, program: &mut Command, input: &str) -> Run {
         let program = program
             .env("KUBECONFIG", &self.space.bench.kubeconfig)
@@ -358,109 +294,8 @@ impl<'a> Stage<'a> {
         outcome
     }
 
-    /// Makes the controllers look: the one of topologies does not watch the templates of a class, and those of owners come back
-    /// to a template that was missing only after minutes.
-    fn poke(&self) {
-        self.touch(OWNERS.into_iter().filter(|(_, resource)| *resource != "machinesets"));
-    }
-
-    /// Makes every controller look that would come back by itself: those of bootstrap configs and infra Machines hear of their Machine.
-    fn nudge(&self) {
-        self.touch(watched());
-    }
-
-    /// Writes an annotation that means nothing to anybody.
-    fn touch(&self, resources: impl Iterator<Item = (&'static str, &'static str)>) {
-        // A number: a text could be hidden, and a hidden one that is hidden again looks different.
-        let now =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let patch = json!({"metadata": {"annotations": {"hunt/looked": now.to_string()}}});
-        let sight = self.sight();
-        for (group_version, resource) in resources {
-            for object in sight.all(resource) {
-                let path = self.path(group_version, resource, &text(&object["metadata"]["name"]));
-                drop(self.space.bench.api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
-            }
-        }
-    }
-
     fn path(&self, group_version: &str, resource: &str, name: &str) -> String {
         format!("/apis/{group_version}/namespaces/{}/{resource}/{name}", self.space.namespace)
-    }
-
-    /// Does something beside the release; what cannot be done is not.
-    pub(crate) fn meddle(&mut self, act: &Act) {
-        if matches!(act, Act::Forget) {
-            self.forget();
-            return;
-        }
-        let api = &self.space.bench.api;
-        let namespace = &self.space.namespace;
-        let sight = self.sight();
-        let mut machines: Vec<String> =
-            sight.all("machines").map(|machine| text(&machine["metadata"]["name"])).collect();
-        machines.sort();
-        let machine = |number: usize| machines.get(number % machines.len().max(1));
-        let path = |group_version: &str, resource: &str, name: &str| {
-            format!("/apis/{group_version}/namespaces/{namespace}/{resource}/{name}")
-        };
-        let merge =
-            |path: &str, patch: &Value| drop(api.send("PATCH", path, Some(("application/merge-patch+json", patch))));
-        match act {
-            Act::Sick(number, sick) => {
-                let Some(name) = machine(*number) else { return };
-                let path = path(CAPI, "machines", name);
-                let Some(held) = api.get(&path) else { return };
-                let mut conditions = held["status"]["conditions"].as_array().cloned().unwrap_or_default();
-                conditions.retain(|condition| condition["type"] != "Sick");
-                if *sick {
-                    conditions.push(json!({"type": "Sick", "status": "True", "reason": "Told", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}));
-                }
-                merge(&format!("{path}/status"), &json!({"status": {"conditions": conditions}}));
-            }
-            Act::Patch(group_version, resource, name, patch) => merge(&path(group_version, resource, name), patch),
-            Act::PatchMachine(number, patch) => {
-                if let Some(name) = machine(*number) {
-                    merge(&path(CAPI, "machines", name), patch);
-                }
-            }
-            Act::Delete(group_version, resource, name) => {
-                drop(api.send("DELETE", &path(group_version, resource, name), None));
-            }
-            Act::DeleteMachine(number) => {
-                if let Some(name) = machine(*number) {
-                    drop(api.send("DELETE", &path(CAPI, "machines", name), None));
-                }
-            }
-            Act::PatchSet(number, patch) => {
-                let mut sets: Vec<String> =
-                    sight.all("machinesets").map(|set| text(&set["metadata"]["name"])).collect();
-                sets.sort();
-                if let Some(name) = sets.get(number % sets.len().max(1)) {
-                    merge(&path(CAPI, "machinesets", name), patch);
-                }
-            }
-            Act::Make(list, object) => {
-                let (group, resource) = list.split_once(' ').expect("a group and a resource");
-                let path = format!("{group}/namespaces/{namespace}/{resource}");
-                drop(api.send("POST", &path, Some(("application/json", object))));
-            }
-            Act::Twin => self.twin(),
-            Act::End => drop(api.send("DELETE", &format!("/api/v1/namespaces/{namespace}"), None)),
-            Act::Forget => {}
-            Act::Orphan(name) => {
-                let owner = path(CAPI, "machinedeployments", name);
-                merge(&owner, &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
-                std::thread::sleep(Duration::from_secs(2));
-                for set in sight.all("machinesets").filter(|set| set["metadata"]["ownerReferences"][0]["name"] == *name)
-                {
-                    let set = path(CAPI, "machinesets", &text(&set["metadata"]["name"]));
-                    merge(&set, &json!({"metadata": {"ownerReferences": null}}));
-                }
-                drop(api.send("DELETE", &owner, None));
-                merge(&owner, &json!({"metadata": {"finalizers": null}}));
-            }
-        }
     }
 }
 
@@ -474,50 +309,6 @@ fn doomed(before: &Sight) -> BTreeSet<String> {
         .flat_map(|check| check["status"]["targets"].as_array().into_iter().flatten().map(text))
         .collect();
     marked.map(|machine| text(&machine["metadata"]["name"])).filter(|name| targets.contains(name)).collect()
-}
-
-impl Stage<'_> {
-    /// Takes the record of the release away, as somebody does who thinks that it only takes room.
-    fn forget(&mut self) {
-        if self.writer.helm().is_none() {
-            return;
-        }
-        for record in self.records() {
-            drop(self.space.bench.api.send("DELETE", &record, None));
-        }
-        self.forgotten = true;
-    }
-
-    /// Where the records of the release lie; one that could not be installed has one, too.
-    fn records(&self) -> Vec<String> {
-        let secrets = format!("/api/v1/namespaces/{}/secrets", self.space.namespace);
-        let records = self.space.bench.api.list(&format!("{secrets}?labelSelector=owner%3Dhelm%2Cname%3Ddemo"));
-        records.iter().map(|record| format!("{secrets}/{}", text(&record["metadata"]["name"]))).collect()
-    }
-
-    /// Makes what the release refers to in another namespace, under the same names.
-    fn twin(&self) {
-        let api = &self.space.bench.api;
-        let other = format!("{}-twin", self.space.namespace);
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}});
-        drop(api.send("POST", "/api/v1/namespaces", Some(("application/json", &namespace))));
-        for object in self.objects.values() {
-            let kind = text(&object["kind"]);
-            let is_shared =
-                kind.ends_with("Template") || ["ClusterClass", "MachineHealthCheck"].contains(&kind.as_str());
-            if is_shared {
-                let mut copy = object.clone();
-                copy["metadata"] = json!({"name": object["metadata"]["name"]});
-                let resource = if kind == "ClusterClass" {
-                    "clusterclasses".to_owned()
-                } else {
-                    format!("{}s", kind.to_lowercase())
-                };
-                let path = format!("/apis/{}/namespaces/{other}/{resource}", text(&object["apiVersion"]));
-                drop(api.send("POST", &path, Some(("application/json", &copy))));
-            }
-        }
-    }
 }
 
 /// The address of the control plane.
@@ -559,41 +350,6 @@ fn strain() -> u32 {
     }
 }
 
-/// Where the objects of a cluster lie, from the one that all others wait for to those that nothing waits for.
-const OF_A_CLUSTER: [(&str, &str); 5] = [
-    ("infrastructure.cluster.x-k8s.io/v1beta2", "devclusters"),
-    ("bootstrap.cluster.x-k8s.io/v1beta2", "kubeadmconfigs"),
-    ("bootstrap.cluster.x-k8s.io/v1beta1", "rke2configs"),
-    ("infrastructure.cluster.x-k8s.io/v1beta2", "devmachines"),
-    ("cluster.x-k8s.io/v1beta2", "clusterclasses"),
-];
-
-impl Drop for Stage<'_> {
-    /// Takes the cluster away at once, so that the controllers have nothing to do with it any more.
-    fn drop(&mut self) {
-        let api = &self.space.bench.api;
-        let names = |group_version: &str, resource: &str| -> Vec<String> {
-            let path = format!("/apis/{group_version}/namespaces/{}/{resource}", self.space.namespace);
-            let items = api.send("GET", &path, None).ok().map(|mut list| list["items"].take());
-            items.iter().filter_map(Value::as_array).flatten().map(|it| text(&it["metadata"]["name"])).collect()
-        };
-        let (infra, others) = OF_A_CLUSTER.split_first().expect("it is not empty");
-        for name in names(infra.0, infra.1) {
-            drop(api.send("DELETE", &self.path(infra.0, infra.1, &name), None));
-        }
-        // Its controller stops the workload cluster while the Cluster is still there.
-        std::thread::sleep(Duration::from_secs(2));
-        let last = json!({"metadata": {"finalizers": null}});
-        for (group_version, resource) in OWNERS.into_iter().chain(watched().take(1)).chain(others.iter().copied()) {
-            for name in names(group_version, resource) {
-                let path = self.path(group_version, resource, &name);
-                drop(api.send("DELETE", &path, None));
-                drop(api.send("PATCH", &path, Some(("application/merge-patch+json", &last))));
-            }
-        }
-    }
-}
-
 /// Adds to an outcome what a later sight shows.
 fn note(before: &Sight, now: &Sight, outdated_before: &BTreeSet<String>, outcome: &mut Outcome) {
     let seen = before.until(now);
@@ -615,22 +371,4 @@ fn note(before: &Sight, now: &Sight, outdated_before: &BTreeSet<String>, outcome
     outcome.made.extend(seen.created);
     let new = seen.outdated.into_iter().filter(|name| !outdated_before.contains(name) && !outcome.made.contains(name));
     outcome.outdated.extend(new.collect::<Vec<_>>());
-}
-
-/// A report without where the World came from and when.
-fn without_source(report: &Value) -> String {
-    let mut report = report.clone();
-    // A snapshot gives a mark of its own to what nobody but the cluster knows, and the digest is over the marks.
-    if let Some(report) = report.as_object_mut() {
-        report.shift_remove("digest");
-    }
-    if let Some(live) = report["live"].as_object_mut() {
-        for told in ["source", "resourceVersions", "taken", "ageSeconds"] {
-            live.shift_remove(told);
-        }
-    }
-    let text = report.to_string();
-    let mut pieces = text.split("<redacted:");
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, piece| text + "<redacted>" + piece.split_once('>').map_or(piece, |(_, rest)| rest))
 }
