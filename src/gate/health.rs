@@ -12,7 +12,7 @@ use super::{Judged, decision, etcd};
 use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
-use crate::kinds::fields::{annotation, controller, label, number, text};
+use crate::kinds::fields::{annotation, controller, label, number, remediation_period, text};
 use crate::kinds::standing::{ailment, condition, has_conditions};
 use crate::model::{Decision, Effect, Reason, quoted};
 use crate::object::{Key, View};
@@ -286,9 +286,10 @@ fn substitute(judged: &Judged<'_>, key: &Key, machine: &Value, ails: bool) -> Op
     let before = told.get("machine").and_then(Value::as_str).unwrap_or("another one");
     let tries = told.get("retryCount").and_then(Value::as_u64).unwrap_or(0);
     let owner = controller(key, machine).and_then(|owner| live_owner(judged, &owner));
-    let period = owner.as_ref().and_then(|owner| number(owner, "/spec/remediation/minHealthyPeriodSeconds"));
+    let period = owner.as_ref().and_then(|owner| remediation_period(owner, "minHealthyPeriod"));
     let began = text(&told, "/timestamp").and_then(|at| at.parse::<Timestamp>().ok());
-    let period = SignedDuration::from_secs(period.unwrap_or(HEALTHY_FOR).try_into().unwrap_or(i64::MAX));
+    let period =
+        SignedDuration::from_secs(period.map_or(HEALTHY_FOR, |(_, seconds)| seconds).try_into().unwrap_or(i64::MAX));
     let is_young = began.is_some_and(|began| began.checked_add(period).is_ok_and(|end| judged.world.now < end));
     let tried = || {
         format!(

@@ -1,8 +1,11 @@
 //! The fields that all kinds share by contract, read by name of what they mean (as CAPI's own `internal/contract` does).
 
 use super::contract::{CLUSTER, CLUSTER_NAME, PAUSED};
-use crate::object::{ApiVersion, Key, Object};
+use crate::object::{ApiVersion, Key, Object, go_seconds};
 use crate::tree::{Map, Value, json};
+
+/// Where a control plane says what it does about unhealthy Machines.
+const REMEDIATION: [&str; 2] = ["remediation", "remediationStrategy"];
 
 /// Text at a JSON pointer.
 #[must_use]
@@ -151,6 +154,23 @@ pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
         }
         _ => 1,
     }
+}
+
+/// A number in what a control plane says about unhealthy Machines: `spec.remediation`, or `spec.remediationStrategy`, which RKE2 and
+/// Canonical Kubernetes still have; with the name of the block.
+#[must_use]
+pub fn remediation(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
+    REMEDIATION.into_iter().find_map(|block| Some((block, number(owner, &format!("/spec/{block}/{name}"))?)))
+}
+
+/// A period there, in seconds: a number of them, or in the older block a text such as `1h`.
+#[must_use]
+pub fn remediation_period(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
+    let written = |block: &'static str| {
+        let told = text(owner, &format!("/spec/{block}/{name}"))?;
+        Some((block, u64::try_from(go_seconds(told)?).ok()?))
+    };
+    remediation(owner, &format!("{name}Seconds")).or_else(|| REMEDIATION.into_iter().find_map(written))
 }
 
 /// How many Machines are up to date, as the owner counts them in either version; `None` where it does not.

@@ -167,6 +167,8 @@ pub struct Kind {
     pub pauses: &'static [&'static str],
     /// What waits for an object whose controller is kept from it, where its own status tells: the effect and what happens.
     pub waiting: Option<Waiting>,
+    /// Whether its controller never replaces a Machine for being unhealthy.
+    pub leaves_sick: bool,
     /// Where its objects say how many hosts they may have at most, as a pointer.
     pub most: Option<&'static str>,
 }
@@ -231,6 +233,7 @@ impl Kind {
             named_alone: false,
             pauses: &[],
             waiting: None,
+            leaves_sick: false,
             most: None,
         }
     }

@@ -24,21 +24,25 @@ const SKEW: u64 = 3;
 
 /// What the checks hold against new Machines of a MachineDeployment.
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
+    let hold = fails(side, key, owner, cluster)?;
+    // With room below the wanted number old Machines go first, whether or not new ones can be made.
+    let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
+    let is_none = |room: &Value| {
+        matches!(room.as_str().map_or_else(|| room.as_u64(), |text| text.trim_end_matches('%').parse().ok()), Some(0))
+    };
+    room.is_none_or(is_none).then_some(hold)
+}
+
+/// What the checks hold against every new Machine of a MachineDeployment, and against the removal of unhealthy ones.
+pub(super) fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let stage = side.stage;
     let told = stage.told_gate(PREFLIGHT);
     // Where nobody told the gate, the checks may have held something back so far, and may hold back nothing from now on.
     if !told.unwrap_or(!side.is_after()) {
         return None;
     }
-    let (says, places) = fails(side, key, owner, cluster)?;
+    let (says, places) = failure(side, key, owner, cluster)?;
     if told.is_none() && !stage.versions.has(&PREFLIGHT_ON) {
-        return None;
-    }
-    // With room below the wanted number old Machines go first, whether or not new ones can be made.
-    let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
-    if room.is_some_and(|room| {
-        !matches!(room.as_str().map_or_else(|| room.as_u64(), |text| text.trim_end_matches('%').parse().ok()), Some(0))
-    }) {
         return None;
     }
     Some(Hold {
@@ -54,12 +58,12 @@ pub(super) fn makes_none(side: Side<'_>, key: &Key, owner: &Value, cluster: Opti
     if !side.stage.told_gate(PREFLIGHT).unwrap_or(false) {
         return None;
     }
-    let (says, _) = fails(side, key, owner, cluster)?;
+    let (says, _) = failure(side, key, owner, cluster)?;
     Some(format!("the preflight check of MachineSets lets no Machine be made: {says}"))
 }
 
 /// Which check fails, and what would end that.
-fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<(String, Places)> {
+fn failure(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<(String, Places)> {
     let cluster = side.cluster(cluster?)?;
     let namespace = key.namespace.as_deref();
     let plane_key = target(cluster.pointer("/spec/controlPlaneRef")?, namespace)?;

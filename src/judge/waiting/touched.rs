@@ -108,11 +108,14 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
         let here = Side::before(stage).all(CORE, contract::CLUSTER, rule.key.namespace.as_deref());
         out.extend(here.into_iter().map(|(key, _)| key));
     }
-    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
+    let is_of_check = |pair: &Pair| pair.action == Action::Delete && kind(&pair.key).role == Role::HealthCheck;
+    let is_written = |pair: &&Pair| matches!(pair.action, Action::Create | Action::Update) || is_of_check(pair);
+    for pair in stage.pairs.iter().filter(is_written) {
         let key = &pair.key;
         match kind(key).role {
             Role::HealthCheck => {
-                let name = pair.predicted.as_ref().and_then(|check| text(check, "/spec/clusterName"));
+                let name =
+                    pair.predicted.as_ref().or(pair.live.as_ref()).and_then(|check| text(check, "/spec/clusterName"));
                 out.extend(name.map(|name| contract::cluster(key.namespace.as_deref(), name)));
             }
             Role::Cluster if pair.action == Action::Update => {
@@ -144,6 +147,7 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
                     "/spec/machineTemplate/nodeDrainTimeout",
                     "/spec/machineTemplate/nodeVolumeDetachTimeout",
                     "/spec/remediation",
+                    "/spec/remediationStrategy",
                     "/spec/strategy",
                     "/spec/replicas",
                 ];

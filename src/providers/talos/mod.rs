@@ -28,6 +28,7 @@ static KINDS: &[Kind] = &[
         owner: Some(&OWNER),
         mirror: Some(&Talos),
         bootstraps: true,
+        leaves_sick: true,
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     Kind { fixed: Some(&webhook::CONFIG), ..known(BOOTSTRAP, "TalosConfig", Role::Config) },

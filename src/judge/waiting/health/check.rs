@@ -13,6 +13,7 @@ use crate::kinds::fields::number;
 use crate::kinds::fields::scaled;
 use crate::kinds::fields::text;
 use crate::kinds::labels;
+use crate::object::is_deleting;
 use crate::tree::Value;
 
 /// A Machine that a check calls unhealthy.
@@ -68,6 +69,9 @@ fn after(from: Timestamp, seconds: u64) -> Option<Timestamp> {
 pub(super) struct Findings {
     /// Machines that it looks after.
     pub(super) targets: usize,
+    /// Those of them that are neither well nor unhealthy yet: they start, go or have time left. They count as unhealthy where it has a
+    /// limit.
+    pub(super) others: usize,
     /// Those that are unhealthy.
     pub(super) ailing: Vec<Ailing>,
 }
@@ -93,9 +97,33 @@ pub(super) fn findings(check: &Value, machines: &[Value], cluster: Option<&Value
             let is_told = annotation(machine, REMEDIATE).is_some();
             let machine = text(machine, "/metadata/name").unwrap_or_default().to_owned();
             out.ailing.push(Ailing { machine, says, depends, is_told, due });
+        } else if is_deleting(machine) || is_without_node(machine) {
+            out.others += 1;
         }
     }
     out
+}
+
+/// Whether a Machine says of itself that it has no Node; one that was read without its status says nothing.
+fn is_without_node(machine: &Value) -> bool {
+    machine.get("status").is_some() && machine.pointer("/status/nodeRef/name").is_none()
+}
+
+/// Whether the owner of a Machine is told to replace it, by a check that found it unhealthy: nothing but a check that finds it well takes
+/// that back (`util/collections/machine_filters.go` IsUnhealthyAndOwnerRemediated).
+pub(super) fn is_marked(machine: &Value) -> bool {
+    let is_false = |name: &str| condition(machine, name).is_some_and(|found| found.status == "False");
+    is_false("HealthCheckSucceeded") && is_false("OwnerRemediated") && !is_deleting(machine)
+}
+
+/// Whether a check looks after a Machine and finds it well.
+pub(super) fn finds_well(check: &Value, found: &Findings, machine: &Value) -> bool {
+    let name = text(machine, "/metadata/name").unwrap_or_default();
+    selects(check, machine)
+        && !pause::is_annotated(machine)
+        && annotation(machine, SKIP).is_none()
+        && found.ailing.iter().all(|ailing| ailing.machine != name)
+        && !is_without_node(machine)
 }
 
 /// Whether a check selects a Machine: by its cluster and its selector.
@@ -210,11 +238,17 @@ fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp)
     Some(Ailment { due: after(from, seconds).filter(|due| *due >= now), ..Ailment::now(says) })
 }
 
+impl Findings {
+    /// How many Machines are not well, as the controller counts: all but those that it found well (unhealthyMachineCount).
+    pub(super) const fn not_well(&self) -> usize {
+        self.ailing.len() + self.others
+    }
+}
+
 /// Whether a check lets so many unhealthy Machines be replaced (isAllowedRemediation).
 #[must_use]
 pub(super) fn is_allowed(check: &Value, found: &Findings) -> bool {
-    let ailing = found.ailing.iter().filter(|ailing| ailing.due.is_none()).count();
-    let (total, ailing) = (found.targets as u64, ailing as u64);
+    let (total, ailing) = (found.targets as u64, found.not_well() as u64);
     let trigger = check.pointer("/spec/remediation/triggerIf").unwrap_or(&Value::Null);
     if let Some(range) = text(trigger, "/unhealthyInRange") {
         let bounds = range.trim_start_matches('[').trim_end_matches(']').split_once('-');
@@ -230,7 +264,7 @@ pub(super) fn is_allowed(check: &Value, found: &Findings) -> bool {
 
 /// A condition as an object tells it.
 pub(super) struct Condition<'v> {
-    status: &'v str,
+    pub(super) status: &'v str,
     reason: &'v str,
     at: Option<&'v str>,
 }
@@ -243,7 +277,7 @@ impl Condition<'_> {
 }
 
 /// A condition of an object, in whichever list its API version keeps it.
-fn condition<'v>(object: &'v Value, name: &str) -> Option<Condition<'v>> {
+pub(super) fn condition<'v>(object: &'v Value, name: &str) -> Option<Condition<'v>> {
     // A Machine that is read through v1beta1 has the old list, in which some names mean something else, where the new one has it.
     let lists = ["/status/v1beta2/conditions", "/status/conditions", "/status/deprecated/v1beta1/conditions"];
     let found = lists

@@ -26,6 +26,7 @@ use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::model::{Hold, Places, Why};
 use crate::object::{Key, Path};
+use crate::providers::kind;
 use crate::tree::Value;
 
 /// A Machine that a check has replaced, or would have.
@@ -43,6 +44,8 @@ pub(super) struct Sick {
     pub(super) depends: bool,
     /// Whether somebody told to replace it, and not its state.
     is_told: bool,
+    /// Whether the check asks somebody else than the owner to see to it.
+    is_external: bool,
     /// When it has lasted long enough, where that is still to come.
     due: Option<Timestamp>,
     /// What keeps it from being replaced.
@@ -76,7 +79,13 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, (group, released): &(Vec<&Sick>, P
     let names: Vec<String> = group.iter().map(|sick| sick.machine.clone()).collect();
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
     let found = if first.depends { "may find" } else { "finds" };
-    let who = format!("{} {found} {count} {noun} unhealthy, which its owner deletes and replaces", first.check);
+    let who = if first.check == first.owner {
+        format!("{} deletes and replaces {count} {noun}, as a health check told it before", first.owner)
+    } else if first.is_external {
+        format!("{} {found} {count} {noun} unhealthy and asks for a remediation from outside", first.check)
+    } else {
+        format!("{} {found} {count} {noun} unhealthy, which its owner deletes and replaces", first.check)
+    };
     let each: Vec<String> = group.iter().map(|sick| format!("{}: {}", sick.machine, sick.says)).collect();
     let again = group.iter().any(|sick| sick.is_told);
     let again = if again { "; new Machines get the annotation too, so they are replaced again and again" } else { "" };
@@ -115,7 +124,7 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick], released: &Places) 
         })
     };
     let below = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
-    if first.check != *cluster && is_written(&first.check) {
+    if first.check != *cluster && first.check != first.owner && is_written(&first.check) {
         return vec![(first.check.clone(), None)];
     }
     let mut out = Vec::new();
@@ -123,6 +132,7 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick], released: &Places) 
         &["spec", "template", "metadata"][..],
         &["spec", "machineTemplate", "metadata"],
         &["spec", "remediation"],
+        &["spec", "remediationStrategy"],
         &["metadata", "annotations", pause::ANNOTATION],
     ] {
         out.push((first.owner.clone(), below(keys)));
@@ -148,26 +158,46 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
         return out;
     }
     let value = side.cluster(cluster);
+    let machines = machines::of_cluster(side, cluster);
+    let mut marked: Vec<&Found> = machines.iter().filter(|found| check::is_marked(&found.value)).collect();
     let checks = checks(side, cluster, value.as_deref());
-    if checks.is_empty() {
+    if checks.is_empty() && marked.is_empty() {
         return out;
     }
-    let machines = machines::of_cluster(side, cluster);
     let values: Vec<Value> = machines.iter().map(|found| found.value.clone()).collect();
+    let remedy = Remedy::of(side, cluster, &machines);
+    let mut add = |sick: Sick| {
+        let known = out.get(&sick.machine);
+        // One check that acts is enough.
+        if known.is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends)) {
+            out.insert(sick.machine.clone(), sick);
+        }
+    };
     for (key, check) in checks {
         let findings = check::findings(&check, &values, value.as_deref(), side.stage.scene.world.now);
+        let is_paused = !pause::of_object(side, &key, &check, Some(cluster)).is_empty();
+        marked.retain(|found| is_paused || !check::finds_well(&check, &findings, &found.value));
         let holds = holds(side, &key, &check, cluster, &findings);
-        for sick in of_check(side, &key, &findings, &machines, &holds) {
-            let known = out.get(&sick.machine);
-            // One check that acts is enough.
-            if known
-                .is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends))
-            {
-                out.insert(sick.machine.clone(), sick);
-            }
-        }
+        of_check((&key, &check), &findings, &machines, &remedy, &holds).for_each(&mut add);
     }
+    marked.into_iter().filter_map(|found| of_mark(found, &remedy)).for_each(add);
     out
+}
+
+/// A Machine that its owner was told to replace before.
+fn of_mark(found: &Found, remedy: &Remedy<'_>) -> Option<Sick> {
+    let owner = found.owner.clone().filter(|owner| !kind(owner).leaves_sick)?;
+    Some(Sick {
+        machine: found.name.clone(),
+        holds: remedy.holds(found, &owner),
+        check: owner.clone(),
+        owner,
+        says: "its conditions HealthCheckSucceeded and OwnerRemediated are False".to_owned(),
+        depends: false,
+        is_told: false,
+        is_external: false,
+        due: None,
+    })
 }
 
 /// The checks of a cluster: those that are objects, and those that the topology controller makes.
@@ -194,8 +224,8 @@ fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Fin
             why: Why::TooManySick,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("remediation").key("triggerIf")))],
             says: format!(
-                "{} of {} Machines are unhealthy, which is not within its limit",
-                findings.ailing.len(),
+                "{} of {} Machines are not well, which is not within its limit",
+                findings.not_well(),
                 findings.targets
             ),
             over: "they are within its limit".to_owned(),
@@ -204,24 +234,27 @@ fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Fin
     out
 }
 
-/// The Machines that one check finds unhealthy, with who replaces them.
+/// The Machines that one check finds unhealthy, with who replaces them. Where the check asks for a remediation from outside, nobody asks
+/// the owner.
 fn of_check<'f>(
-    side: Side<'f>,
-    key: &'f Key,
+    (key, check): (&'f Key, &Value),
     findings: &'f Findings,
     machines: &'f [Found],
+    remedy: &'f Remedy<'f>,
     holds: &'f [Hold],
 ) -> impl Iterator<Item = Sick> + 'f {
-    let remedy = Remedy::of(side, machines);
+    let is_external = check.pointer("/spec/remediation/templateRef").is_some_and(Value::is_object);
     findings.ailing.iter().filter_map(move |ailing| {
         let found = machines.iter().find(|found| found.name == ailing.machine)?;
         // A Machine that is deleted already is not deleted again.
         if found.is_deleting() {
             return None;
         }
-        let owner = found.owner.clone()?;
+        let owner = found.owner.clone().filter(|owner| is_external || !kind(owner).leaves_sick)?;
         let mut all = holds.to_vec();
-        all.extend(remedy.holds(found, &owner));
+        if !is_external {
+            all.extend(remedy.holds(found, &owner));
+        }
         all.extend(ailing.due.map(|due| Hold {
             why: Why::NotYet,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("checks")))],
@@ -235,6 +268,7 @@ fn of_check<'f>(
             says: ailing.says.clone(),
             depends: ailing.depends,
             is_told: ailing.is_told,
+            is_external,
             due: ailing.due,
             holds: all,
         })

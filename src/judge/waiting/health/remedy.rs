@@ -5,8 +5,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::check::condition;
 use crate::judge::waiting::machines::Found;
 use crate::judge::waiting::pause;
+use crate::judge::waiting::preflight;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CONTROL_PLANE, DEPLOYMENT_NAME, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::kinds::fields;
@@ -26,36 +28,49 @@ const REMEDIATION_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 /// Seconds after which a Machine counts as healthy where nothing is said (`DefaultMinHealthyPeriodSeconds`).
 const HEALTHY_FOR: u64 = 3600;
 
-/// What the owners of some Machines do about unhealthy ones.
+/// What the owners of the Machines of a cluster do about unhealthy ones.
 pub(super) struct Remedy<'f> {
     side: Side<'f>,
+    cluster: &'f Key,
     machines: &'f [Found],
 }
 
 impl<'f> Remedy<'f> {
     /// The owners of the Machines of a cluster.
-    pub(super) const fn of(side: Side<'f>, machines: &'f [Found]) -> Self {
-        Self { side, machines }
+    pub(super) const fn of(side: Side<'f>, cluster: &'f Key, machines: &'f [Found]) -> Self {
+        Self { side, cluster, machines }
     }
 
     /// What keeps an owner from replacing an unhealthy Machine.
     pub(super) fn holds(&self, machine: &Found, owner: &Key) -> Vec<Hold> {
         let Some(value) = self.side.get(owner) else { return Vec::new() };
-        let mut out = pause::of_object(self.side, owner, &value, None);
+        let mut out = self.pauses(machine, owner, &value);
         if owner.group == CONTROL_PLANE {
-            out.extend(self.last_one(owner));
-            out.extend(self.tried_enough(machine, owner, &value));
+            out.extend(self.last_one(owner, &value));
+            out.extend(self.tried(machine, owner, &value));
         } else {
             out.extend(self.old_revision(machine, owner));
             out.extend(self.in_flight(owner, &value));
+            out.extend(preflight::fails(self.side, owner, &value, Some(self.cluster)));
         }
         out
     }
 
-    /// A control plane of one Machine is not replaced: it would lose its etcd.
-    fn last_one(&self, owner: &Key) -> Option<Hold> {
-        let count = self.machines.iter().filter(|found| found.owner.as_ref() == Some(owner)).count();
-        (count <= 1).then(|| Hold {
+    /// Who deletes an unhealthy worker is its MachineSet, which looks at its own pause and not at that of its MachineDeployment.
+    fn pauses(&self, machine: &Found, owner: &Key, value: &Value) -> Vec<Hold> {
+        let of = |key: &Key, value: &Value| pause::of_object(self.side, key, value, Some(self.cluster));
+        match machine.set.as_ref().and_then(|set| Some((set, self.side.get(set)?))) {
+            Some((set, value)) => of(set, &value),
+            None => of(owner, value),
+        }
+    }
+
+    /// A control plane of one Machine is not replaced, as it would lose its etcd: one that is not initialized has none. One that
+    /// grows is larger soon.
+    fn last_one(&self, owner: &Key, value: &Value) -> Option<Hold> {
+        let there = self.machines.iter().filter(|found| found.owner.as_ref() == Some(owner)).count() as u64;
+        let wanted = if self.side.is_after() { fields::wanted(value, None) } else { 0 };
+        (there.max(wanted) <= 1 && !is_starting(value)).then(|| Hold {
             why: Why::LastOne,
             places: vec![(owner.clone(), Some(Path::root().key("spec").key("replicas")))],
             says: format!("{owner} has one Machine, and does not replace the last one"),
@@ -63,21 +78,38 @@ impl<'f> Remedy<'f> {
         })
     }
 
-    /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced so many times and no more
-    /// (`remediation.go` checkRetryLimits).
-    fn tried_enough(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+    /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced after a while, and so many times
+    /// and no more (`remediation.go` checkRetryLimits).
+    fn tried(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
         let last: Value = serde_json::from_str(annotation(&machine.value, REMEDIATION_FOR)?).ok()?;
-        let tried = last.get("retryCount").and_then(Value::as_u64).unwrap_or(0);
-        let limit = fields::number(value, "/spec/remediation/maxRetry").filter(|limit| tried >= *limit)?;
-        let healthy = fields::number(value, "/spec/remediation/minHealthyPeriodSeconds").unwrap_or(HEALTHY_FOR);
         let at = text(&last, "/timestamp")?.parse::<Timestamp>().ok()?;
-        let is_over = at.checked_add(SignedDuration::from_secs(healthy.try_into().ok()?)).is_ok_and(|end| {
-            // After so long it counts as having been healthy, and the tries are counted anew.
-            end < self.side.stage.scene.world.now
-        });
-        (!is_over).then(|| Hold {
+        let now = self.side.stage.scene.world.now;
+        let is_within = |seconds: u64| {
+            at.checked_add(SignedDuration::from_secs(seconds.try_into().ok()?)).ok().map(|end| end > now)
+        };
+        // After so long it counts as having been healthy, and the tries are counted anew.
+        let healthy = fields::remediation_period(value, "minHealthyPeriod").map_or(HEALTHY_FOR, |(_, seconds)| seconds);
+        if is_within(healthy) == Some(false) {
+            return None;
+        }
+        let place =
+            |block: &str, field: &str| vec![(owner.clone(), Some(Path::root().key("spec").key(block).key(field)))];
+        if let Some((block, period)) = fields::remediation_period(value, "retryPeriod")
+            && is_within(period) != Some(false)
+        {
+            let field = if block == "remediation" { "retryPeriodSeconds" } else { "retryPeriod" };
+            return Some(Hold {
+                why: Why::InFlight,
+                places: place(block, field),
+                says: format!("{owner} waits {period} seconds before it replaces an unhealthy Machine again"),
+                over: "they are over".to_owned(),
+            });
+        }
+        let tries = last.get("retryCount").and_then(Value::as_u64).unwrap_or(0);
+        let (block, limit) = fields::remediation(value, "maxRetry").filter(|(_, limit)| tries >= *limit)?;
+        Some(Hold {
             why: Why::InFlight,
-            places: vec![(owner.clone(), Some(Path::root().key("spec").key("remediation").key("maxRetry")))],
+            places: place(block, "maxRetry"),
             says: format!("{owner} tries {limit} times to replace an unhealthy Machine, and has done so"),
             over: "it may try more often".to_owned(),
         })
@@ -125,4 +157,12 @@ impl<'f> Remedy<'f> {
             over: "one of them is done or the limit is raised".to_owned(),
         })
     }
+}
+
+/// Whether a control plane says that it never came up: then its last Machine is replaced like any other.
+fn is_starting(owner: &Value) -> bool {
+    let says_no = |pointer: &str| owner.pointer(pointer) == Some(&Value::Bool(false));
+    says_no("/status/initialization/controlPlaneInitialized")
+        || says_no("/status/initialized")
+        || condition(owner, "Initialized").is_some_and(|found| found.status == "False")
 }
