@@ -194,6 +194,9 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
             Action::Create => topology::refusals_of_new(stage, &pair.key, &sides.new),
             _ => Vec::new(),
         });
+        if pair.action == Action::Create && kind.role == Role::Cluster {
+            admission.unsure.extend(topology::doubts_of_new(stage, &pair.key, &sides.new));
+        }
     }
     Some((sides, admission))
 }

@@ -10,8 +10,8 @@ use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
-use crate::kinds::fields::{annotation, text, wanted};
-use crate::model::{Act, Effect, Hold, hold_of};
+use crate::kinds::fields::{text, wanted};
+use crate::model::{Act, Effect, Hold, RuleId, hold_of};
 use crate::object::Path;
 
 impl Subject<'_> {
@@ -21,7 +21,10 @@ impl Subject<'_> {
         let taken_over = replicas::taken_over(self.key.known, self.old, self.new);
         let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
         let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
-        let counts = path.is(&["spec", "replicas"]) && !self.counts_elsewhere();
+        let counts = path.is(&["spec", "replicas"]);
+        if counts && self.counts_elsewhere() {
+            return Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("mp/replicas-elsewhere")));
+        }
         if !(counts || is_mark && taken_over.is_some()) {
             return None;
         }
@@ -47,7 +50,7 @@ impl Subject<'_> {
 
     /// Whether something outside of Cluster API manages the number of Machines of a pool.
     fn counts_elsewhere(&self) -> bool {
-        self.key.known.role == Role::Pool && annotation(self.new, REPLICAS_MANAGED_BY).is_some()
+        self.key.known.role == Role::Pool && replicas::is_managed(self.new)
     }
 
     /// The answer about a time to roll after that makes no Machine out of date now: called off, over and every Machine is

@@ -23,11 +23,17 @@ pub(crate) fn makes_machines(kind: &Kind, owner: &Value) -> bool {
     }
 }
 
+/// Whether something outside of Cluster API decides how many Machines a pool has: the annotation says anything but `false`
+/// (`util/annotations/helpers.go` ReplicasManagedByExternalAutoscaler of Cluster API 1.14).
+#[must_use]
+pub(crate) fn is_managed(pool: &Value) -> bool {
+    annotation(pool, REPLICAS_MANAGED_BY).is_some_and(|told| told != "false")
+}
+
 /// A pool before the write with the number of Machines that it runs, where something outside of Cluster API chose that number until now
 /// and what its spec says counts from now on; `None` where nothing of that changes, or nobody said how many run.
 #[must_use]
 pub(crate) fn taken_over(known: &Kind, old: &Value, new: &Value) -> Option<Value> {
-    let is_managed = |side: &Value| annotation(side, REPLICAS_MANAGED_BY).is_some();
     if known.role != Role::Pool || !is_managed(old) || is_managed(new) {
         return None;
     }

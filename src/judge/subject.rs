@@ -213,6 +213,10 @@ impl Subject<'_> {
         match self.key.known.role {
             Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            // Patches may read the labels of a class, and drive another template with them.
+            Role::Class if in_spec && is_metadata(path) => {
+                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
+            }
             // A Cluster that does not say a variable gets its default anew each time it is looked at.
             Role::Class if path.starts_with(&["spec", "variables"]) => {
                 topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
@@ -329,9 +333,15 @@ fn is_empty(value: Option<&Value>) -> bool {
 
 /// Whether a place of a class is one that its clusters' templates are computed from.
 fn is_computed(path: &Path) -> bool {
-    const MADE_FROM: [&str; 4] = ["templateRef", "ref", "infrastructure", "bootstrap"];
+    const MADE_FROM: [&str; 6] =
+        ["templateRef", "ref", "infrastructure", "bootstrap", "failureDomain", "failureDomains"];
     path.starts_with(&["spec", "patches"])
         || path.segments().iter().any(|step| matches!(step, Segment::Key(key) if MADE_FROM.contains(&key.as_str())))
+}
+
+/// Whether a path of a class lies in the labels and annotations that it gives.
+fn is_metadata(path: &Path) -> bool {
+    path.segments().iter().any(|step| matches!(step, Segment::Key(key) if key == "metadata"))
 }
 
 /// Whether a path lies in the reference to the infrastructure template.

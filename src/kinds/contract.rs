@@ -28,6 +28,10 @@ pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label of what a topology made.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
+/// Label of a MachineDeployment that the topology controller made: the name of its group.
+pub const TOPOLOGY_DEPLOYMENT: &str = "topology.cluster.x-k8s.io/deployment-name";
+/// The same of a MachinePool.
+pub const TOPOLOGY_POOL: &str = "topology.cluster.x-k8s.io/pool-name";
 /// Annotation of a Cluster: how many groups of workers its topology upgrades at once.
 pub const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";
 /// Label by which several installations of the controllers share what there is; each looks at its own value alone.

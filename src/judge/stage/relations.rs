@@ -9,7 +9,7 @@ use super::{Stage, may_be_equal};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Action;
 use crate::hashed::HashMap;
-use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
 use crate::object::Key;
@@ -61,8 +61,8 @@ impl Stage<'_> {
         let mut groups = Groups::default();
         for owner in self.owners_of(cluster) {
             let own = match owner.kind.as_str() {
-                MACHINE_DEPLOYMENT => "topology.cluster.x-k8s.io/deployment-name",
-                MACHINE_POOL => "topology.cluster.x-k8s.io/pool-name",
+                MACHINE_DEPLOYMENT => TOPOLOGY_DEPLOYMENT,
+                MACHINE_POOL => TOPOLOGY_POOL,
                 _ => continue,
             };
             let Some(value) = self.before(owner) else { continue };

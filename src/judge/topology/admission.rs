@@ -3,6 +3,7 @@
 //! `validateTopologyVersionUpdate`, `ValidateDelete`) and `internal/webhooks/cluster.go` of 1.6 to 1.13.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use semver::{BuildMetadata, Prerelease, Version};
 
@@ -10,20 +11,25 @@ use crate::compare::Action;
 use crate::host::HostKind;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
+use crate::judge::topology::pending::PENDING_HOOKS;
 use crate::judge::topology::values::list;
 use crate::judge::topology::variables;
 use crate::kinds::Role;
-use crate::kinds::contract::CORE;
+use crate::kinds::contract::{CORE, TOPOLOGY_OWNED};
 use crate::kinds::fields::{AUTOSCALER, annotation, label, number, target, text};
+use crate::kinds::labels;
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
 use crate::object::{Key, Path};
 use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
 use crate::providers::core::checks::is_described;
+use crate::providers::core::class::kept_kinds;
 use crate::providers::core::in_hub;
 use crate::providers::kind;
 use crate::tree::Value;
 
+/// How each refusal begins.
+pub(super) const REFUSES: &str = "the webhook refuses it: ";
 /// Where a Cluster says its version, and a class those that it allows.
 const VERSION: &str = "/spec/topology/version";
 const VERSIONS: &str = "/spec/kubernetesVersions";
@@ -34,29 +40,74 @@ const OF_VERSION: RuleId = RuleId::of("cluster/version-refused");
 #[must_use]
 pub(crate) fn refusals(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Refusal> {
     let mut out = Vec::new();
-    let is_cluster = kind(key).role == Role::Cluster;
-    for lists in ["machineDeployments", "machinePools"] {
-        if is_cluster {
-            workers_of_no_class(stage, key, new, lists, &mut out);
-        } else {
-            workers_in_use(stage, key, old, new, lists, &mut out);
-        }
-    }
-    if is_cluster && class_of(key, old).is_some() {
-        missing_class(stage, key, new, &mut out);
+    if kind(key).role == Role::Cluster {
         if let Some(class) = class_when_written(stage, key, new) {
-            variables::refusals(new, &class, &mut out);
-            beside_its_class(stage, new, &class, &mut out);
+            of_class(stage, new, &class, &mut out);
+            rebased(stage, key, (old, new), &class, &mut out);
         }
-        version(stage, key, old, new, &mut out);
+        if class_of(key, old).is_some() {
+            missing_class(stage, key, new, &mut out);
+            version(stage, key, old, new, &mut out);
+        }
+        return out;
     }
-    if !is_cluster {
-        beside_its_clusters(stage, key, old, new, &mut out);
+    for lists in ["machineDeployments", "machinePools"] {
+        workers_in_use(stage, key, old, new, lists, &mut out);
     }
-    if !is_cluster && list(old, VERSIONS).ne(list(new, VERSIONS)) {
+    beside_its_clusters(stage, key, old, new, &mut out);
+    if list(old, VERSIONS).ne(list(new, VERSIONS)) {
         versions_of_class(stage, key, new, &mut out);
     }
     out
+}
+
+/// What a Cluster with a class must be like because of that. Variables are looked at only where the class's controller has seen it.
+fn of_class(stage: &Stage<'_>, new: &Value, class: &Value, out: &mut Vec<Refusal>) {
+    for lists in ["machineDeployments", "machinePools"] {
+        workers_without(class, new, lists, out);
+    }
+    if is_seen(class) {
+        variables::refusals(new, class, out);
+    }
+    beside_its_class(stage, new, class, out);
+    unlisted(stage, class, text(new, VERSION).unwrap_or_default(), out);
+}
+
+/// A Cluster takes another class only where both make the same kinds of objects (`ClusterClassesAreCompatible`), and leaves one that is
+/// there.
+fn rebased(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), class: &Value, out: &mut Vec<Refusal>) {
+    const AT: &str = "/spec/topology/classRef";
+    let (Some(was), Some(is)) = (class_of(key, old), class_of(key, new)) else { return };
+    if was == is {
+        return;
+    }
+    let Some(left) = stage.written_before(&was) else {
+        if stage.is_absent(&was) {
+            let message = format!("the class {} that it leaves is not there to be compared", was.name);
+            refuse(out, RuleId::of("class/rejected"), AT, message);
+        }
+        return;
+    };
+    let [left, class] = [&*left, class].map(|side| in_hub(Role::Class, side, &stage.versions));
+    let mut kinds = Vec::new();
+    kept_kinds(&left, &class, &stage.versions, &Path::root().key("spec"), &mut kinds);
+    if let Some(first) = kinds.first() {
+        let message = format!("the class {} makes another kind of object than {}: {}", is.name, was.name, first.path);
+        refuse(out, RuleId::of("class/rejected"), AT, message);
+    }
+}
+
+/// What a webhook may refuse about a new Cluster, and nobody computes: variables under rules in CEL.
+#[must_use]
+pub(crate) fn doubts_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<Refusal> {
+    let class = class_when_written(stage, key, new).filter(|class| is_seen(class));
+    let name = class.and_then(|class| variables::uncomputed(&Value::Null, new, &class));
+    let doubt = |name: String| Refusal {
+        rule: RuleId::of("topology/variable-rule"),
+        path: ["spec", "topology", "variables"].into_iter().fold(Path::root(), |path, key| path.key(key)),
+        message: format!("the class checks the variable {name} with a rule in CEL, which is not computed"),
+    };
+    name.map(doubt).into_iter().collect()
 }
 
 /// What the webhooks refuse about a new Cluster or class because of other objects. A Cluster whose class is not there yet, or was
@@ -72,12 +123,7 @@ pub(crate) fn refusals_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<
             refuse(&mut out, OF_VERSION, VERSION, format!("{version:?} is not a semantic version"));
         }
         if let Some(class) = class_when_written(stage, key, new) {
-            for lists in ["machineDeployments", "machinePools"] {
-                workers_without(&class, new, lists, &mut out);
-            }
-            variables::refusals(new, &class, &mut out);
-            beside_its_class(stage, new, &class, &mut out);
-            unlisted(stage, &class, version, &mut out);
+            of_class(stage, new, &class, &mut out);
         }
     }
     out
@@ -108,7 +154,7 @@ fn versions_of_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Re
         last = Some(version);
     }
     for cluster in stage.clusters_of_class(key) {
-        let value = stage.after(&cluster);
+        let value = cluster_when_written(stage, &cluster, key);
         let used = value.as_ref().and_then(|cluster| text(cluster, VERSION));
         if let Some(used) = used.filter(|used| !told.contains(used)) {
             refuse(format!("the version {used} of the cluster {} is not among them", cluster.name));
@@ -131,21 +177,39 @@ pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
     out
 }
 
-/// The class of a Cluster as it stands when the Cluster is written: Helm writes Clusters before classes, by the alphabet.
-/// `None` where it is not there or its controller has not seen it yet, and the webhook looks at nothing.
+/// The class of a Cluster as it stands when the Cluster is written; `None` where it is not there.
 fn class_when_written<'s>(stage: &Stage<'s>, key: &Key, new: &Value) -> Option<Cow<'s, Value>> {
     let class = class_of(key, new)?;
-    let by_alphabet =
-        matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
-    let found = if by_alphabet { stage.written_before(&class)? } else { stage.written_after(&class)? };
-    let is_behind = number(&found, "/metadata/generation").zip(number(&found, "/status/observedGeneration"));
-    is_behind.is_none_or(|(generation, seen)| generation == seen).then_some(found)
+    if comes_first(stage, &class, key) { stage.written_after(&class) } else { stage.written_before(&class) }
+}
+
+/// A Cluster as it stands when its class is written.
+fn cluster_when_written(stage: &Stage<'_>, cluster: &Key, class: &Key) -> Option<Arc<Value>> {
+    if comes_first(stage, cluster, class) { stage.after(cluster) } else { stage.before(cluster) }
+}
+
+/// Whether the host has written one object when it comes to another one: Helm takes kinds that it does not know by the alphabet, others
+/// take them in the order of the stream.
+fn comes_first(stage: &Stage<'_>, one: &Key, other: &Key) -> bool {
+    let line = |key: &Key| stage.pair(key).map(|pair| pair.line).filter(|line| *line > 0);
+    if is_by_alphabet(stage) { one.kind < other.kind } else { line(one).zip(line(other)).is_none_or(|(a, b)| a < b) }
+}
+
+/// Whether the host writes by kinds.
+fn is_by_alphabet(stage: &Stage<'_>) -> bool {
+    matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux))
+}
+
+/// Whether the controller of a class has seen it as it is.
+fn is_seen(class: &Value) -> bool {
+    let seen = number(class, "/metadata/generation").zip(number(class, "/status/observedGeneration"));
+    seen.is_none_or(|(generation, seen)| generation == seen)
 }
 
 /// A refusal at a place that is written with slashes.
 pub(super) fn refuse(out: &mut Vec<Refusal>, rule: RuleId, at: &str, message: String) {
     let path = at.trim_start_matches('/').split('/').fold(Path::root(), |path, key| path.key(key));
-    out.push(Refusal { rule, path, message: format!("the webhook refuses it: {message}") });
+    out.push(Refusal { rule, path, message: format!("{REFUSES}{message}") });
 }
 
 /// Whether a class has workers of a class of their own.
@@ -154,13 +218,6 @@ fn has(class: &Value, lists: &str, name: &str) -> bool {
 }
 
 /// A group of workers of a class that is not there.
-fn workers_of_no_class(stage: &Stage<'_>, key: &Key, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
-    if let Some(class) = class_of(key, new).and_then(|class| stage.written_after(&class)) {
-        workers_without(&class, new, lists, out);
-    }
-}
-
-/// The same where the class is known.
 fn workers_without(class: &Value, new: &Value, lists: &str, out: &mut Vec<Refusal>) {
     let in_cluster = format!("/spec/topology/workers/{lists}");
     for group in list(new, &in_cluster) {
@@ -179,8 +236,7 @@ fn workers_in_use(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, lists:
     let names = list(old, &in_class).filter_map(|own| text(own, "/class"));
     for gone in names.filter(|own| !has(new, lists, own)) {
         for cluster in stage.clusters_of_class(key) {
-            let used = stage
-                .after(&cluster)
+            let used = cluster_when_written(stage, &cluster, key)
                 .is_some_and(|cluster| list(&cluster, &in_cluster).any(|group| text(group, "/class") == Some(gone)));
             if used {
                 let message = format!("the class of workers {gone} goes while the cluster {} uses it", cluster.name);
@@ -216,7 +272,7 @@ fn beside_its_clusters(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, o
     };
     let lost_by_plane = has(&old, "/spec/controlPlane") && !has(&new, "/spec/controlPlane");
     for user in stage.clusters_of_class(key) {
-        let Some(cluster) = stage.after(&user) else { continue };
+        let Some(cluster) = cluster_when_written(stage, &user, key) else { continue };
         let cluster = in_hub(Role::Cluster, &cluster, &stage.versions);
         let needs = |group: &Value| {
             group.pointer("/healthCheck/enabled") == Some(&Value::Bool(true)) && !is_described(group.get("healthCheck"))
@@ -286,11 +342,9 @@ fn missing_class(stage: &Stage<'_>, key: &Key, new: &Value, out: &mut Vec<Refusa
     if stage.is_live(&class) {
         return;
     }
-    let by_alphabet =
-        matches!(stage.scene.world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
     let name = &class.name;
     if stage.written_after(&class).is_some() {
-        if by_alphabet {
+        if is_by_alphabet(stage) {
             let message = format!(
                 "the class {name} is new in this release, and Helm writes the Cluster before it; install the class one release earlier"
             );
@@ -316,8 +370,8 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
         return;
     }
     let versions = &stage.versions;
-    let class = class_of(key, new).and_then(|class| stage.written_after(&class)).unwrap_or_default();
-    let has_list = unlisted(stage, &class, after, out);
+    let class = class_when_written(stage, key, new).unwrap_or_default();
+    let has_list = lists_versions(stage, &class);
     let (Some(from), Some(to)) = (parse(before), parse(after)) else {
         refuse(out, RULE, AT, format!("{after:?} is not a semantic version"));
         return;
@@ -340,7 +394,7 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
         refuse(out, RULE, AT, format!("the version cannot go up by more than one minor, from {before} to {after}"));
         return;
     }
-    let hooks = annotation(new, "runtime.cluster.x-k8s.io/pending-hooks").unwrap_or_default();
+    let hooks = annotation(new, PENDING_HOOKS).unwrap_or_default();
     if versions.has(&UPGRADE_PLANS) && hooks.split(',').any(|hook| hook == "AfterClusterUpgrade") {
         refuse(out, RULE, AT, "a hook of the last upgrade is still to be answered".to_owned());
         return;
@@ -353,34 +407,62 @@ fn version(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, out: &mut Vec
     }
 }
 
-/// Refuses a version that its class does not list; says whether the class has such a list.
-fn unlisted(stage: &Stage<'_>, class: &Value, version: &str, out: &mut Vec<Refusal>) -> bool {
-    let mut allowed = list(class, VERSIONS).filter_map(Value::as_str).peekable();
-    let has_list = stage.versions.has(&UPGRADE_PLANS) && allowed.peek().is_some();
-    if has_list && !allowed.any(|allowed| allowed == version) {
-        refuse(out, OF_VERSION, VERSION, format!("the class of the cluster does not list the version {version}"));
-    }
-    has_list
+/// Whether a class lists the versions that its clusters may have.
+fn lists_versions(stage: &Stage<'_>, class: &Value) -> bool {
+    stage.versions.has(&UPGRADE_PLANS) && list(class, VERSIONS).next().is_some()
 }
 
-/// What of a cluster still has another version than its topology had before the write, as far as it was read.
+/// Refuses a version that its class does not list.
+fn unlisted(stage: &Stage<'_>, class: &Value, version: &str, out: &mut Vec<Refusal>) {
+    let is_listed = list(class, VERSIONS).any(|allowed| allowed.as_str() == Some(version));
+    if lists_versions(stage, class) && !is_listed {
+        refuse(out, OF_VERSION, VERSION, format!("the class of the cluster does not list the version {version}"));
+    }
+}
+
+/// What of a cluster still has another version than its topology had before the write, as far as it was read
+/// (`validateTopologyControlPlaneVersion`, `validateTopologyMachineDeploymentVersions`).
 fn unfinished(stage: &Stage<'_>, key: &Key, old: &Value, version: &Version) -> Option<String> {
     let differs = |told: Option<&str>| told.and_then(parse).is_some_and(|told| told != *version);
-    let control_plane = old
-        .pointer("/spec/controlPlaneRef")
-        .and_then(|reference| target(reference, key.namespace.as_deref()))
-        .and_then(|key| Some((stage.before(&key)?, key)));
-    if let Some((object, key)) = control_plane {
-        let (wanted, runs) = (text(&object, "/spec/version"), text(&object, "/status/version"));
-        let is_behind = runs.and_then(parse).is_some_and(|runs| runs < *version);
-        if differs(wanted) || is_behind {
-            return Some(key.to_string());
-        }
+    let plane = old.pointer("/spec/controlPlaneRef").and_then(|reference| target(reference, key.namespace.as_deref()));
+    // A Cluster that was rendered and not read has no reference yet.
+    if plane.is_none() && old.pointer("/metadata/uid").is_some() {
+        return Some("its control plane, which is not made yet,".to_owned());
+    }
+    if let Some((object, key)) = plane.and_then(|key| Some((stage.before(&key)?, key)))
+        && (differs(text(&object, "/spec/version")) || is_behind(&object, version))
+    {
+        return Some(key.to_string());
     }
     stage.owners_of(key).into_iter().find_map(|owner| {
         let object = stage.before(owner).filter(|_| owner.group == CORE)?;
-        label(&object, "topology.cluster.x-k8s.io/owned")?;
-        differs(text(&object, "/spec/template/spec/version")).then(|| owner.to_string())
+        label(&object, TOPOLOGY_OWNED)?;
+        let is_done = !differs(text(&object, "/spec/template/spec/version"));
+        (!is_done || is_rolling(stage, key, &object)).then(|| owner.to_string())
+    })
+}
+
+/// Whether a control plane is still made, or runs an older version somewhere (`internal/contract/controlplane.go` IsProvisioning,
+/// IsUpgrading). One that was read without its status says nothing.
+fn is_behind(plane: &Value, version: &Version) -> bool {
+    let Some(status) = plane.get("status").filter(|status| status.is_object()) else { return false };
+    let listed = list(status, "/versions").filter_map(|one| text(one, "/version"));
+    let mut runs = listed.chain(text(status, "/version")).peekable();
+    runs.peek().is_none() || runs.any(|runs| parse(runs).is_some_and(|runs| runs < *version))
+}
+
+/// Whether a Machine of a MachineDeployment has another version than that says, or its Node does
+/// (`internal/topology/check/upgrade.go` IsMachineDeploymentUpgrading).
+fn is_rolling(stage: &Stage<'_>, cluster: &Key, deployment: &Value) -> bool {
+    let wanted = text(deployment, "/spec/template/spec/version");
+    let selector = deployment.pointer("/spec/selector").unwrap_or(&Value::Null);
+    let differs = |told: Option<&str>| told.zip(wanted).is_some_and(|(told, wanted)| told != wanted);
+    let mut machines = stage.scene.view.machines_of_cluster(&cluster.name, cluster.namespace.as_deref());
+    machines.any(|object| {
+        let Ok(machine) = object.value() else { return false };
+        let is_own = labels::selects(selector, |name| label(&machine, name)) == Some(true);
+        is_own
+            && (differs(text(&machine, "/spec/version")) || differs(text(&machine, "/status/nodeInfo/kubeletVersion")))
     })
 }
 

@@ -9,8 +9,8 @@ use super::values::list;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::{CORE, TOPOLOGY_OWNED};
-use crate::kinds::fields::{label, text};
+use crate::kinds::contract::{CORE, TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
+use crate::kinds::fields::{label, says_something, text};
 use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::{Map, Value, json};
@@ -105,6 +105,12 @@ struct Handed {
     limit: Option<Value>,
 }
 
+/// Whether a group of a topology says anything of how its Machines are replaced: then nothing that its class says of that counts.
+pub(super) fn says_of_rollout(group: Option<&Value>) -> bool {
+    let blocks = ["/rollout", "/strategy"].map(|place| group.and_then(|group| group.pointer(place)));
+    blocks.into_iter().any(says_something)
+}
+
 /// What is handed to an owner on one side; `None` where the Cluster does not know it there.
 fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Option<Handed> {
     let cluster = side.cluster(cluster_key)?;
@@ -114,9 +120,9 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         Role::ControlPlane => (cluster.pointer("/spec/topology/controlPlane"), class.pointer("/spec/controlPlane")),
         role => {
             let (lists, name) = if role == Role::Pool {
-                ("machinePools", "topology.cluster.x-k8s.io/pool-name")
+                ("machinePools", TOPOLOGY_POOL)
             } else {
-                ("machineDeployments", "topology.cluster.x-k8s.io/deployment-name")
+                ("machineDeployments", TOPOLOGY_DEPLOYMENT)
             };
             let name = label(value, name);
             let mut groups = list(&cluster, &format!("/spec/topology/workers/{lists}"));
@@ -127,11 +133,13 @@ fn handed(side: Side<'_>, owner: &Key, value: &Value, cluster_key: &Key) -> Opti
         }
     };
     let is_deployment = kind(owner).role == Role::Deployment;
-    let told = |places: &[&str]| {
-        let of = |holder: Option<&Value>| places.iter().find_map(|place| holder?.pointer(place)).cloned();
-        of(group).or_else(|| of(of_class)).filter(|_| is_deployment)
+    let of = |holder: Option<&Value>, places: &[&str]| {
+        places.iter().find_map(|place| holder?.pointer(place)).filter(|_| is_deployment).cloned()
     };
-    let (strategy, room, limit) = (told(STRATEGY), told(ROOM), told(LIMIT));
+    // A group that says anything of its rollout says all of it.
+    let holder = if says_of_rollout(group) { group } else { of_class };
+    let (strategy, room) = (of(holder, STRATEGY), of(holder, ROOM));
+    let limit = of(group, LIMIT).or_else(|| of(of_class, LIMIT));
     // v1beta1 has those of workers in a template.
     let of_class = of_class.and_then(|class| class.get("metadata").or_else(|| class.pointer("/template/metadata")));
     let own = group.and_then(|group| group.get("metadata"));

@@ -5,6 +5,7 @@
 mod admission;
 mod blueprint;
 mod clock;
+mod domain;
 mod forecast;
 mod held;
 mod in_use;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use crate::hashed::{HashMap, HashSet};
 use crate::host::Said;
 use crate::judge::stage::Stage;
-pub(crate) use crate::judge::topology::admission::{refusals, refusals_of_new, users_of_deleted};
+pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
@@ -51,7 +52,16 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
         return Some(answer);
     }
+    let class = |side: &Value, written: fn(&Stage<'_>, &Key) -> Option<Value>| {
+        class_of(key, side).and_then(|class| written(stage, &class)).unwrap_or_default()
+    };
     let keys: Vec<&str> = keys(path);
+    if keys.contains(&"workers")
+        && domain::stays(path, (old, &class(old, written_before)), (new, &class(new, written_after)))
+    {
+        let because = "the topology says the failure domain that its class says, and nothing is replaced";
+        return Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because));
+    }
     if let ["spec", "topology", "workers", list] = keys.as_slice()
         && same_groups(old, new, list)
     {
@@ -79,6 +89,16 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         return Some(answer);
     }
     stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
+}
+
+/// An object as it was written before.
+fn written_before(stage: &Stage<'_>, key: &Key) -> Option<Value> {
+    stage.written_before(key).map(std::borrow::Cow::into_owned)
+}
+
+/// An object as it is written afterwards.
+fn written_after(stage: &Stage<'_>, key: &Key) -> Option<Value> {
+    stage.written_after(key).map(std::borrow::Cow::into_owned)
 }
 
 /// The answer about variables that the class checks with rules that are not computed; `None` where there are none, or where
@@ -247,12 +267,10 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
         return if old_class == new_class && old == new { Vec::new() } else { vec![unread(&old_class)] };
     };
     let Some(after) = stage.written_after(&new_class) else { return vec![unread(&new_class)] };
-    let mut fates = forecast(
-        stage,
-        key,
-        Side { cluster: old, class_key: &old_class, class: &before, after: false },
-        Side { cluster: new, class_key: &new_class, class: &after, after: true },
-    );
+    let was = Side { cluster: old, class_key: &old_class, class: &before, after: false };
+    let is = Side { cluster: new, class_key: &new_class, class: &after, after: true };
+    let mut fates = forecast(stage, key, was, is);
+    fates.extend(domain::fates(stage.rules, was, is));
     let after = stage.after(key);
     let cluster = after.as_deref().unwrap_or(new);
     for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {

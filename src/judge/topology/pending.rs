@@ -16,13 +16,16 @@ use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::annotation_path;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
-use crate::kinds::fields::{label, number, target, text};
+use crate::kinds::fields::{annotation, label, number, target, text};
 use crate::model::{Act, Action, Effect, Hold, Rollout, RuleId, Why};
 use crate::object::{Key, Path};
+use crate::providers::core::RUNTIME_SDK;
 use crate::tree::{Value, json};
 
 /// Label of everything that the topology controller made.
 const OWNED: &str = "topology.cluster.x-k8s.io/owned";
+/// The annotation that names the hooks that are still to be called.
+pub(super) const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 /// How the annotations of a Cluster start that block an upgrade before its control plane gets the version.
 const BEFORE_UPGRADE: &str = "before-upgrade.hook.cluster.cluster.x-k8s.io";
 
@@ -106,7 +109,11 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         return Vec::new();
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
-    let is_written = stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
+    // The controller watches classes, too, and looks at each of their Clusters.
+    let is_changed =
+        |key: &Key| stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
+    let written = [Some(key.clone()), class_of(key, &new)].into_iter().flatten().find(is_changed);
+    let is_written = written.is_some();
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
     let contents = stopped.is_some() || is_written;
     let (was, now) = (tasks(before, key, &old, contents), tasks(after, key, &new, contents));
@@ -119,9 +126,14 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
             (None, Some(Task { held: Some((why, path)), .. })) => {
                 (why.clone(), vec![(key.clone(), Some(path.clone()))])
             }
-            (None, Some(known)) if known.is_dormant && is_written => {
-                ("any write to the Cluster makes its controller look".to_owned(), vec![(key.clone(), None)])
-            }
+            (None, Some(known)) if known.is_dormant => match &written {
+                Some(written) => {
+                    let who = if written == key { "the Cluster" } else { "its class" };
+                    let why = format!("any write to {who} makes the topology controller look");
+                    (why, vec![(written.clone(), None)])
+                }
+                None => continue,
+            },
             _ => continue,
         };
         let hold = hold(stage, key, (&old, &new), (task.word, &task.name), task.what.act());
@@ -163,7 +175,7 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
 /// Everything in a Cluster that is not as the topology wants it, with the `contents` of what its class makes or without.
 fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: bool) -> Vec<Task> {
     let mut out = of_control_plane(side, key, cluster);
-    let of_plane = || blocked(cluster).or_else(|| turn(side, key, cluster, ("controlPlane", "")));
+    let of_plane = || blocked(side, cluster).or_else(|| turn(side, key, cluster, ("controlPlane", "")));
     let blocks = out.iter().any(|task| task.what == What::Version).then(of_plane).flatten();
     for (lists, word, kind) in
         [("machineDeployments", "machineDeployment", MACHINE_DEPLOYMENT), ("machinePools", "machinePool", MACHINE_POOL)]
@@ -214,7 +226,7 @@ pub(super) fn upgrade_held(
     let place = groups.iter().position(|group| text(group, "/name") == Some(name)).filter(|_| word != "controlPlane");
     let own = || place.and_then(|place| deferred(&groups, &lists, place));
     let turn = |who| turn(Side::after(stage), key, new, who);
-    let of_plane = || blocked(new).or_else(|| turn(("controlPlane", "")));
+    let of_plane = || blocked(Side::after(stage), new).or_else(|| turn(("controlPlane", "")));
     let held =
         || own().or_else(|| turn((word, name))).or_else(|| is_behind("controlPlane", "").then(of_plane).flatten());
     let (over, path) = is_behind(word, name).then(held)??;
@@ -228,7 +240,14 @@ pub(super) fn upgrade_held(
 
 /// Why a Cluster does not start an upgrade: an annotation that stands for a hook before it (`exp/topology/desiredstate/lifecycle_hooks.go`,
 /// callBeforeClusterUpgradeHook of Cluster API 1.14).
-fn blocked(cluster: &Value) -> Option<(String, Path)> {
+/// Without the gate nobody asks; where nobody told it, the annotation may have held something back so far, and may hold back nothing
+/// from now on.
+fn blocked(side: Side<'_>, cluster: &Value) -> Option<(String, Path)> {
+    let is_asked = side.stage.told_gate(RUNTIME_SDK).unwrap_or(!side.is_after());
+    let pending = annotation(cluster, PENDING_HOOKS).unwrap_or_default();
+    if !is_asked || pending.split(',').any(|hook| hook == "AfterClusterUpgrade") {
+        return None;
+    }
     let annotations = cluster.pointer("/metadata/annotations").and_then(Value::as_object)?;
     let name = annotations.keys().find(|name| name.starts_with(BEFORE_UPGRADE))?;
     Some((format!("nothing blocks the upgrade any more ({name})"), annotation_path(name)))

@@ -16,8 +16,8 @@ use crate::providers::{machines, typed};
 use crate::tree::Value;
 
 /// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
-const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
-const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+pub(super) const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+pub(super) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 
 /// What a group of MachineDeployments or the control plane of a Cluster waits for before it gets its version, as a clause with the field that
 /// says so; `None` where it gets its turn.

@@ -2,8 +2,10 @@
 //! a template that is not there.
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) of Cluster API 1.14.
 
+use super::admission::REFUSES;
 use super::blueprint::{class_of, templates};
 use super::values::list;
+use super::variables;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
@@ -90,6 +92,18 @@ pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
             vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
         let says = format!("the required variable {name} is not set");
         return Some(Stop { says, over: format!("the required variable {name} is set"), places, hides: true });
+    }
+    let mut unfit = Vec::new();
+    variables::refusals(cluster, &class, &mut unfit);
+    if let Some(first) = unfit.first() {
+        let places = vec![(key.clone(), at(&["spec", "topology"])), (class_key, at(&["spec", "variables"]))];
+        let says = first.message.trim_start_matches(REFUSES).to_owned();
+        return Some(Stop {
+            says,
+            over: format!("the variables of {key} are those of its class"),
+            places,
+            hides: true,
+        });
     }
     templates(&class_key, &class).into_iter().find(|template| side.is_missing(template)).map(arrived)
 }

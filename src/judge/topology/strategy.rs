@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
+use crate::judge::topology::metadata::says_of_rollout;
 use crate::judge::topology::values::list;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Mirror;
@@ -50,6 +51,9 @@ pub(super) fn room(
 /// The strategy that a Cluster, or the class behind it, says for a group of workers.
 fn told(side: Side<'_>, cluster: &Key, word: &str, group: &Value) -> Option<Value> {
     let strategy = |holder: &Value| holder.pointer("/rollout/strategy").cloned();
+    if says_of_rollout(Some(group)) {
+        return strategy(group);
+    }
     strategy(group).or_else(|| {
         let class = class(side, cluster)?;
         let own = text(group, "/class")?;

@@ -39,7 +39,7 @@ pub(crate) fn of_group(cluster: &Value, values: &Values, group: &Group) -> Value
         set(&mut out, list(topology, "/variables/overrides"));
         let version = text(cluster, "/spec/topology/version");
         let own = |key: &str| format!("builtin:{}/{}/{key}", group.word, group.name);
-        let mut builtin = json!({"version": version, "name": own("name"), "metadata": topology.get("metadata")});
+        let mut builtin = json!({"version": version, "name": own("name"), "metadata": group.metadata});
         if let Some(map) = builtin.as_object_mut() {
             if let Some(replicas) = topology.get("replicas").filter(|replicas| !replicas.is_null()) {
                 map.insert("replicas".to_owned(), replicas.clone());

@@ -5,12 +5,14 @@ use crate::impact;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
+use crate::judge::topology::domain;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, hold};
 use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
 use crate::judge::verdict::Answer;
+use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_POOL, made_by};
 use crate::kinds::fields;
@@ -52,10 +54,14 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
             .collect()
     };
     let mut owners: HashSet<Key> = out.iter().map(|rollout| rollout.owner.clone()).collect();
+    let class = |side: Side<'_>, cluster: &Value| class_of(key, cluster).and_then(|class| side.get(&class));
+    let [before_class, after_class] = Side::both(stage);
+    let (old_class, new_class) = (class(before_class, old), class(after_class, new));
     for (word, name) in &new_groups.order {
         let Some(before) = old_groups.get(word, name) else { continue };
         let Some(after) = new_groups.get(word, name) else { continue };
-        let cause = own_cause(stage, key, old, (before, after), word, name);
+        let (was, is) = (with_domain(old_class.as_deref(), before), with_domain(new_class.as_deref(), after));
+        let cause = own_cause(stage, key, old, (&was, &is), word, name);
         let is_new = || !owners.contains(&owner(stage, key, old, word, name)) && free(word, name, Act::Replace);
         let Some(cause) = cause.filter(|_| is_new()) else { continue };
         let at = At { word, name, before: Some(before), after: Some(after) };
@@ -210,6 +216,17 @@ impl<'v> Groups<'v> {
     fn get(&self, word: &'static str, name: &str) -> Option<&'v Value> {
         self.by_name.get(&(word, name)).copied()
     }
+}
+
+/// A group of workers with the failure domain that it gets.
+fn with_domain(class: Option<&Value>, group: &Value) -> Value {
+    let mut out = group.clone();
+    if let Some(domain) = class.and_then(|class| domain::of(class, "machineDeployments", group)).cloned()
+        && let Some(map) = out.as_object_mut()
+    {
+        map.insert("failureDomain".to_owned(), domain);
+    }
+    out
 }
 
 /// The field of a group that replaces its Machines by itself: a time, or a failure domain of workers.

@@ -3,7 +3,7 @@
 mod address_pools;
 pub mod changes;
 pub mod checks;
-mod class;
+pub(crate) mod class;
 pub mod defaults;
 mod extension;
 pub mod in_place;
@@ -117,8 +117,12 @@ pub(crate) fn in_hub(role: Role, object: &Value, versions: &Versions) -> Value {
 
 /// The kinds.
 static KINDS: &[Kind] = &[
-    Kind { superset: Some(&CLUSTER_FORM), gates: &[(TOPOLOGY, "")], ..known(CORE, CLUSTER, Role::Cluster) },
-    Kind { gates: &[(TOPOLOGY, ""), (RUNTIME_SDK, "")], ..known(CORE, CLUSTER_CLASS, Role::Class) },
+    Kind {
+        superset: Some(&CLUSTER_FORM),
+        gates: &[(TOPOLOGY, ""), (TAINTS, "taints")],
+        ..known(CORE, CLUSTER, Role::Cluster)
+    },
+    Kind { gates: &[(TOPOLOGY, ""), (RUNTIME_SDK, ""), (TAINTS, "taints")], ..known(CORE, CLUSTER_CLASS, Role::Class) },
     Kind {
         owner: Some(&DEPLOYMENT),
         mirror: Some(&Workers),

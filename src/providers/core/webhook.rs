@@ -2,7 +2,9 @@
 //! Read beside `core/webhooks/admission/{machinedeployment,machineset,machinepool,machine,machinehealthcheck,cluster}.go`
 //! of Cluster API 1.14; up to 1.13 they are in `internal/webhooks` and `exp/internal/webhooks`.
 
-use super::changes::{MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING};
+use super::changes::{
+    CLASS_TAINTS, MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING,
+};
 use super::{
     POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, class, defaults, extension, naming,
     topology,
@@ -28,6 +30,9 @@ use crate::tree::Value;
 /// Id of everything that is refused here.
 pub(crate) const RULE: RuleId = RuleId::of("core/rejected");
 
+/// The most letters that the value of a label has.
+const LONGEST_LABEL: usize = 63;
+
 /// The webhooks of Cluster API itself.
 #[derive(Debug)]
 pub struct Core;
@@ -44,9 +49,13 @@ impl Webhook for Core {
             }
             "Machine" => needs_taints(object, "spec.taints", || versions.has(&MACHINE_TAINTS), need),
             "MachinePool" => need(POOLS, "spec"),
-            "Cluster" if says_something(object.pointer("/spec/topology")) => need(TOPOLOGY, "spec.topology"),
+            "Cluster" if says_something(object.pointer("/spec/topology")) => {
+                need(TOPOLOGY, "spec.topology");
+                needs_taints_of_groups(object, "spec.topology", versions, need);
+            }
             "ClusterClass" => {
                 need(TOPOLOGY, "spec");
+                needs_taints_of_groups(object, "spec", versions, need);
                 let patches = object.pointer("/spec/patches").and_then(Value::as_array);
                 for (place, patch) in patches.into_iter().flatten().enumerate() {
                     if patch.get("external").is_some_and(Value::is_object) {
@@ -74,6 +83,22 @@ pub(crate) fn needs_taints(object: &Value, place: &str, can_have: impl FnOnce() 
     let list = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_array);
     if list.is_some_and(|list| !list.is_empty()) && can_have() {
         need(TAINTS, place);
+    }
+}
+
+/// The same for each group of a topology, or of a class (`core/webhooks/admission/{cluster,clusterclass}.go` validateTopologyTaints,
+/// validateTaints of Cluster API 1.13).
+fn needs_taints_of_groups(object: &Value, at: &str, versions: &Versions, need: &mut Need<'_>) {
+    let mut of = |place: String| {
+        let pointer = format!("/{}", place.replace(['.', '['], "/").replace(']', ""));
+        if items(object.pointer(&pointer)) > 0 && versions.has(&CLASS_TAINTS) {
+            need(TAINTS, &place);
+        }
+    };
+    of(format!("{at}.controlPlane.taints"));
+    for workers in ["machineDeployments", "machinePools"] {
+        let list = format!("/{}/workers/{workers}", at.replace('.', "/"));
+        (0..items(object.pointer(&list))).for_each(|place| of(format!("{at}.workers.{workers}[{place}].taints")));
     }
 }
 
@@ -121,11 +146,20 @@ fn refusals(write: &Write<'_>) -> Vec<Refusal> {
         "IPAddressClaim" => checks::kept((old, new), &["clusterName", "poolRef"], &spec, &mut out),
         "Cluster" => {
             cluster(old, new, versions, &spec, &mut out);
+            long_name(write.key, &mut out);
             topology::refusals(write, &spec, &mut out);
         }
         _ => {}
     }
     out
+}
+
+/// The name of a Cluster is the value of a label of everything in it.
+fn long_name(key: &Key, out: &mut Vec<Refusal>) {
+    if key.name.len() > LONGEST_LABEL {
+        let message = format!("the name is longer than {LONGEST_LABEL} letters, and labels must hold it");
+        refuse(out, RULE, &Path::root().key("metadata"), "name", message);
+    }
 }
 
 /// Items of a list.

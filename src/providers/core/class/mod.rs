@@ -150,7 +150,7 @@ fn references(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// Kinds and groups of templates stay, but for the bootstrap of workers (`ClusterClassesAreCompatible`).
-fn kept_kinds(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+pub(crate) fn kept_kinds(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
     let mut compare = |at: Path, before: Option<&Value>, after: Option<&Value>| {
         let told = |side: Option<&Value>, key: &str| {
             side.and_then(|side| side.get(key)).and_then(Value::as_str).unwrap_or_default().to_owned()
