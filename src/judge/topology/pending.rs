@@ -118,7 +118,14 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let contents = stopped.is_some() || is_written;
     let (was, now) = (tasks(before, key, &old, contents), tasks(after, key, &new, contents));
     let mut out = Vec::new();
-    for task in now.iter().filter(|task| task.held.is_none()) {
+    // Where there is no Machine and none is wanted, none is replaced; new ones are made as they should be.
+    let is_empty = |task: &Task| {
+        let wants = stage.before(&owner(stage, key, &old, task.word, &task.name));
+        wants.is_some_and(|owner| number(&owner, "/spec/replicas") == Some(0))
+            && machines(stage, key, &old, (task.word, &task.name)) == Some(0)
+    };
+    let is_felt = |task: &&Task| task.what.act() != Act::Replace || task.word == "cluster" || !is_empty(task);
+    for task in now.iter().filter(|task| task.held.is_none()).filter(is_felt) {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
         let known = was.iter().find(is_same);
         let (why, places) = match (&stopped, known) {

@@ -18,6 +18,7 @@ mod released;
 mod returned;
 pub(super) mod side;
 mod strays;
+mod surplus;
 mod taken;
 mod touched;
 
@@ -69,6 +70,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
     }
     out.extend(touched::sets(stage));
     out.extend(strays::lifted(stage));
+    out.extend(surplus::lifted(stage));
     out.extend(returned::lifted(stage));
     out.extend(ended::lifted(stage));
     out.extend(handed::lifted(stage));
