@@ -1,12 +1,11 @@
 //! What a class is made of, in whichever API version it was written: its templates, and which group of a cluster uses which.
 //! Read beside `exp/topology/scope/blueprint.go` of Cluster API 1.14 and the conversion of ClusterClass from v1beta1.
 
-use super::queue::{DEFER, HOLD};
 use crate::judge::topology::values::list;
-use crate::kinds::contract::{CLUSTER_CLASS, CLUSTER_NAME, CORE, TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
+use crate::kinds::contract::{CLUSTER_CLASS, CORE};
 use crate::kinds::fields::text;
 use crate::object::Key;
-use crate::tree::{Map, Value, json};
+use crate::tree::Value;
 
 /// A control plane, a MachineDeployment or a pool of a topology.
 #[derive(Debug, Clone)]
@@ -21,8 +20,6 @@ pub(crate) struct Group {
     pub(crate) topology: Option<&'static str>,
     /// Its place in the list of workers.
     pub(crate) place: String,
-    /// The labels and annotations of its owner: those of the class, those of the topology over them, and those of the controller.
-    pub(crate) metadata: Value,
 }
 
 /// What a template is for.
@@ -106,11 +103,6 @@ pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<Part> {
         class: String::new(),
         topology: Some("/spec/topology/controlPlane"),
         place: String::new(),
-        metadata: metadata(
-            cluster,
-            [class.pointer("/spec/controlPlane"), cluster.pointer("/spec/topology/controlPlane")],
-            None,
-        ),
     };
     let bare = Group { topology: None, ..control_plane.clone() };
     add(Role::Infrastructure, &bare, "", class.pointer("/spec/infrastructure"));
@@ -128,40 +120,13 @@ pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<Part> {
             let Some(of_class) = list(class, &pointer).find(|item| text(item, "/class") == Some(own.as_str())) else {
                 continue;
             };
-            let metadata = metadata(cluster, [Some(of_class), Some(worker)], Some((word, &name)));
-            let group = Group { word, name, class: own, topology: Some(topology), place: place.to_string(), metadata };
+            let group = Group { word, name, class: own, topology: Some(topology), place: place.to_string() };
             for slot in ["bootstrap", "infrastructure"] {
                 add(Role::Rotated, &group, slot, of_worker(of_class, slot));
             }
         }
     }
     out
-}
-
-/// The labels and annotations of the owner of a group (`exp/topology/desiredstate/desired_state.go` computeControlPlane,
-/// computeMachineDeployment), as patches read them.
-fn metadata(cluster: &Value, holders: [Option<&Value>; 2], of_workers: Option<(&str, &str)>) -> Value {
-    let said = |what: &str| -> Map {
-        let of = |holder: &'_ Value| -> Map {
-            // v1beta1 has those of a class of workers in a template.
-            let metadata = holder.get("metadata").or_else(|| holder.pointer("/template/metadata"));
-            metadata.and_then(|metadata| metadata.get(what)?.as_object()).cloned().unwrap_or_default()
-        };
-        let mut out = Map::new();
-        holders.into_iter().flatten().for_each(|holder| out.extend(of(holder)));
-        out
-    };
-    let (mut labels, mut annotations) = (said("labels"), said("annotations"));
-    labels.insert(CLUSTER_NAME.to_owned(), text(cluster, "/metadata/name").unwrap_or_default().into());
-    labels.insert(TOPOLOGY_OWNED.to_owned(), "".into());
-    if let Some((word, name)) = of_workers {
-        let label = if word == "machinePool" { TOPOLOGY_POOL } else { TOPOLOGY_DEPLOYMENT };
-        labels.insert(label.to_owned(), name.into());
-    }
-    for kept in [DEFER, HOLD] {
-        annotations.shift_remove(kept);
-    }
-    json!({"labels": labels, "annotations": annotations})
 }
 
 /// What holds the reference of a class of workers, under `template` up to v1beta1.

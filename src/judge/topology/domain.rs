@@ -2,12 +2,14 @@
 //! Read beside `exp/topology/desiredstate/desired_state.go` (computeMachineDeployment, computeMachinePool) of Cluster API 1.14. It stands in
 //! the Machine template of a MachineDeployment, so another one replaces its Machines; what it does to a pool its provider decides.
 
+use super::blueprint::class_of;
 use super::forecast::{Fate, Side};
 use super::values::list;
+use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::kinds::fields::text;
 use crate::model::{Effect, RuleId};
-use crate::object::{Path, Segment};
+use crate::object::{Key, Path, Segment};
 use crate::rules::Rules;
 use crate::tree::Value;
 
@@ -63,7 +65,7 @@ pub(super) fn fates(rules: &Rules, before: Side<'_>, after: Side<'_>) -> Vec<Fat
 }
 
 /// Whether a place of a topology is the failure domain of a group that comes out as it was.
-pub(super) fn stays(path: &Path, (old, old_class): (&Value, &Value), (new, new_class): (&Value, &Value)) -> bool {
+pub(super) fn stays(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), path: &Path) -> bool {
     let [_, _, Segment::Key(workers), Segment::Key(lists), Segment::Index(place), Segment::Key(field), ..] =
         path.segments()
     else {
@@ -71,7 +73,10 @@ pub(super) fn stays(path: &Path, (old, old_class): (&Value, &Value), (new, new_c
     };
     let at = format!("/spec/topology/{workers}/{lists}/{place}");
     let (Some(had), Some(group)) = (old.pointer(&at), new.pointer(&at)) else { return false };
-    DOMAIN.contains(&format!("/{field}").as_str())
-        && text(had, "/name") == text(group, "/name")
-        && of(old_class, lists, had) == of(new_class, lists, group)
+    if !DOMAIN.contains(&format!("/{field}").as_str()) || text(had, "/name") != text(group, "/name") {
+        return false;
+    }
+    let was = class_of(key, old).and_then(|class| stage.written_before(&class));
+    let is = class_of(key, new).and_then(|class| stage.written_after(&class));
+    was.zip(is).is_some_and(|(was, is)| of(&was, lists, had) == of(&is, lists, group))
 }

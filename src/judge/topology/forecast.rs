@@ -107,7 +107,7 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
     let made = |part: &Part| {
         let key = part.key(side.class_key);
         let template = if side.after { stage.written_after(&key) } else { stage.written_before(&key) };
-        let values = values::of_group(side.cluster, &global, &part.group);
+        let values = values::of_group(side.cluster, side.class, &global, &part.group);
         match template {
             Some(template) => Made::Known(patches::apply(&template, part, side.class, &values)),
             None => Made::Unread(key, patches::inputs(part, side.class, &values)),

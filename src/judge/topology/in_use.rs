@@ -70,7 +70,7 @@ pub(super) fn drifts(side: Side<'_>, key: &Key, cluster: &Value, class_key: &Key
             (None, _) => unknown(format!("{template_key} could not be read, so what comes of it is not known")),
             (_, InUse::Unread(used)) => unknown(format!("{used} could not be read, so what waits for it is not known")),
             (Some(template), have) => {
-                let values = values::of_group(cluster, &global, &part.group);
+                let values = values::of_group(cluster, &class, &global, &part.group);
                 compare(side, &part, &patches::apply(template, &part, &class, &values), have)?
             }
         };

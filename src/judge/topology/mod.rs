@@ -52,13 +52,8 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
         return Some(answer);
     }
-    let class = |side: &Value, written: fn(&Stage<'_>, &Key) -> Option<Value>| {
-        class_of(key, side).and_then(|class| written(stage, &class)).unwrap_or_default()
-    };
     let keys: Vec<&str> = keys(path);
-    if keys.contains(&"workers")
-        && domain::stays(path, (old, &class(old, written_before)), (new, &class(new, written_after)))
-    {
+    if domain::stays(stage, key, (old, new), path) {
         let because = "the topology says the failure domain that its class says, and nothing is replaced";
         return Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because));
     }
@@ -89,16 +84,6 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         return Some(answer);
     }
     stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
-}
-
-/// An object as it was written before.
-fn written_before(stage: &Stage<'_>, key: &Key) -> Option<Value> {
-    stage.written_before(key).map(std::borrow::Cow::into_owned)
-}
-
-/// An object as it is written afterwards.
-fn written_after(stage: &Stage<'_>, key: &Key) -> Option<Value> {
-    stage.written_after(key).map(std::borrow::Cow::into_owned)
 }
 
 /// The answer about variables that the class checks with rules that are not computed; `None` where there are none, or where

@@ -3,13 +3,14 @@
 //! Read beside `core/reconcilers/topology/cluster/patches/variables/{variables,value}.go` of Cluster API 1.14. Names that
 //! only the controller knows stand for themselves, so that they are the same before and after.
 
+use super::queue::{DEFER, HOLD};
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
-use crate::kinds::contract::CONVERSION_DATA;
+use crate::kinds::contract::{CLUSTER_NAME, CONVERSION_DATA, TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
 pub(crate) use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::object::{Path, Segment};
-use crate::tree::{Value, json};
+use crate::tree::{Map, Value, json};
 
 /// The variables of the whole cluster.
 #[must_use]
@@ -33,13 +34,14 @@ pub(crate) fn of_cluster(cluster: &Value, class: &Value) -> Values {
 
 /// The same for one group: its overrides and its own builtin values on top.
 #[must_use]
-pub(crate) fn of_group(cluster: &Value, values: &Values, group: &Group) -> Values {
+pub(crate) fn of_group(cluster: &Value, class: &Value, values: &Values, group: &Group) -> Values {
     let mut out = values.clone();
     if let Some(topology) = group.topology.and_then(|pointer| cluster.pointer(&pointer.replace("{}", &group.place))) {
         set(&mut out, list(topology, "/variables/overrides"));
         let version = text(cluster, "/spec/topology/version");
         let own = |key: &str| format!("builtin:{}/{}/{key}", group.word, group.name);
-        let mut builtin = json!({"version": version, "name": own("name"), "metadata": group.metadata});
+        let mut builtin =
+            json!({"version": version, "name": own("name"), "metadata": metadata(cluster, class, topology, group)});
         if let Some(map) = builtin.as_object_mut() {
             if let Some(replicas) = topology.get("replicas").filter(|replicas| !replicas.is_null()) {
                 map.insert("replicas".to_owned(), replicas.clone());
@@ -61,6 +63,37 @@ pub(crate) fn of_group(cluster: &Value, values: &Values, group: &Group) -> Value
         }
     }
     out
+}
+
+/// The labels and annotations of the owner of a group, as patches read them: those of the class, those of the topology over them, and
+/// those of the controller (`exp/topology/desiredstate/desired_state.go` computeControlPlane, computeMachineDeployment).
+fn metadata(cluster: &Value, class: &Value, topology: &Value, group: &Group) -> Value {
+    let of_class = match group.word {
+        "controlPlane" => class.pointer("/spec/controlPlane"),
+        word => list(class, &format!("/spec/workers/{word}s")).find(|own| text(own, "/class") == Some(&group.class)),
+    };
+    let said = |what: &str| -> Map {
+        let mut out = Map::new();
+        for holder in [of_class, Some(topology)].into_iter().flatten() {
+            // v1beta1 has those of a class of workers in a template.
+            let metadata = holder.get("metadata").or_else(|| holder.pointer("/template/metadata"));
+            let said = metadata.and_then(|metadata| metadata.get(what)?.as_object());
+            out.extend(said.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        }
+        out
+    };
+    let (mut labels, mut annotations) = (said("labels"), said("annotations"));
+    labels.insert(CLUSTER_NAME.to_owned(), text(cluster, "/metadata/name").unwrap_or_default().into());
+    labels.insert(TOPOLOGY_OWNED.to_owned(), "".into());
+    match group.word {
+        "machineDeployment" => drop(labels.insert(TOPOLOGY_DEPLOYMENT.to_owned(), group.name.as_str().into())),
+        "machinePool" => drop(labels.insert(TOPOLOGY_POOL.to_owned(), group.name.as_str().into())),
+        _ => {}
+    }
+    for kept in [DEFER, HOLD] {
+        annotations.shift_remove(kept);
+    }
+    json!({"labels": labels, "annotations": annotations})
 }
 
 /// The value at the path of a variable, such as `foo.bar[0].baz`.

@@ -3,6 +3,7 @@
 //! are there than wanted and allowed above that, the difference goes, in old and new sets by their size.
 
 use super::lifted::Lifted;
+use super::pause;
 use super::side::Side;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
@@ -24,11 +25,9 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let (before, after) = (stage.before(key)?, stage.after(key)?);
     let is_paused = after.pointer("/spec/paused") == Some(&Value::Bool(true));
     let number_stays = wanted(&before, None) == wanted(&after, Some(&before));
-    if !is_paused
-        || !number_stays
-        || is_deleting(&before)
-        || !super::pause::of_object(Side::after(stage), key, &after, stage.cluster_of(key, &after).as_ref()).is_empty()
-    {
+    let cluster = stage.cluster_of(key, &after);
+    let is_left_alone = || !pause::of_object(Side::after(stage), key, &after, cluster.as_ref()).is_empty();
+    if !is_paused || !number_stays || is_deleting(&before) || is_left_alone() {
         return None;
     }
     let sets = sizes(stage, key);

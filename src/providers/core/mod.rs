@@ -4,12 +4,13 @@ mod address_pools;
 pub mod changes;
 pub mod checks;
 pub(crate) mod class;
+mod cluster;
 pub mod defaults;
 mod extension;
 pub mod in_place;
 pub mod machine_deployment;
 pub(crate) mod naming;
-mod topology;
+pub(crate) mod taints;
 pub mod webhook;
 
 use std::sync::LazyLock;

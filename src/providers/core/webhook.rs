@@ -2,16 +2,13 @@
 //! Read beside `core/webhooks/admission/{machinedeployment,machineset,machinepool,machine,machinehealthcheck,cluster}.go`
 //! of Cluster API 1.14; up to 1.13 they are in `internal/webhooks` and `exp/internal/webhooks`.
 
-use super::changes::{
-    CLASS_TAINTS, MACHINE_TAINTS, REFERENCES_STAY, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING,
-};
+use super::changes::{MACHINE_TAINTS, RESOURCE_SETS_FREE, V1BETA2, VERSION_SKEW_CHECK, WORKER_NAMING};
 use super::{
-    POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TAINTS, TOPOLOGY, checks, class, defaults, extension, naming,
-    topology,
+    POOLS, PREFLIGHT, RESOURCE_SETS, RUNTIME_SDK, TOPOLOGY, checks, class, cluster, defaults, extension, naming, taints,
 };
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
-use crate::kinds::contract::{OF_CONTROL_PLANE, UPGRADE_CONCURRENCY};
+use crate::kinds::contract::OF_CONTROL_PLANE;
 use crate::kinds::fields::AUTOSCALER;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
@@ -30,9 +27,6 @@ use crate::tree::Value;
 /// Id of everything that is refused here.
 pub(crate) const RULE: RuleId = RuleId::of("core/rejected");
 
-/// The most letters that the value of a label has.
-const LONGEST_LABEL: usize = 63;
-
 /// The webhooks of Cluster API itself.
 #[derive(Debug)]
 pub struct Core;
@@ -45,17 +39,17 @@ impl Webhook for Core {
     fn needs(&self, key: &Key, object: &Value, _is_new: bool, versions: &Versions, need: &mut Need<'_>) {
         match key.kind.as_str() {
             "MachineDeployment" | "MachineSet" => {
-                needs_taints(object, "spec.template.spec.taints", || versions.has(&MACHINE_TAINTS), need);
+                taints::needs(object, "spec.template.spec.taints", || versions.has(&MACHINE_TAINTS), need);
             }
-            "Machine" => needs_taints(object, "spec.taints", || versions.has(&MACHINE_TAINTS), need),
+            "Machine" => taints::needs(object, "spec.taints", || versions.has(&MACHINE_TAINTS), need),
             "MachinePool" => need(POOLS, "spec"),
             "Cluster" if says_something(object.pointer("/spec/topology")) => {
                 need(TOPOLOGY, "spec.topology");
-                needs_taints_of_groups(object, "spec.topology", versions, need);
+                taints::needs_of_groups(object, "spec.topology", versions, need);
             }
             "ClusterClass" => {
                 need(TOPOLOGY, "spec");
-                needs_taints_of_groups(object, "spec", versions, need);
+                taints::needs_of_groups(object, "spec", versions, need);
                 let patches = object.pointer("/spec/patches").and_then(Value::as_array);
                 for (place, patch) in patches.into_iter().flatten().enumerate() {
                     if patch.get("external").is_some_and(Value::is_object) {
@@ -75,30 +69,6 @@ impl Webhook for Core {
             "ClusterClass" => class::refusals(write),
             _ => refusals(write),
         }
-    }
-}
-
-/// A list of taints with something in it needs its gate, where the kind can have one.
-pub(crate) fn needs_taints(object: &Value, place: &str, can_have: impl FnOnce() -> bool, need: &mut Need<'_>) {
-    let list = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_array);
-    if list.is_some_and(|list| !list.is_empty()) && can_have() {
-        need(TAINTS, place);
-    }
-}
-
-/// The same for each group of a topology, or of a class (`core/webhooks/admission/{cluster,clusterclass}.go` validateTopologyTaints,
-/// validateTaints of Cluster API 1.13).
-fn needs_taints_of_groups(object: &Value, at: &str, versions: &Versions, need: &mut Need<'_>) {
-    let mut of = |place: String| {
-        let pointer = format!("/{}", place.replace(['.', '['], "/").replace(']', ""));
-        if items(object.pointer(&pointer)) > 0 && versions.has(&CLASS_TAINTS) {
-            need(TAINTS, &place);
-        }
-    };
-    of(format!("{at}.controlPlane.taints"));
-    for workers in ["machineDeployments", "machinePools"] {
-        let list = format!("/{}/workers/{workers}", at.replace('.', "/"));
-        (0..items(object.pointer(&list))).for_each(|place| of(format!("{at}.workers.{workers}[{place}].taints")));
     }
 }
 
@@ -145,21 +115,11 @@ fn refusals(write: &Write<'_>) -> Vec<Refusal> {
         }
         "IPAddressClaim" => checks::kept((old, new), &["clusterName", "poolRef"], &spec, &mut out),
         "Cluster" => {
-            cluster(old, new, versions, &spec, &mut out);
-            long_name(write.key, &mut out);
-            topology::refusals(write, &spec, &mut out);
+            cluster::refusals(write, &spec, &mut out);
         }
         _ => {}
     }
     out
-}
-
-/// The name of a Cluster is the value of a label of everything in it.
-fn long_name(key: &Key, out: &mut Vec<Refusal>) {
-    if key.name.len() > LONGEST_LABEL {
-        let message = format!("the name is longer than {LONGEST_LABEL} letters, and labels must hold it");
-        refuse(out, RULE, &Path::root().key("metadata"), "name", message);
-    }
 }
 
 /// Items of a list.
@@ -167,14 +127,9 @@ pub(crate) fn items(value: Option<&Value>) -> usize {
     value.and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// Whether a block says anything.
-fn defined(block: Option<&Value>) -> bool {
-    block.and_then(Value::as_object).is_some_and(|map| map.values().any(|value| !value.is_null() && value != ""))
-}
-
 /// Whether a reference is there: up to 1.10 it is a pointer that may point at nothing, since then it must say something that v1beta2
 /// has a place for.
-fn is_set(block: Option<&Value>, versions: &Versions) -> bool {
+pub(super) fn is_set(block: Option<&Value>, versions: &Versions) -> bool {
     const LOST: [&str; 4] = ["namespace", "uid", "resourceVersion", "fieldPath"];
     let Some(block) = block.and_then(Value::as_object) else { return false };
     let says = |key: &str, value: &Value| !LOST.contains(&key) && !value.is_null() && value != "";
@@ -258,35 +213,7 @@ fn template(
     let taints = machine.get("taints");
     if items(taints) > 0 && versions.has(&MACHINE_TAINTS) {
         let is_of_plane = below.is_empty() && label(new, OF_CONTROL_PLANE).is_some();
-        taint_refusals(taints, &place("taints"), spec, !is_of_plane, out);
-    }
-}
-
-/// Some keys of taints belong to others (`internal/util/taints/validation.go` ValidateMachineTaints), and that of control planes is
-/// not for workers (`validateMachineTaintsForWorkers`).
-pub(crate) fn taint_refusals(
-    taints: Option<&Value>,
-    below: &str,
-    spec: &Path,
-    are_workers: bool,
-    out: &mut Vec<Refusal>,
-) {
-    for (place, taint) in taints.and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let key = text(taint, "/key").unwrap_or_default();
-        let reserved = (are_workers && key == "node-role.kubernetes.io/control-plane")
-            || matches!(
-                key,
-                "node.cluster.x-k8s.io/uninitialized"
-                    | "node.cluster.x-k8s.io/outdated-revision"
-                    | "node-role.kubernetes.io/master"
-            )
-            || key.starts_with("node.cloudprovider.kubernetes.io/")
-            || (key.starts_with("node.kubernetes.io/") && key != "node.kubernetes.io/out-of-service");
-        if reserved {
-            refuse(out, RULE, spec, &format!("{below}[{place}].key"), format!("the taint {key} cannot be set here"));
-        } else if !labels::is_key(key) {
-            refuse(out, RULE, spec, &format!("{below}[{place}].key"), format!("{key:?} is no name of a taint"));
-        }
+        taints::refusals(taints, &place("taints"), spec, !is_of_plane, out);
     }
 }
 
@@ -407,65 +334,6 @@ fn autoscaler(new: &Value, out: &mut Vec<Refusal>) {
                 "replicas",
                 format!("replicas is not set, and {name} is not a number"),
             );
-        }
-    }
-}
-
-/// References stay, networks are networks, and a topology stays.
-fn cluster(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
-    // Up to 1.9 only a topology had to stay.
-    let fixed: &[&str] = if versions.has(&REFERENCES_STAY) {
-        &["infrastructureRef", "controlPlaneRef", "topology"]
-    } else {
-        &["topology"]
-    };
-    for key in fixed {
-        let pointer = format!("/spec/{key}");
-        if is_set(old.pointer(&pointer), versions) && !is_set(new.pointer(&pointer), versions) {
-            refuse(out, RULE, spec, key, format!("{key} cannot be taken away"));
-        }
-    }
-    for network in ["pods", "services"] {
-        let list = new.pointer(&format!("/spec/clusterNetwork/{network}/cidrBlocks")).and_then(Value::as_array);
-        for (place, block) in list.into_iter().flatten().enumerate() {
-            if block.as_str().is_none_or(|text| text.parse::<ipnet::IpNet>().is_err()) {
-                let below = format!("clusterNetwork.{network}.cidrBlocks[{place}]");
-                refuse(out, RULE, spec, &below, "it is not a network such as 10.0.0.0/16");
-            }
-        }
-    }
-    if defined(new.pointer("/spec/topology")) {
-        topology_labels(old, new, spec, out);
-    }
-}
-
-/// A cluster that has no topology gets none; its version is looked at beside its class.
-fn topology_labels(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    if !defined(old.pointer("/spec/topology"))
-        && annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none()
-    {
-        refuse(out, RULE, spec, "topology.classRef", "a cluster without a topology cannot get one");
-    }
-    if let Some(many) =
-        annotation(new, UPGRADE_CONCURRENCY).filter(|many| !many.parse::<i64>().is_ok_and(|many| many >= 1))
-    {
-        let at = Path::root().key("metadata").key("annotations").key(UPGRADE_CONCURRENCY);
-        refuse(out, RULE, &at, "", format!("{many:?} is no number of groups that are upgraded at once"));
-    }
-    let at = spec.key("topology").key("controlPlane").key("metadata");
-    labels::refusals(new.pointer("/spec/topology/controlPlane/metadata"), &at, out);
-    for workers in ["machineDeployments", "machinePools"] {
-        let groups = new.pointer(&format!("/spec/topology/workers/{workers}")).and_then(Value::as_array);
-        for (place, group) in groups.into_iter().flatten().enumerate() {
-            let at = spec.key("topology").key("workers").key(workers).index(place);
-            labels::refusals(group.get("metadata"), &at.key("metadata"), out);
-            let counts = group.get("replicas").is_some_and(|count| !count.is_null());
-            if workers == "machineDeployments"
-                && counts
-                && AUTOSCALER.iter().any(|name| annotation(group, name).is_some())
-            {
-                refuse(out, RULE, &at, "replicas", "the autoscaler counts the Machines of this group");
-            }
         }
     }
 }

@@ -128,7 +128,7 @@ impl Webhook for KubeadmWebhooks {
         }
         if key.kind == CONTROL_PLANE_KIND {
             let can_have = || versions.has(&CONTROL_PLANE_TAINTS);
-            core::webhook::needs_taints(object, "spec.machineTemplate.spec.taints", can_have, need);
+            core::taints::needs(object, "spec.machineTemplate.spec.taints", can_have, need);
         }
     }
 
@@ -297,7 +297,7 @@ fn metadata_and_taints(new: &Value, versions: &Versions, out: &mut Vec<Refusal>)
     labels::refusals(new.pointer("/spec/machineTemplate/metadata"), &at.key("metadata"), out);
     let taints = new.pointer("/spec/machineTemplate/spec/taints");
     if taints.and_then(Value::as_array).is_some_and(|list| !list.is_empty()) && versions.has(&CONTROL_PLANE_TAINTS) {
-        core::webhook::taint_refusals(taints, "spec.taints", &at, false, out);
+        core::taints::refusals(taints, "spec.taints", &at, false, out);
     }
 }
 

@@ -7,8 +7,8 @@ mod patches;
 mod variables;
 
 use super::changes::{CLASS_TAINTS, MACHINES_OF_PLANE_STAY, V1BETA2};
-use super::webhook::{strategy_counts, taint_refusals};
-use super::{checks, in_hub, naming};
+use super::webhook::strategy_counts;
+use super::{checks, in_hub, naming, taints};
 use crate::kinds::fields::{list, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
 use crate::kinds::{Role, Versions, labels};
@@ -53,7 +53,7 @@ fn plane(new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) 
     labels::refusals(plane.get("metadata"), &at.key("metadata"), out);
     named(plane, None, &at, out);
     if versions.has(&CLASS_TAINTS) {
-        taint_refusals(plane.get("taints"), "taints", &at, false, out);
+        taints::refusals(plane.get("taints"), "taints", &at, false, out);
     }
     checks::inner(plane, RULE, false, &at, out);
     if checks::is_described(plane.get("healthCheck")) && !is_reference(plane, "machineInfrastructure") {
@@ -72,7 +72,7 @@ fn group_of_workers(group: &Value, word: &str, versions: &Versions, at: &Path, o
     labels::refusals(group.get("metadata"), &at.key("metadata"), out);
     named(group, Some((word, "topologyName")), at, out);
     if versions.has(&CLASS_TAINTS) {
-        taint_refusals(group.get("taints"), "taints", at, false, out);
+        taints::refusals(group.get("taints"), "taints", at, false, out);
     }
     if word == "machineDeployment" {
         checks::inner(group, RULE, versions.has(&V1BETA2), at, out);
