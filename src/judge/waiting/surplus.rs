@@ -9,10 +9,11 @@ use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{controller, number, wanted};
-use crate::model::{Action, Effect, Rollout, RuleId};
-use crate::object::{Key, Path, is_deleting};
+use crate::model::{Action, Effect, Places, Rollout, RuleId};
+use crate::object::{GroupKind, Key, Path, is_deleting};
 use crate::providers::kind;
 use crate::tree::Value;
+use crate::world::Coverage;
 
 /// What goes because a write leaves less room above the wanted number while the rollout is paused.
 pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
@@ -30,11 +31,24 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     if !is_paused || !number_stays || is_deleting(&before) || is_left_alone() {
         return None;
     }
+    let (was, is) = (allowed(key, &before)?, allowed(key, &after)?);
     let sets = sizes(stage, key);
+    // One that was never scaled to none has a MachineSet: where none is there, nobody read it.
+    if sets.is_empty() && is < was && number(&before, "/spec/replicas") != Some(0) && !has_sets_listed(stage, key) {
+        return Some(unread(key));
+    }
     let total: u64 = sets.iter().sum();
-    let count = surplus(key, &after, total)?.saturating_sub(surplus(key, &before, total)?);
+    let count = total.saturating_sub(is) - total.saturating_sub(was).min(total.saturating_sub(is));
     // With one set that has Machines, that set gets the wanted number in any case.
     (count > 0 && sets.len() > 1).then(|| told(stage, key, &after, (total, count)))
+}
+
+/// Whether every MachineSet in the namespace of an owner was read.
+fn has_sets_listed(stage: &Stage<'_>, key: &Key) -> bool {
+    let coverage = &stage.scene.world.coverage;
+    let list = GroupKind::new(&key.group, MACHINE_SET);
+    matches!(coverage, Coverage::Asked(_))
+        && key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&list, namespace))
 }
 
 /// How many Machines the MachineSets of a MachineDeployment are to have, those that have any.
@@ -44,32 +58,42 @@ fn sizes(stage: &Stage<'_>, key: &Key) -> Vec<u64> {
     own.filter_map(|(_, value)| number(&value, "/spec/replicas")).filter(|size| *size > 0).collect()
 }
 
-/// How many Machines are more than an owner allows; `None` where nobody knows its strategy.
-fn surplus(key: &Key, owner: &Value, total: u64) -> Option<u64> {
-    let mirror = kind(key).mirror?;
-    let mut owner = owner.clone();
-    let wanted = wanted(&owner, None);
-    if let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) {
-        // What the strategy allows is asked as if nothing were paused.
-        spec.shift_remove("paused");
+/// How many Machines an owner allows at a time; `None` where nobody knows its strategy.
+fn allowed(key: &Key, owner: &Value) -> Option<u64> {
+    let wanted = wanted(owner, None);
+    let (surge, _) = kind(key).mirror?.room(owner, wanted);
+    Some(if wanted == 0 { 0 } else { wanted + surge })
+}
+
+/// Where an owner says how many it allows, and whether it is paused.
+fn places(key: &Key) -> Places {
+    ["rollout", "strategy", "paused"].map(|block| (key.clone(), Some(Path::root().key("spec").key(block)))).into()
+}
+
+/// What is said where no MachineSet was read.
+fn unread(key: &Key) -> Lifted {
+    Lifted {
+        owner: key.clone(),
+        effect: Effect::Unknown,
+        waits: None,
+        rule: RuleId::of("waiting/surplus"),
+        because: "its rollout is paused and it is allowed fewer Machines at a time; its MachineSets were not read, so whether some go is not known".to_owned(),
+        places: places(key),
+        rollouts: Vec::new(),
     }
-    let (surge, _) = mirror.room(&owner, wanted);
-    let allowed = if wanted == 0 { 0 } else { wanted + surge };
-    Some(total.saturating_sub(allowed))
 }
 
 /// What is said of it.
 fn told(stage: &Stage<'_>, key: &Key, owner: &Value, (total, count): (u64, u64)) -> Lifted {
-    let noun = if count == 1 { "Machine" } else { "Machines" };
-    let place = |block: &str| (key.clone(), Some(Path::root().key("spec").key(block)));
-    let says = format!("deletes {count} {noun} that are more than its strategy allows, although the rollout is paused");
+    let those = if count == 1 { "Machine that is" } else { "Machines that are" };
+    let says = format!("deletes {count} {those} more than its strategy allows, although the rollout is paused");
     Lifted {
         owner: key.clone(),
         effect: Effect::Delete,
         waits: None,
         rule: RuleId::of("waiting/surplus"),
-        because: format!("{key} has {total} Machines half-way through a rollout and {says}"),
-        places: vec![place("rollout"), place("strategy"), place("paused")],
+        because: format!("it has {total} Machines half-way through a rollout and {says}"),
+        places: places(key),
         rollouts: vec![Rollout {
             replicas: Some(total - count),
             present: Some(total),

@@ -239,16 +239,21 @@ fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp)
 }
 
 impl Findings {
+    /// How many Machines are unhealthy whatever becomes of those that start, go or have time left.
+    pub(super) fn unhealthy(&self) -> usize {
+        self.ailing.iter().filter(|ailing| ailing.due.is_none()).count()
+    }
+
     /// How many Machines are not well, as the controller counts: all but those that it found well (unhealthyMachineCount).
     pub(super) const fn not_well(&self) -> usize {
         self.ailing.len() + self.others
     }
 }
 
-/// Whether a check lets so many unhealthy Machines be replaced (isAllowedRemediation).
+/// Whether a check lets Machines be replaced where so many of its Machines are unhealthy (isAllowedRemediation).
 #[must_use]
-pub(super) fn is_allowed(check: &Value, found: &Findings) -> bool {
-    let (total, ailing) = (found.targets as u64, found.not_well() as u64);
+pub(super) fn is_allowed(check: &Value, targets: usize, ailing: usize) -> bool {
+    let (total, ailing) = (targets as u64, ailing as u64);
     let trigger = check.pointer("/spec/remediation/triggerIf").unwrap_or(&Value::Null);
     if let Some(range) = text(trigger, "/unhealthyInRange") {
         let bounds = range.trim_start_matches('[').trim_end_matches(']').split_once('-');

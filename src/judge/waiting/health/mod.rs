@@ -46,8 +46,10 @@ pub(super) struct Sick {
     is_told: bool,
     /// Whether the check asks somebody else than the owner to see to it.
     is_external: bool,
-    /// When it has lasted long enough, where that is still to come.
+    /// When it has lasted long enough, and its owner tries again, where that is still to come.
     due: Option<Timestamp>,
+    /// Whether the limit of its check lets it be replaced once the others are well.
+    is_within_limit: bool,
     /// What keeps it from being replaced.
     pub(super) holds: Vec<Hold>,
 }
@@ -60,8 +62,10 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
         let was = before.get(name);
         let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends);
         // One that is due earlier than before did not wait for that.
-        let waited = was.is_some_and(|was| sick.due.is_none_or(|due| was.due.is_some_and(|was| was <= due)))
-            && !sick.holds.is_empty();
+        let is_later = |was: &Sick| sick.due.is_none_or(|due| was.due.is_some_and(|was| was <= due));
+        // Others start or go, and then the limit lets it be replaced which did not before.
+        let is_let = |was: &Sick| sick.is_within_limit && !was.is_within_limit;
+        let waited = was.is_some_and(|was| is_later(was) && !is_let(was)) && !sick.holds.is_empty();
         if !acted && !waited {
             let (group, released) =
                 groups.entry((sick.owner.clone(), sick.check.clone(), sick.holds.is_empty())).or_default();
@@ -187,6 +191,7 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
 /// A Machine that its owner was told to replace before.
 fn of_mark(found: &Found, remedy: &Remedy<'_>) -> Option<Sick> {
     let owner = found.owner.clone().filter(|owner| !kind(owner).leaves_sick)?;
+    let again = remedy.again(found, &owner);
     Some(Sick {
         machine: found.name.clone(),
         holds: remedy.holds(found, &owner),
@@ -196,7 +201,8 @@ fn of_mark(found: &Found, remedy: &Remedy<'_>) -> Option<Sick> {
         depends: false,
         is_told: false,
         is_external: false,
-        due: None,
+        due: again,
+        is_within_limit: true,
     })
 }
 
@@ -219,7 +225,7 @@ fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc
 /// What keeps a check from having anything replaced.
 fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Findings) -> Vec<Hold> {
     let mut out = pause::of_object(side, key, check, Some(cluster));
-    if !check::is_allowed(check, findings) {
+    if !check::is_allowed(check, findings.targets, findings.not_well()) {
         out.push(Hold {
             why: Why::TooManySick,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("remediation").key("triggerIf")))],
@@ -244,6 +250,7 @@ fn of_check<'f>(
     holds: &'f [Hold],
 ) -> impl Iterator<Item = Sick> + 'f {
     let is_external = check.pointer("/spec/remediation/templateRef").is_some_and(Value::is_object);
+    let is_within_limit = check::is_allowed(check, findings.targets, findings.unhealthy());
     findings.ailing.iter().filter_map(move |ailing| {
         let found = machines.iter().find(|found| found.name == ailing.machine)?;
         // A Machine that is deleted already is not deleted again.
@@ -252,6 +259,7 @@ fn of_check<'f>(
         }
         let owner = found.owner.clone().filter(|owner| is_external || !kind(owner).leaves_sick)?;
         let mut all = holds.to_vec();
+        let again = if is_external { None } else { remedy.again(found, &owner) };
         if !is_external {
             all.extend(remedy.holds(found, &owner));
         }
@@ -269,7 +277,8 @@ fn of_check<'f>(
             depends: ailing.depends,
             is_told: ailing.is_told,
             is_external,
-            due: ailing.due,
+            due: ailing.due.max(again),
+            is_within_limit,
             holds: all,
         })
     })

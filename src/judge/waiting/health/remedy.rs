@@ -78,30 +78,41 @@ impl<'f> Remedy<'f> {
         })
     }
 
-    /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced after a while, and so many times
-    /// and no more (`remediation.go` checkRetryLimits).
-    fn tried(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+    /// When an owner tries again to replace a Machine that it made in place of an unhealthy one, where that is still to come.
+    pub(super) fn again(&self, machine: &Found, owner: &Key) -> Option<Timestamp> {
+        let value = self.side.get(owner).filter(|_| owner.group == CONTROL_PLANE)?;
+        Some(self.period(machine, &value)?.end)
+    }
+
+    /// What a control plane noted of the last try, as long as this one goes on: after a while the Machine counts as having been healthy,
+    /// and tries are counted anew (`remediation.go` checkRetryLimits).
+    fn last_try(&self, machine: &Found, value: &Value) -> Option<Value> {
         let last: Value = serde_json::from_str(annotation(&machine.value, REMEDIATION_FOR)?).ok()?;
-        let at = text(&last, "/timestamp")?.parse::<Timestamp>().ok()?;
-        let now = self.side.stage.scene.world.now;
-        let is_within = |seconds: u64| {
-            at.checked_add(SignedDuration::from_secs(seconds.try_into().ok()?)).ok().map(|end| end > now)
-        };
-        // After so long it counts as having been healthy, and the tries are counted anew.
         let healthy = fields::remediation_period(value, "minHealthyPeriod").map_or(HEALTHY_FOR, |(_, seconds)| seconds);
-        if is_within(healthy) == Some(false) {
-            return None;
-        }
+        let end = after(text(&last, "/timestamp")?, healthy);
+        end.is_none_or(|end| end > self.side.stage.scene.world.now).then_some(last)
+    }
+
+    /// The time between tries, where it is not over.
+    fn period(&self, machine: &Found, value: &Value) -> Option<Period> {
+        let last = self.last_try(machine, value)?;
+        let (block, seconds) = fields::remediation_period(value, "retryPeriod")?;
+        let end = after(text(&last, "/timestamp")?, seconds)?;
+        (end > self.side.stage.scene.world.now).then_some(Period { block, seconds, end })
+    }
+
+    /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced after a while, and so many times
+    /// and no more.
+    fn tried(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+        let last = self.last_try(machine, value)?;
         let place =
             |block: &str, field: &str| vec![(owner.clone(), Some(Path::root().key("spec").key(block).key(field)))];
-        if let Some((block, period)) = fields::remediation_period(value, "retryPeriod")
-            && is_within(period) != Some(false)
-        {
+        if let Some(Period { block, seconds, .. }) = self.period(machine, value) {
             let field = if block == "remediation" { "retryPeriodSeconds" } else { "retryPeriod" };
             return Some(Hold {
                 why: Why::InFlight,
                 places: place(block, field),
-                says: format!("{owner} waits {period} seconds before it replaces an unhealthy Machine again"),
+                says: format!("{owner} waits {seconds} seconds before it replaces an unhealthy Machine again"),
                 over: "they are over".to_owned(),
             });
         }
@@ -157,6 +168,19 @@ impl<'f> Remedy<'f> {
             over: "one of them is done or the limit is raised".to_owned(),
         })
     }
+}
+
+/// The time that a control plane lets go by between two tries.
+struct Period {
+    /// The block that says it.
+    block: &'static str,
+    seconds: u64,
+    end: Timestamp,
+}
+
+/// So many seconds after a time; `None` where it is none, or further away than times go.
+fn after(time: &str, seconds: u64) -> Option<Timestamp> {
+    time.parse::<Timestamp>().ok()?.checked_add(SignedDuration::from_secs(seconds.try_into().ok()?)).ok()
 }
 
 /// Whether a control plane says that it never came up: then its last Machine is replaced like any other.
