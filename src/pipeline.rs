@@ -54,8 +54,11 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
     let rendered = text.stream()?;
     first_install::weigh(question, world, &text, &rendered.objects, &mut resolution)?;
     // With an upgrade alone nobody writes anything.
-    let prediction =
-        if question.upgrade.is_empty() { host::predict(&rendered.objects, world)? } else { Prediction::default() };
+    let mut prediction = Prediction::default();
+    if question.upgrade.is_empty() {
+        prediction = host::predict(&rendered.objects, world)?;
+        host::refuse_nameless(&mut prediction, &rendered.nameless, world);
+    }
     let case = Case { question, world, rules: &rules, rendered, resolution: &resolution };
     let Answer { mut report, approvals, glass, spending, rolling, images } = case.judge(prediction);
     report::escape::report(&mut report);
@@ -235,7 +238,7 @@ impl Case<'_> {
         let answered = std::mem::take(&mut prediction.answered);
         let view = world.view();
         let once = judge::Once::default();
-        let scene = Scene { world, view: &view, rendered: &rendered.objects, once: &once };
+        let scene = Scene { world, view: &view, rendered: &rendered.objects, once: &once, way: prediction.way };
         let mut upgrade = None;
         let mut classified: Classified = if question.upgrade.is_empty() {
             judge::classify(&mut pairs, std::mem::take(&mut prediction.again), &scene, rules)
@@ -334,7 +337,7 @@ impl Case<'_> {
             world,
             compared: prediction.compared,
             passed: prediction.passed,
-            nameless: rendered.nameless,
+            nameless: rendered.nameless.len(),
         });
         (report.server_dry_run, report.upgrade) = (answers, upgrade);
         report::complete(&mut report, &rendered.objects, &question.files);

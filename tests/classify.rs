@@ -90,7 +90,7 @@ fn run(folder: &Path) {
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;
-    let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
+    let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default(), way: None };
     let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
 
     let found: BTreeMap<String, String> = pairs

@@ -41,9 +41,21 @@ pub(crate) enum Applied {
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
 pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier: Applier<'_>) -> Applied {
+    apply_owned((live, owners(live)), rendered, spec, applier, true)
+}
+
+/// The same where `owners` say who owns what, each in the version of `rendered`. What loses its last part is refused only with
+/// `keeps_nulls`; a conversion between versions drops them.
+pub(crate) fn apply_owned(
+    (live, owners): (&Value, Vec<Ownership>),
+    rendered: &Value,
+    spec: Option<&Node>,
+    applier: Applier<'_>,
+    keeps_nulls: bool,
+) -> Applied {
     let rendered = merge::pruned(rendered.clone());
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
-        owners(live).into_iter().partition(|entry| is_mine(entry, applier));
+        owners.into_iter().partition(|entry| is_mine(entry, applier));
     let root = Place::Root(spec);
     let mut merged = merged(live, &rendered, root);
     let mut last = FieldSet::default();
@@ -60,7 +72,19 @@ pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
             return conflict;
         }
     }
-    nulls.into_iter().next().map_or(Applied::Merged(merged), Applied::Nulled)
+    nulls.into_iter().next().filter(|_| keeps_nulls).map_or(Applied::Merged(merged), Applied::Nulled)
+}
+
+/// Who owns all of an object that says no managed fields when it is applied to for the first time (apimachinery
+/// `util/managedfields/fieldmanager.go`, `NewDefaultFieldManager`).
+pub(crate) fn before_first_apply(live: &Value, spec: Option<&Node>) -> Ownership {
+    Ownership {
+        manager: "before-first-apply".to_owned(),
+        operation: "Update".to_owned(),
+        api_version: live.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        subresource: String::new(),
+        fields: sent_fields(live, Place::Root(spec)),
+    }
 }
 
 /// The field manager of `kubectl apply --server-side`.
@@ -163,7 +187,7 @@ fn places_of(steps: &[Step]) -> HashMap<&Step, usize> {
 }
 
 /// The fields that an applied object owns (structured-merge-diff `typed/tofieldset.go`).
-fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
+pub(super) fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     match (place.merging(value), value) {
         (Merging::Granular, Value::Object(map)) if !map.is_empty() => {

@@ -40,7 +40,8 @@ fn diff_maps(old: &Map, new: &Map) -> Map {
 /// `target` after the API server has applied a merge patch to it.
 pub(crate) fn apply(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
-        *target = patch;
+        // Where a map was, a list is taken as it is sent.
+        *target = if target.is_object() { patch } else { pruned(patch) };
         return;
     };
     if !target.is_object() {
@@ -62,13 +63,14 @@ pub(crate) fn apply(target: &mut Value, patch: Value) {
     }
 }
 
-/// A value without the `null` entries of its maps and lists.
+/// A value without the `null` entries of its maps. Those of lists stay (json-patch v4 `merge.go`, `pruneAryNulls`), and the schema
+/// refuses them: an empty item is no way to leave one out.
 pub(crate) fn pruned(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
             map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, pruned(value))).collect(),
         ),
-        Value::Array(items) => Value::Array(items.into_iter().filter(|item| !item.is_null()).map(pruned).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(pruned).collect()),
         other => other,
     }
 }
@@ -172,6 +174,14 @@ mod tests {
         let patch = three_way(&last, &new, &live);
         apply(&mut live, patch);
         assert_eq!(live, json!({"data": {"a": "1", "c": "3"}}));
+    }
+
+    #[test]
+    fn an_empty_item_of_a_list_stays_and_an_empty_field_goes() {
+        let new = json!({"spec": {"list": ["a", null, {"b": null}], "gone": null}});
+        let meant = json!({"spec": {"list": ["a", null, {}]}});
+        assert_eq!(patched(json!({}), &json!({}), &new), meant);
+        assert_eq!(patched(json!({"spec": {"list": ["a"]}}), &json!({"spec": {"list": ["a"]}}), &new), meant);
     }
 
     fn tree() -> impl Strategy<Value = Value> {

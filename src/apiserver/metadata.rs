@@ -11,8 +11,8 @@ use crate::tree::Value;
 const NAME: usize = 253;
 /// Longest name that is one label, as of a Namespace or a Service.
 const LABEL: usize = 63;
-/// Bytes of all annotations together.
-const ANNOTATIONS: usize = 256 * 1024;
+/// Most bytes of all annotations together (`TotalAnnotationSizeLimitB`).
+pub(crate) const ANNOTATIONS: usize = 256 * 1024;
 
 /// Fields that the API server sets alone.
 const BY_SERVER: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];

@@ -261,6 +261,9 @@ pub struct CommonArgs {
     /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
     #[arg(long)]
     pub force_conflicts: bool,
+    /// What is written is a stored revision (`helm rollback`); --base is the last manifest. `helm rollgate rollback` says it.
+    #[arg(long, hide = true)]
+    pub rolls_back: bool,
     /// kubectl deletes what it applied before and is not rendered, as with `kubectl apply --prune`; --base is what it applied last.
     #[arg(long)]
     pub prune: bool,

@@ -95,7 +95,7 @@ fn keep(commitment: &Commitment<'_>, report: &Report, outside: &mut Outside<'_>)
 /// lists of nothing hold no object either.
 fn refuse_empty(input: &Input) -> Result<(), Stop> {
     let loaded = input.text.stream().map_err(|error| Stop::usage(anyhow!("{error}")).about(input))?;
-    if !loaded.objects.is_empty() || loaded.nameless > 0 {
+    if !loaded.objects.is_empty() || !loaded.nameless.is_empty() {
         return Ok(());
     }
     Err(Stop::usage(anyhow!(

@@ -57,6 +57,7 @@ impl CommonArgs {
             context: self.kube_context.clone(),
             method: self.method,
             force: self.force_conflicts,
+            rolls_back: self.rolls_back,
             prune: self.prune,
         }
     }

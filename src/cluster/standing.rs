@@ -150,7 +150,7 @@ fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String
         }
         let is_known =
             spellings(world, &object.key).any(|key| world.live.get(&key).is_some() || world.coverage.is_absent(&key));
-        if !is_known && (applies || !is_old(world, &object.key)) {
+        if !is_known && (applies || !is_kept(online, world, &object.key)) {
             let (kind, version) = (
                 GroupKind::new(&object.key.group, &object.key.kind),
                 ApiVersion::parse(&object.api_version).version.to_owned(),
@@ -170,9 +170,11 @@ fn spellings(world: &World, key: &Key) -> impl Iterator<Item = Key> {
     [Some(key.clone()), is_home.then(|| with(home)), is_home.then(|| with(None))].into_iter().flatten()
 }
 
-/// Whether the last manifest has an object.
-fn is_old(world: &World, key: &Key) -> bool {
-    spellings(world, key).any(|key| world.base.objects.get(&key).is_some())
+/// Whether the last manifest has an object in the version in which it is rendered; Helm looks whose every other one is.
+fn is_kept(online: &Online<'_>, world: &World, key: &Key) -> bool {
+    let now = spellings(world, key).find_map(|key| online.rendered.get(&key));
+    let last = spellings(world, key).find_map(|key| world.base.objects.get(&key));
+    last.is_some_and(|last| now.is_none_or(|now| now.api_version == last.api_version))
 }
 
 /// Asks for objects of one kind, by name or as a list of their namespace.
@@ -209,13 +211,13 @@ async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys
                     let path = resource.object(namespace, &key.name);
                     let found = contest(caller, online, &outcome.world, (&key, &value), &path).await;
                     outcome.world.standing.unread.extend(found);
-                    if !is_old(&outcome.world, &key) {
+                    if !is_kept(online, &outcome.world, &key) {
                         outcome.world.standing.there.push(There { key, marks: Marks::of(&value) });
                     }
                 }
                 Err(Fault::NotFound(_)) => {}
                 Err(fault) => {
-                    let what = match is_old(&outcome.world, &key) {
+                    let what = match is_kept(online, &outcome.world, &key) {
                         true => format!("whether somebody else holds fields of {key}, which Helm applies again"),
                         false => format!("whether {key} is there already, and whose it is"),
                     };
@@ -239,8 +241,7 @@ async fn contest(
     (key, metadata): (&Key, &Value),
     path: &str,
 ) -> Option<Unread> {
-    let is_old = is_old(world, key);
-    let other = other_manager(world, metadata, is_old)?;
+    let other = other_manager(world, metadata)?;
     let is_it = |object: &&Object| {
         let here = object.key.namespace.as_deref().or(world.host.namespace.as_deref());
         let same = |of: &Key| (&of.group, &of.kind, &of.name) == (&key.group, &key.kind, &key.name);
@@ -250,9 +251,9 @@ async fn contest(
     let whole =
         if key.kind == SECRET { None } else { list::get(caller, path, Keep { managed_fields: true }).await.ok() };
     let why = match whole {
-        Some(whole) => format!("{} with another value", contested(world, &whole, &rendered, is_old)?),
+        Some(whole) => format!("{} with another value", contested(world, &whole, &rendered)?),
         None if key.kind == SECRET => {
-            format!("{}, perhaps with another value", contested(world, metadata, &rendered, is_old)?)
+            format!("{}, perhaps with another value", contested(world, metadata, &rendered)?)
         }
         None => format!("{other:?} owns fields of it, perhaps with another value"),
     };

@@ -8,21 +8,18 @@ use super::call::Caller;
 use super::discover::{Catalogue, Served};
 use crate::cluster::plan::GroupKind;
 use crate::host::kinds;
-use crate::object::{ApiVersion, Inventory};
+use crate::object::{ApiVersion, Inventory, Object};
 
 /// Groups of Kubernetes itself beside those that end in `.k8s.io`: that they have a version is enough.
 const BUILT_IN: [&str; 4] = ["apps", "autoscaling", "batch", "policy"];
 
-/// Notes the rendered kinds and versions that are not served.
+/// Notes the kinds and versions that are not served, of what is rendered and of the last manifest, which Helm reads again before it
+/// writes anything.
 pub(super) async fn kinds(caller: &Caller, rendered: &Inventory, catalogue: &mut Catalogue, outcome: &mut Outcome) {
-    let mut all = BTreeSet::new();
-    for object in rendered.objects().iter().filter(|object| !object.key.group.is_empty()) {
-        let kind = GroupKind::new(&object.key.group, &object.key.kind);
-        // What is compared is listed, which says it, too.
-        if !kinds::is_compared(&object.key) {
-            all.insert((kind, Some(ApiVersion::parse(&object.api_version).version.to_owned())));
-        }
-    }
+    // What is compared is listed as it is rendered, which says it, too.
+    let rendered = rendered.objects().iter().filter(|object| !kinds::is_compared(&object.key));
+    let mut all: BTreeSet<_> = rendered.filter_map(asked).collect();
+    all.extend(outcome.world.base.objects.objects().iter().filter_map(asked));
     let custom = all.iter().filter(|(kind, _)| !is_built_in(&kind.group)).cloned().collect();
     catalogue.more(caller, &custom).await;
     for (kind, version) in &all {
@@ -42,6 +39,13 @@ pub(super) async fn kinds(caller: &Caller, rendered: &Inventory, catalogue: &mut
             }
         }
     }
+}
+
+/// The kind and the version of an object; `None` of the core group, which has one version.
+fn asked(object: &Object) -> Option<(GroupKind, Option<String>)> {
+    let kind = GroupKind::new(&object.key.group, &object.key.kind);
+    let version = ApiVersion::parse(&object.api_version).version.to_owned();
+    (!kind.group.is_empty()).then_some((kind, Some(version)))
 }
 
 /// Whether a group is one of Kubernetes itself.

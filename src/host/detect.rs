@@ -29,6 +29,8 @@ pub struct Told {
     pub method: Option<WriteMethod>,
     /// `--force-conflicts`.
     pub force: bool,
+    /// `--rolls-back`.
+    pub rolls_back: bool,
     /// `--prune`.
     pub prune: bool,
 }
@@ -110,6 +112,7 @@ pub fn detect(signs: &Signs<'_>) -> Detected {
     found.host.kind = kind;
     found.host.evidence = evidence;
     found.host.post_rendered = signs.stdin.is_some();
+    found.host.rolls_back = signs.told.rolls_back;
     if let Some(args) = &args {
         from_args(&mut found, args);
     }

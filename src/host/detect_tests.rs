@@ -56,6 +56,7 @@ fn what_is_told_wins() {
         context: Some("ctx".to_owned()),
         method: None,
         prune: false,
+        rolls_back: false,
         force: true,
     };
     let found = told(Some(HELM3), &[], &["helm upgrade demo b -n telco --kube-context x"], &said);

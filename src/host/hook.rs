@@ -141,15 +141,18 @@ impl Hook {
         Some(Self { events, policies: annotations.get(POLICY).map(|text| words(text)) })
     }
 
-    /// Whether it runs when the release is installed or upgraded, as far as it is known which of the two happens. Flux runs the
-    /// tests, too, where its release says so (helm-controller `internal/reconcile/test.go`).
-    fn runs(&self, base: BaseKind, host: Option<HostKind>) -> bool {
+    /// Whether it runs when the release is installed or upgraded, as far as it is known which of the two happens, or rolled back. Flux
+    /// runs the tests, too, where its release says so (helm-controller `internal/reconcile/test.go`).
+    fn runs(&self, base: BaseKind, host: &Host) -> bool {
+        if host.rolls_back {
+            return self.events.iter().any(|event| matches!(event.as_str(), "pre-rollback" | "post-rollback"));
+        }
         let installs = !matches!(base, BaseKind::Release);
         let upgrades = base != BaseKind::FirstInstall;
         self.events.iter().any(|event| match event.as_str() {
             "pre-install" | "post-install" => installs,
             "pre-upgrade" | "post-upgrade" => upgrades,
-            "test" | "test-success" => host == Some(HostKind::Flux),
+            "test" | "test-success" => host.kind == Some(HostKind::Flux),
             _ => false,
         })
     }
@@ -249,7 +252,7 @@ pub(super) fn meeting(
         Some(carrier) if Hook::of(&carrier.value).is_some() => &carrier.value,
         _ => &*own,
     };
-    let Some(found) = Hook::of(document).filter(|hook| hook.runs(base, host.kind) && !host.no_hooks) else {
+    let Some(found) = Hook::of(document).filter(|hook| hook.runs(base, host) && !host.no_hooks) else {
         return Ok(Meeting::None);
     };
     // Helm deletes no hook whose document is a definition: all objects of the kind would go with it.

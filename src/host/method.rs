@@ -48,6 +48,14 @@ pub(super) fn migrates(kind: Option<HostKind>) -> Option<&'static str> {
     matches!(kind, Some(HostKind::Argocd | HostKind::Kubectl)).then_some("kubectl-client-side-apply")
 }
 
+/// Whether what the host wrote by patches before counts as applied: where its last write was a patch, and where a first install takes
+/// objects over. An upgrade of a release that was applied meets in its own patches somebody else (helm `pkg/action/upgrade.go`,
+/// `releasingUpgrade`, `install.go`, `performInstall`, v4.3: `ClientUpdateOptionUpgradeClientSideFieldManager`).
+pub(super) fn adopts_updates(world: &World) -> bool {
+    let was_patched = world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
+    was_patched || world.base.kind == BaseKind::FirstInstall && world.host.kind != Some(HostKind::Kubectl)
+}
+
 /// Whether the host takes fields from other managers instead of stopping at a conflict.
 pub(super) fn forces(world: &World) -> bool {
     world.host.force || matches!(world.host.kind, Some(HostKind::Flux | HostKind::Argocd))

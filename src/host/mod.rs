@@ -16,6 +16,7 @@ mod hooked;
 pub(crate) mod inside;
 mod locate;
 mod method;
+mod nameless;
 mod pairs;
 pub mod parent;
 mod predict;
@@ -51,6 +52,7 @@ pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
 pub use given::{Given, given};
 pub(crate) use hook::is_left_out;
 pub(crate) use hooked::HOOK_RECREATES;
+pub use nameless::refuse_nameless;
 pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;

@@ -23,7 +23,7 @@ use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
 use crate::schema;
 use crate::tree::Value;
-use crate::world::{BaseKind, LiveKind, Marks, Unread, World, WriteMethod};
+use crate::world::{BaseKind, Coverage, LiveKind, Marks, Unread, World, WriteMethod};
 
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
 const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
         let last = self.last_value(self.base_of(&object.key), &live.key)?;
         let host = &self.world.host;
         let last = self.last(last.as_ref());
-        if matches!(last, Last::Nothing)
+        if (matches!(last, Last::Nothing) || !self.is_kept(object))
             && let Some(because) = self.not_ours(&Marks::of(live_value))
         {
             return Some(Outcome::Refused { rule: RuleId::of("host/ownership"), because });
@@ -356,7 +356,11 @@ impl<'a> Run<'a> {
                 because: FORCED_APPLY.to_owned(),
             });
         }
-        let before = Before { key: &live.key, live: live_value, last };
+        if let Some(because) = self.not_in_the_last(object, way) {
+            return Some(Outcome::Refused { rule: RuleId::of("host/rollback-without-last"), because });
+        }
+        let before =
+            Before { key: &live.key, live: live_value, last, says_owners: self.world.coverage != Coverage::Whole };
         let reply = self.server.change(&self.attempt_of(object, &live.key, way), &before, rendered);
         let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);

@@ -42,7 +42,7 @@ fn predicted(case: &Value) -> Result<Value, String> {
             Applied::Merged(_) => {}
         }
     }
-    let before = Before { key: &key, live, last: Last::Known(&case["last"]) };
+    let before = Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false };
     match write(way, &before, rendered, applier) {
         Outcome::Holds { predicted, .. } => Ok(content(&predicted)),
         Outcome::Refused { because, .. } => Err(because),

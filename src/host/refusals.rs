@@ -7,6 +7,7 @@ use super::locate::Located;
 use super::pairs::{blank, filled_by_webhook};
 use super::predict::Run;
 use super::stream;
+use super::write::annotations_with_last_applied;
 use crate::apiserver::place::Place;
 use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
@@ -70,7 +71,8 @@ impl Run<'_> {
         let whole = applied || matches!(self.way, Some(WriteMethod::Replace | WriteMethod::Recreate));
         let way = Way { applied, whole };
         // Every object of the stream is looked at, and most are nobody's business afterwards.
-        if pair.is_none() && is_harmless(object, way) {
+        let may_be_long = self.may_be_remembered(object);
+        if pair.is_none() && !may_be_long && is_harmless(object, way) {
             return None;
         }
         let sent = object.glance().ok()?;
@@ -85,6 +87,9 @@ impl Run<'_> {
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
         if applied {
             found.extend(self.refused_null(object, &sent));
+        }
+        if may_be_long {
+            found.extend(self.remembered(&sent));
         }
         if let (Some(pair), Some(live)) = (pair, &live) {
             let changed: Vec<Path> = pair.changes.iter().map(|change| change.path.clone()).collect();
@@ -161,6 +166,30 @@ impl Run<'_> {
                 ),
             ),
         }
+    }
+
+    /// Whether the host may keep what it applies of an object in an annotation, and the object is so long that it may not fit.
+    fn may_be_remembered(&self, object: &Object) -> bool {
+        // A mark that Go writes as a number takes six times its length.
+        self.way.is_some_and(|way| way == WriteMethod::LastApplied || self.argo.is_some())
+            && object.text_length().is_none_or(|length| length > apiserver::ANNOTATIONS / 6)
+    }
+
+    /// What is refused because of the annotation in which kubectl, and Argo CD with its code, keep what they apply (kubectl
+    /// `pkg/util/apply.go`, `GetModifiedConfiguration`; apimachinery `pkg/api/validation/objectmeta.go`, `ValidateAnnotationsSize`).
+    fn remembered(&self, sent: &Value) -> Option<Refusal> {
+        let usual = self.way?;
+        let way = self.argo.as_ref().map_or(usual, |argo| argo.way(sent, usual));
+        let size = annotations_with_last_applied(sent);
+        (way == WriteMethod::LastApplied && size > apiserver::ANNOTATIONS).then(|| Refusal {
+            path: Path::root().key("metadata").key("annotations"),
+            because: format!(
+                "a client-side apply keeps the whole object in one of them, which makes them {size} bytes long, more than {}; \
+                 apply it on the server's side (kubectl --server-side, Argo CD ServerSideApply=true)",
+                apiserver::ANNOTATIONS
+            ),
+            reach: Reach::Object,
+        })
     }
 
     /// The first `null` that an apply sends and the schema refuses. A patch takes a field away by it; an apply keeps it as a value,

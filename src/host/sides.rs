@@ -6,7 +6,7 @@ use super::write::sent;
 use crate::apiserver::apply::Applier;
 use crate::object::{Key, LoadError, Object};
 use crate::tree::Value;
-use crate::world::{Unread, WriteMethod};
+use crate::world::Unread;
 
 impl<'a> Run<'a> {
     /// What the host wrote last time under this key.
@@ -45,11 +45,9 @@ impl<'a> Run<'a> {
 
     /// With which name and power the host applies.
     pub(super) fn applier(&self) -> Applier<'static> {
-        let patched_before =
-            self.world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
         Applier {
             manager: method::field_manager(self.world.host.kind),
-            adopts_updates: patched_before,
+            adopts_updates: method::adopts_updates(self.world),
             migrates: method::migrates(self.world.host.kind),
             force: method::forces(self.world),
         }

@@ -4,14 +4,14 @@ use super::HostKind;
 use super::hook;
 use super::kinds;
 use super::locate::Located;
-use super::method::{field_manager, forces, migrates, ways};
+use super::method::{adopts_updates, field_manager, forces, migrates, ways};
 use super::predict::Run;
 use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
 use crate::apiserver::fields::owners;
 use crate::apiserver::{Reach, Refusal};
 use crate::compare::{Action, Pair};
 use crate::model::RuleId;
-use crate::object::{Key, Object, Path};
+use crate::object::{GroupKind, Key, Object, Path};
 use crate::schema;
 use crate::tree::Value;
 use crate::world::{BaseKind, Marks, World, WriteMethod};
@@ -21,34 +21,34 @@ pub(crate) fn may_apply(world: &World) -> bool {
     ways(world).contains(&WriteMethod::ServerSideApply) && !forces(world)
 }
 
-/// The applier that a host is to an object that it takes over, or that it has written before: what Helm patched counts as applied where
-/// it adopts an object, and where its last write was a patch.
-fn applier(world: &World, is_old: bool) -> Applier<'static> {
+/// The applier that a host is to an object.
+fn applier(world: &World) -> Applier<'static> {
     let kind = world.host.kind;
-    let patched = world.release.as_ref().is_some_and(|release| release.method == WriteMethod::MergePatch);
-    let adopts_updates = patched || !is_old && kind != Some(HostKind::Kubectl);
+    // Of a release that nobody knows it may be the first install.
+    let may_be_first = world.base.kind != BaseKind::Release && kind != Some(HostKind::Kubectl);
+    let adopts_updates = adopts_updates(world) || may_be_first;
     Applier { manager: field_manager(kind), adopts_updates, migrates: migrates(kind), force: false }
 }
 
 /// The first other manager of an object that the host would apply; metadata is enough to tell. The status is nobody's business, the
 /// number of Pods that an autoscaler sets (`scale`) is.
-pub(crate) fn other_manager(world: &World, live: &Value, is_old: bool) -> Option<String> {
+pub(crate) fn other_manager(world: &World, live: &Value) -> Option<String> {
     let others = owners(live).into_iter().filter(|entry| entry.subresource != "status");
-    others.filter(|entry| may_apply(world) && !is_mine(entry, applier(world, is_old))).map(|entry| entry.manager).next()
+    others.filter(|entry| may_apply(world) && !is_mine(entry, applier(world))).map(|entry| entry.manager).next()
 }
 
 /// Who else owns, with another value, what the host would apply to such an object: the API server then refuses the apply, half-way.
-pub(crate) fn contested(world: &World, live: &Value, rendered: &Value, is_old: bool) -> Option<String> {
+pub(crate) fn contested(world: &World, live: &Value, rendered: &Value) -> Option<String> {
     let word = |name: &str| rendered.get(name).and_then(Value::as_str).unwrap_or_default();
-    match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world, is_old)) {
+    match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world)) {
         Applied::Conflict { manager, paths } => Some(format!("{manager:?} owns {}", paths.join(", "))),
         Applied::Merged(_) | Applied::Nulled(_) => None,
     }
 }
 
 impl Run<'_> {
-    /// Why Helm does not take over an object that its last manifest lacks (helm `pkg/action/validate.go`, `checkOwnership`);
-    /// Flux and the others take it over.
+    /// Why Helm does not take over an object that its last manifest lacks, or has in another version (helm
+    /// `pkg/action/validate.go`, `checkOwnership`); Flux and the others take it over.
     pub(super) fn not_ours(&self, marks: &Marks) -> Option<String> {
         let host = &self.world.host;
         if !matches!(host.kind, Some(HostKind::Helm3 | HostKind::Helm4))
@@ -63,9 +63,31 @@ impl Run<'_> {
         ))
     }
 
+    /// Whether the last manifest has an object in this very version. Any other one is new to Helm, which looks whose it is (helm
+    /// `pkg/action/upgrade.go`, `objectKey`, v3.22 and v4.3).
+    pub(super) fn is_kept(&self, object: &Object) -> bool {
+        self.base_of(&object.key).is_some_and(|last| last.api_version == object.api_version)
+    }
+
+    /// Why Helm does not patch an object that is there and that the last manifest lacks when it rolls back: up to 3.19 it stops; later it
+    /// takes the live object for the last one, and its patch then takes away the resourceVersion, without which the API server refuses a
+    /// custom resource (helm `pkg/kube/client.go`, `update`, `createPatch`, v3.19, v3.22 and v4.3). An upgrade adds such objects to the last
+    /// manifest first.
+    pub(super) fn not_in_the_last(&self, object: &Object, way: WriteMethod) -> Option<String> {
+        let is_refused = self.world.host.rolls_back
+            && way == WriteMethod::MergePatch
+            && self.world.base.kind != BaseKind::Unknown
+            && self.base_of(&object.key).is_none();
+        is_refused.then(|| {
+            "it is there and the last manifest lacks it, so that Helm has nothing to compare the old revision with; the write is refused \
+             and the rollback stops half-way; upgrade with the old chart and values instead"
+                .to_owned()
+        })
+    }
+
     /// The same of an object that nothing compares.
     pub(super) fn of_ownership(&self, object: &Object) -> Option<(RuleId, String)> {
-        if kinds::is_compared(&object.key) || self.base_of(&object.key).is_some() {
+        if kinds::is_compared(&object.key) || self.is_kept(object) {
             return None;
         }
         // What is made as a hook is looked for in another way.
@@ -102,19 +124,40 @@ impl Run<'_> {
         is_new.then_some(Refusal { path, because, reach: Reach::Object })
     }
 
-    /// Why a host writes nothing at all: the record of the release is new, too, and is made before anything else (helm
-    /// `pkg/action/upgrade.go`, `performUpgrade`, and `install.go`).
+    /// Why a host writes nothing at all: it reads its last manifest first, and the record of the release is new, too, and is made before
+    /// anything else (helm `pkg/action/upgrade.go`, `performUpgrade`, `rollback.go`, `performRollback`, and `install.go`).
     pub(super) fn of_record(&self) -> Option<(RuleId, String)> {
         self.way?;
         if matches!(self.world.host.kind, Some(HostKind::Kubectl | HostKind::Argocd)) {
             return None;
         }
-        let home = self.locator.home().filter(|home| self.is_ending(home))?;
+        self.of_last_manifest().or_else(|| {
+            let home = self.locator.home().filter(|home| self.is_ending(home))?;
+            let because = format!(
+                "the namespace {home} is being deleted, so that the API server refuses the record of the release; Helm stops before it \
+                 writes anything"
+            );
+            Some((RuleId::of("host/namespace-ends"), because))
+        })
+    }
+
+    /// An object of the last manifest that the API server has no more, or not in that version: Helm cannot build it.
+    fn of_last_manifest(&self) -> Option<(RuleId, String)> {
+        let world = self.world;
+        if !matches!(world.base.kind, BaseKind::Release | BaseKind::File) {
+            return None;
+        }
+        let is_gone = |object: &&Object| {
+            let kind = GroupKind::new(&object.key.group, &object.key.kind);
+            world.coverage.lacks_version(&kind, &object.api_version) || world.coverage.lacks(&kind)
+        };
+        let gone = world.base.objects.objects().iter().filter(is_gone).find(|object| self.was_written(object))?;
         let because = format!(
-            "the namespace {home} is being deleted, so that the API server refuses the record of the release; Helm stops before it \
-             writes anything"
+            "the last manifest of the release holds {} as {}, which the API server does not serve; Helm cannot read it any more and stops \
+             before it writes anything; helm mapkubeapis rewrites the manifest",
+            gone.key, gone.api_version
         );
-        Some((RuleId::of("host/namespace-ends"), because))
+        Some((RuleId::of("host/last-unserved"), because))
     }
 
     /// Whether a namespace is being deleted.

@@ -1,10 +1,11 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
 use super::kinds;
-use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
-use crate::apiserver::fields::owners;
+use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply, is_mine};
+use crate::apiserver::fields::{Ownership, owners};
 use crate::apiserver::merge;
 use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
+use crate::apiserver::versions::Versions;
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
@@ -23,6 +24,8 @@ pub(super) struct Before<'a> {
     pub(super) live: &'a Value,
     /// What the host wrote last time: known, known not to be, or not known.
     pub(super) last: Last<'a>,
+    /// Whether managed fields were asked for, so that an object that says none has none.
+    pub(super) says_owners: bool,
 }
 
 /// What the host wrote last time.
@@ -82,7 +85,9 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
     if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
         kept(predicted, before.live);
         if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
-            restored(predicted, before.live, Some(last));
+            let mut last = last.clone();
+            schema::reshape(&mut last, rendered);
+            restored(predicted, before.live, Some(&last));
         }
     }
     outcome
@@ -145,6 +150,20 @@ pub(super) fn last_applied_text(rendered: &Value) -> String {
     format!("{bare}\n")
 }
 
+/// Bytes of all annotations of an object that `kubectl apply` writes. Go's JSON writes these marks as numbers.
+pub(super) fn annotations_with_last_applied(rendered: &Value) -> usize {
+    let text = last_applied_text(rendered);
+    let longer = |c: char| match c {
+        '<' | '>' | '&' => 5,
+        '\u{2028}' | '\u{2029}' => 3,
+        _ => 0,
+    };
+    let last = LAST_APPLIED.len() + text.len() + text.chars().map(longer).sum::<usize>();
+    let own = rendered.pointer("/metadata/annotations").and_then(Value::as_object);
+    let own = own.into_iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
+    last + own.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum::<usize>()
+}
+
 /// Whether `kubectl apply` keeps of an object what it kept of it last.
 pub(super) fn is_as_applied_last(live: &Value, rendered: &Value) -> bool {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
@@ -157,24 +176,29 @@ pub(super) fn annotate(object: &mut Value, text: &str) {
     super::ask::mark(object, "annotations", LAST_APPLIED, text);
 }
 
-/// Server-side apply. What Helm patched before counts as applied where it adopts an object. Where managed fields do not say it in this version, what was sent last time stands in for what is
-/// owned.
+/// Server-side apply. Of an object that says no managed fields all that is there belongs to a manager of its own, where that is known to
+/// be so (apimachinery `util/managedfields/internal/skipnonapplied.go`, `Apply`); else what was sent last time stands in for what is owned.
 fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
-    let adopts_updates = applier.adopts_updates || matches!(before.last, Last::Nothing | Last::Taken);
-    let applier = Applier { adopts_updates, ..applier };
-    let entries = owners(before.live);
-    let version = rendered.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    // Places are named in the version of each entry; another version may name them otherwise.
-    let other_names = entries.iter().any(|entry| is_mine(entry, applier) && entry.api_version != version);
-    if entries.is_empty() || other_names && !version.is_empty() {
-        return match before.last {
-            Last::Known(last) => Outcome::sure(patched(before.live, merge::three_way(last, rendered, before.live))),
-            Last::Nothing | Last::Taken => Outcome::sure(merge::overlay(before.live, rendered)),
-            Last::Unknown => blind(before, rendered),
-        };
+    let word = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
+    let schema = schema::builtin(word("apiVersion"), word("kind"));
+    let mut entries = owners(before.live);
+    if entries.is_empty() {
+        if !before.says_owners {
+            return unowned(before, rendered);
+        }
+        entries.push(before_first_apply(before.live, schema));
     }
-    let kind = rendered.get("kind").and_then(Value::as_str).unwrap_or_default();
-    match apply(before.live, rendered, schema::builtin(version, kind), applier) {
+    // Places are named in the version of each entry; another version may name them otherwise.
+    let last = if let Last::Known(last) = before.last { Some(last) } else { None };
+    let versions = Versions { live: before.live, rendered, last };
+    let mut is_converted = false;
+    let named = |entry: Ownership| {
+        let (entry, is_moved) = versions.entry(entry);
+        is_converted |= is_moved && is_mine(&entry, applier);
+        entry
+    };
+    let entries: Vec<Ownership> = entries.into_iter().map(named).collect();
+    match apply_owned((before.live, entries), rendered, schema, applier, !is_converted) {
         Applied::Merged(predicted) => Outcome::sure(predicted),
         Applied::Conflict { manager, paths } => Outcome::Refused {
             rule: RuleId::of("host/conflict"),
@@ -189,6 +213,19 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
                 "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
             ),
         },
+    }
+}
+
+/// An apply where nobody is said to own anything.
+fn unowned(before: &Before<'_>, rendered: &Value) -> Outcome {
+    match before.last {
+        Last::Known(last) => {
+            let mut last = last.clone();
+            schema::reshape(&mut last, rendered);
+            Outcome::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
+        }
+        Last::Nothing | Last::Taken => Outcome::sure(merge::overlay(before.live, rendered)),
+        Last::Unknown => blind(before, rendered),
     }
 }
 
@@ -237,7 +274,7 @@ mod tests {
 
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        match write(way, &Before { key: &key, live, last }, rendered, HELM) {
+        match write(way, &Before { key: &key, live, last, says_owners: false }, rendered, HELM) {
             Outcome::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
             Outcome::Refused { because, .. } => panic!("refused: {because}"),
             Outcome::Recreated => panic!("made anew"),
@@ -293,7 +330,7 @@ mod tests {
         let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
             LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Unknown };
+        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false };
         let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
         let Outcome::Holds { predicted, .. } = written else { panic!("it is written") };
         let annotations = &predicted["metadata"]["annotations"];
@@ -312,7 +349,7 @@ mod tests {
         let last = json!({"spec": {"replicas": 1, "dropped": 1}});
         let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Known(&last) };
+        let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false };
         let Outcome::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
             panic!("it is written")
         };

@@ -32,7 +32,7 @@ use crate::tree::Value;
 /// the worse answer counts. Of what is sent `again` although it does not change, the pairs that are refused join the others.
 pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rules: &Rules) -> Classified {
     let possible = open::candidates(scene, pairs, rules);
-    keep(pairs, &possible, refuses_unknown(&scene.world.host));
+    keep(pairs, &possible, refuses_unknown(scene));
     let mut known: Option<(Stage<'_>, Judged)> = None;
     let mut runs = possible.into_iter().map(|versions| {
         let older: Vec<(String, String)> =

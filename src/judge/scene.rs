@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::judge::once::Once;
 use crate::object::{Inventory, Key, View};
 use crate::tree::Value;
-use crate::world::World;
+use crate::world::{World, WriteMethod};
 
 /// Both sides of the whole cluster, as far as it is known.
 ///
@@ -21,6 +21,8 @@ pub struct Scene<'a> {
     pub rendered: &'a Inventory,
     /// What is made once.
     pub once: &'a Once,
+    /// How the host writes, as far as one way is looked at.
+    pub way: Option<WriteMethod>,
 }
 
 impl<'a> Scene<'a> {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::escape::Escape;
 use super::packing::{
     self, Layer, Layered, MOST_LAYERS, MOST_TOGETHER, PADDING, alphabet, every_run, every_stretch, is_base64, is_line,
     padding, runs, runs_of,
@@ -118,15 +119,17 @@ pub(super) fn at_depth(text: &str, look: Look<'_>) -> Vec<Spot> {
 
 /// The spot of one placeholder.
 fn plain(text: &str, standing: Standing<'_, '_>) -> Spot {
-    let Standing { range, target, spelling } = standing;
+    let Standing { range, target, spelling, escape } = standing;
     let layers = match spelling {
+        Spelling::Plain if matches!(escape, Some(Escape::Percent | Escape::PercentTwice)) => vec![Layer::Url],
         Spelling::Plain => Vec::new(),
         Spelling::Url | Spelling::UrlLower => vec![Layer::Url],
         Spelling::JsonHtml | Spelling::Json | Spelling::JsonAscii => vec![Layer::Json],
     };
-    let written = target.with.map(|with| match spelling {
+    let written = target.with.map(|with| match (spelling, escape) {
+        (Spelling::Plain, Some(escape)) => escape.written(text, &range, with).map(|new| (range.clone(), new)),
         // In the query of a URL an address is a text as any other.
-        Spelling::Url | Spelling::UrlLower => Ok((range.clone(), spelling.write(with))),
+        (Spelling::Url | Spelling::UrlLower, _) => Ok((range.clone(), spelling.write(with))),
         _ => context::written(text, range.clone(), with).map(|(range, new)| (range, spelling.write(&new))),
     });
     let (range, new, refused) = match written {

@@ -6,6 +6,7 @@ mod checksums;
 mod context;
 mod document;
 mod embedded;
+mod escape;
 mod fields;
 mod held;
 pub mod kind;

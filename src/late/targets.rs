@@ -6,6 +6,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
 
+use super::escape::Escape;
 use super::token::Joints;
 
 /// A placeholder that is looked for.
@@ -43,6 +44,8 @@ pub(super) struct Standing<'t, 'p> {
     pub(super) target: &'t Target<'p>,
     /// How it is spelled there.
     pub(super) spelling: Spelling,
+    /// The escape right in front of it, if its last letter would else be one of the same word.
+    pub(super) escape: Option<Escape>,
 }
 
 impl<'p> Targets<'p> {
@@ -87,7 +90,8 @@ impl<'p> Targets<'p> {
         self.finder.each(bytes, &mut |needle, range| {
             let Needle { target, spelling, joints } = &self.needles[needle];
             if joints.stands(bytes, &range) {
-                found.push(Standing { range, target: &self.list[*target], spelling: *spelling });
+                let escape = joints.escape(bytes, range.start);
+                found.push(Standing { range, target: &self.list[*target], spelling: *spelling, escape });
             }
         });
         found

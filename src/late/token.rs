@@ -1,9 +1,12 @@
 //! Where a placeholder stands in a text as a whole token: `55.55.55.55` in `https://55.55.55.55:6443`, never in `155.55.55.55`.
 //! What continues a token depends on what the placeholder is made of, so that `VIP-VIP` ranges and `VIP.nip.io` names are found.
+//! The end of an escape continues none: the `n` of `\n55.55.55.55` is no letter of a word.
 
 use std::ops::Range;
 
 use memchr::memmem;
+
+use super::escape::Escape;
 
 /// The places of `placeholder` in `text`, in order, none overlapping.
 pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Range<usize>> + use<'t> {
@@ -67,7 +70,13 @@ impl Joints {
     fn free_before(self, text: &[u8], start: usize) -> bool {
         let near = start.checked_sub(1).and_then(|at| text.get(at)).copied();
         let far = start.checked_sub(2).and_then(|at| text.get(at)).copied();
-        !(self.word_start && near.is_some_and(is_word) || self.joined(near, far))
+        let is_longer = self.word_start && near.is_some_and(is_word) && Escape::ending(&text[..start]).is_none();
+        !(is_longer || self.joined(near, far))
+    }
+
+    /// The escape that ends right in front of it and would be a part of it if its last letter were one.
+    pub(super) fn escape(self, text: &[u8], start: usize) -> Option<Escape> {
+        if self.word_start { Escape::ending(&text[..start]) } else { None }
     }
 
     fn free_after(self, text: &[u8], end: usize) -> bool {
@@ -87,7 +96,7 @@ impl Joints {
 }
 
 /// Letters and digits of any script and `_`; bytes above ASCII count as letters.
-const fn is_word(byte: u8) -> bool {
+pub(super) const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 

@@ -157,12 +157,23 @@ impl Object {
     /// # Errors
     /// When `apiVersion`, `kind` or `metadata.name` is missing or not text.
     pub fn from_value(value: Value, line: usize) -> Result<Self, LoadError> {
+        let name = value.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+        Self::named(name, value, line)
+    }
+
+    /// An object whose name the API server makes up. Its key holds what the name begins with and a mark that stands in no name.
+    pub(super) fn nameless(value: Value, line: usize) -> Result<Self, LoadError> {
+        let begin = value.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
+        Self::named(Some(format!("{begin}*")), value, line)
+    }
+
+    fn named(name: Option<String>, value: Value, line: usize) -> Result<Self, LoadError> {
         let missing = |what: &str| LoadError::NotAnObject { line, what: format!("{what} is missing or not a string") };
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let api_version = text("/apiVersion").ok_or_else(|| missing("apiVersion"))?.to_owned();
         let kind = text("/kind").ok_or_else(|| missing("kind"))?;
-        let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
-        let key = Key::new(&api_version, kind, text("/metadata/namespace"), name);
+        let name = name.filter(|name| !name.is_empty()).ok_or_else(|| missing("metadata.name"))?;
+        let key = Key::new(&api_version, kind, text("/metadata/namespace"), &name);
         let (body, read) = (Body::Value(value), Read::default());
         Ok(Self {
             key,
@@ -223,6 +234,14 @@ impl Object {
     pub(super) fn metadata_text(&self) -> Option<&[u8]> {
         let (Body::Text(bytes, _), Some(span)) = (&self.body, self.metadata) else { return None };
         Some(span.of(bytes))
+    }
+
+    /// Bytes of its text; `None` where it is a tree.
+    pub(crate) fn text_length(&self) -> Option<usize> {
+        match &self.body {
+            Body::Text(_, document) => Some(document.end - document.start),
+            Body::Value(_) => None,
+        }
     }
 
     /// The text of an everyday document, as [`yaml::head`] knows one.

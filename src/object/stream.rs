@@ -16,7 +16,7 @@ pub struct Stream {
     /// Documents that are not empty.
     pub documents: usize,
     /// Documents without a name of their own (`generateName`), which nothing can be compared with.
-    pub nameless: usize,
+    pub nameless: Vec<Object>,
 }
 
 impl Stream {
@@ -36,11 +36,11 @@ impl Stream {
             stream.documents += usize::from(!matches!(document, Ok(Document::Empty)));
             match document? {
                 Document::Empty => {}
-                Document::Nameless => stream.nameless += 1,
+                Document::Nameless(object) => stream.nameless.push(object),
                 Document::One(object) => objects.push(object),
                 Document::List(items, without_name) => {
                     objects.extend(items);
-                    stream.nameless += without_name;
+                    stream.nameless.extend(without_name);
                 }
             }
         }
@@ -50,16 +50,15 @@ impl Stream {
 }
 
 /// What one document of a stream is.
-#[expect(clippy::large_enum_variant, reason = "nearly every document is an object, and is moved once.")]
 enum Document {
     /// Nothing but blanks and comments, or null.
     Empty,
     /// An object without a name of its own.
-    Nameless,
+    Nameless(Object),
     /// An object.
     One(Object),
-    /// The items of a list, and how many of them have no name of their own.
-    List(Vec<Object>, usize),
+    /// The items of a list, and those of them that have no name of their own.
+    List(Vec<Object>, Vec<Object>),
 }
 
 impl Document {
@@ -82,7 +81,7 @@ impl Document {
             return list(value, section.line, has_rare_breaks(section.document.of(bytes)));
         }
         if is_nameless(&value) {
-            return Ok(Self::Nameless);
+            return Ok(Self::Nameless(Object::nameless(value, section.line)?));
         }
         let mut object = Object::from_value(value, section.line)?;
         object.body = Body::Text(Arc::clone(bytes), section.document);
@@ -97,7 +96,7 @@ impl Document {
         Ok(match value {
             Value::Null => Self::Empty,
             value if value.get("items").is_some() => list(value, section.line, false)?,
-            value if is_nameless(&value) => Self::Nameless,
+            value if is_nameless(&value) => Self::Nameless(Object::nameless(value, section.line)?),
             value => Self::One(Object::from_value(value, section.line)?),
         })
     }
@@ -140,7 +139,7 @@ fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, Lo
         return Err(fault("it has no kind"));
     }
     let carrier = Arc::new(Carrier { value, rare_breaks });
-    let (mut objects, mut nameless) = (Vec::new(), 0);
+    let (mut objects, mut nameless) = (Vec::new(), Vec::new());
     objects.try_reserve_exact(items.len()).map_err(|_| fault("its items do not fit into the memory that there is"))?;
     for item in items {
         let mut item = match item {
@@ -157,13 +156,10 @@ fn list(mut value: Value, line: usize, rare_breaks: bool) -> Result<Document, Lo
             return Err(fault("an item is a list itself"));
         }
         let item = Value::Object(item);
-        if is_nameless(&item) {
-            nameless += 1;
-            continue;
-        }
-        let mut object = Object::from_value(item, line)?;
+        let has_name = !is_nameless(&item);
+        let mut object = if has_name { Object::from_value(item, line) } else { Object::nameless(item, line) }?;
         object.carrier = Some(Arc::clone(&carrier));
-        objects.push(object);
+        if has_name { objects.push(object) } else { nameless.push(object) }
     }
     Ok(Document::List(objects, nameless))
 }
@@ -212,7 +208,10 @@ mod tests {
             "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: a}}, {metadata: {generateName: b-}}]\n",
         )
         .expect("a stream");
-        assert_eq!((stream.objects.objects()[0].key.kind.as_str(), stream.nameless), ("ConfigMap", 1));
+        assert_eq!(
+            (stream.objects.objects()[0].key.kind.as_str(), stream.nameless[0].key.name.as_str()),
+            ("ConfigMap", "b-*")
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::world::World;
 pub fn judge_given(question: &Question, rules: &Rules, world: &World, write: Given<'_>) -> Result<Judgement, Fault> {
     let prediction = host::given(write, world)?;
     let objects: Vec<_> = write.after.cloned().into_iter().collect();
-    let rendered = Stream { documents: objects.len(), objects: objects.into(), nameless: 0 };
+    let rendered = Stream { documents: objects.len(), objects: objects.into(), nameless: Vec::new() };
     let resolution = Resolution::nothing();
     let case = Case { question, world, rules, rendered: &rendered, resolution: &resolution };
     let Answer { mut report, approvals, glass, spending, images, .. } = case.judge(prediction);

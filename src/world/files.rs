@@ -137,6 +137,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     }
     world.host.post_rendered = host.post_rendered;
     world.host.no_hooks = host.no_hooks;
+    world.host.rolls_back |= host.rolls_back;
     if host.method.is_some() {
         world.host.method = host.method;
     }

@@ -71,6 +71,9 @@ pub struct Host {
     /// Whether the stream is what the host hands to a post-renderer. Helm 3 keeps its hooks from that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub post_rendered: bool,
+    /// Whether a stored revision is written again (`helm rollback`), with its hooks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolls_back: bool,
     /// Whether no hook runs (`--no-hooks`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_hooks: bool,
@@ -86,7 +89,7 @@ impl Host {
     /// Whether the release has hooks that the stream does not show.
     #[must_use]
     pub fn hides_hooks(&self) -> bool {
-        self.post_rendered && self.kind == Some(HostKind::Helm3)
+        self.post_rendered && self.kind == Some(HostKind::Helm3) && !self.rolls_back
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Standing {
     /// Namespaces that are being deleted: nothing new can be made in them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ending: BTreeSet<String>,
-    /// Objects of the stream that nothing compares, that the last manifest lacks, and that are there.
+    /// Objects of the stream that nothing compares, that the last manifest lacks or has in another version, and that are there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub there: Vec<There>,
     /// Those of which nobody could say whether they are there.

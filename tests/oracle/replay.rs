@@ -476,7 +476,7 @@ fn pair(key: Key, api_version: &str, action: Action, (live, predicted): (Option<
 fn judged(world: &World, pair: Pair) -> (Pair, Classified) {
     let mut pairs = vec![pair];
     let rendered = Inventory::default();
-    let scene = Scene { world, view: &world.view(), rendered: &rendered, once: &Default::default() };
+    let scene = Scene { world, view: &world.view(), rendered: &rendered, once: &Default::default(), way: None };
     let classified = classify(&mut pairs, Vec::new(), &scene, Rules::built_in());
     (pairs.remove(0), classified)
 }

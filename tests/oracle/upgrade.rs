@@ -128,7 +128,8 @@ impl Way<'_> {
         world.live = live;
         let wanted: Wanted = [(self.old.provider.clone(), self.new.version.clone())].into();
         let rendered = Inventory::default();
-        let scene = Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default() };
+        let scene =
+            Scene { world: &world, view: &world.view(), rendered: &rendered, once: &Default::default(), way: None };
         foresee(&scene, Rules::built_in(), &wanted)
     }
 

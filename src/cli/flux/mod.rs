@@ -175,6 +175,7 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
         context: args.kube_context,
         method: None,
         prune: false,
+        rolls_back: false,
         force: false,
     };
     let mut given = args.places.given(&told, &args.namespace, &args.deadline)?;

@@ -168,6 +168,7 @@ impl Order {
         let mut command = Command::new(std::env::current_exe().context("cannot find the path of this program")?);
         command.args([
             "post-render",
+            "--rolls-back",
             "--host",
             helm.host(),
             "--release",

@@ -24,7 +24,7 @@ use crate::providers::core::in_place::Updaters;
 use crate::providers::gates::{is_usually_on, may_need, needs};
 use crate::rules::{Gates, Rules};
 use crate::tree::Value;
-use crate::world::{Host, WriteMethod};
+use crate::world::WriteMethod;
 
 /// The shared part of one run.
 pub(crate) struct Stage<'a> {
@@ -180,10 +180,10 @@ impl<'a> Stage<'a> {
     }
 
     /// Whether a write with a field that its kind does not have is refused: kubectl and Argo CD ask the API server to be strict
-    /// (`--validate`, since kubectl 1.25), and so does every apply.
+    /// (`--validate`, since kubectl 1.25), and so does Helm 4 where it applies or replaces.
     #[must_use]
     pub(crate) fn is_strict(&self) -> bool {
-        refuses_unknown(&self.scene.world.host)
+        refuses_unknown(&self.scene)
     }
 
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
@@ -249,10 +249,17 @@ impl Gates for Stage<'_> {
     }
 }
 
-/// Whether a write by this host is refused where it has a field that its kind does not have.
-pub(crate) fn refuses_unknown(host: &Host) -> bool {
-    matches!(host.kind, Some(HostKind::Helm4 | HostKind::Kubectl | HostKind::Argocd))
-        || host.method == Some(WriteMethod::ServerSideApply)
+/// Whether a write of this way by this host is refused where it has a field that its kind does not have. Helm 4 asks to be strict where
+/// it applies or replaces, and not where it patches; Helm 3 never does (helm `pkg/kube/client.go`, `patchResourceServerSide`,
+/// `replaceResource`, `patchResourceClientSide`, v4.3).
+pub(crate) fn refuses_unknown(scene: &Scene<'_>) -> bool {
+    let host = &scene.world.host;
+    match (host.kind, scene.way.or(host.method)) {
+        (Some(HostKind::Kubectl | HostKind::Argocd), _) | (_, Some(WriteMethod::ServerSideApply)) => true,
+        (kind, Some(WriteMethod::Replace)) => kind != Some(HostKind::Helm3),
+        (kind, None) => kind == Some(HostKind::Helm4),
+        (_, Some(_)) => false,
+    }
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.

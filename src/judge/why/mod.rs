@@ -147,7 +147,7 @@ pub fn versions(world: &World) -> Versions {
 /// The stage of a World that nothing is written to.
 fn with_stage<T>(world: &World, rules: &Rules, ask: impl FnOnce(&Stage<'_>) -> Vec<T>) -> Vec<T> {
     let (view, nothing, once) = (world.view(), Inventory::default(), Once::default());
-    let scene = Scene { world, view: &view, rendered: &nothing, once: &once };
+    let scene = Scene { world, view: &view, rendered: &nothing, once: &once, way: None };
     ask(&Stage::new(scene, &[], rules, versions(world)))
 }
 

@@ -188,6 +188,34 @@ proptest::proptest! {
     }
 }
 
+proptest::proptest! {
+    /// A text that JSON or a URL escapes reads afterwards as the plain text would.
+    #[test]
+    fn behind_an_escape_it_reads_as_in_the_plain_text(
+        before in "[a-z9 é\n\t\r=\"<&]{0,12}", after in "[a-z9 \n=\"&]{0,12}", html in proptest::bool::ANY
+    ) {
+        let plain = format!("{before}{VIP}{after}");
+        let meant = replaced(&plain).0;
+        let spelling = if html { Spelling::JsonHtml } else { Spelling::Json };
+        let json = replaced(&format!("printf \"{}\"", spelling.write(&plain))).0;
+        proptest::prop_assert_eq!(json, format!("printf \"{}\"", spelling.write(&meant)));
+        let url = replaced(&format!("data:,{}", Spelling::Url.write(&plain))).0;
+        proptest::prop_assert_eq!(url, format!("data:,{}", Spelling::Url.write(&meant)));
+    }
+}
+
+#[test]
+fn where_an_escape_is_not_sure_the_place_is_left_and_named() {
+    for text in [r"printf \\n55.55.55.55", r"sed s/x/\155.55.55.55/", r"C:\d55.55.55.55"] {
+        assert_eq!(refused(text).len(), 1, "{text}");
+    }
+    for text in [r"n55.55.55.55", r"\end55.55.55.55", r"%4155.55.55.55", r"\u004155.55.55.55"] {
+        assert_eq!(refused(text), [""; 0], "{text}");
+    }
+    let json = r#"{"script":"printf \\n55.55.55.55"}"#;
+    assert_eq!(replaced(json), (json.replace(VIP, TRUE_VIP), 1));
+}
+
 /// The placeholders that are found and left, with why.
 fn refused(text: &str) -> Vec<String> {
     let found = spots(text, &vip(Some(TRUE_VIP)));

@@ -1,0 +1,109 @@
+//! What a manager owns of an object, said in another version of the object. The API server brings the whole object into the version of
+//! each entry of `managedFields` and looks there (structured-merge-diff v6 `merge/update.go`, `prune`, `update`); here the entry is
+//! brought into the version that is written.
+
+use super::apply::sent_fields;
+use super::fields::{FieldSet, Ownership};
+use super::place::{Merging, Place};
+use crate::schema;
+use crate::tree::{List, Map, Value};
+
+/// The version in which something is written, and what is known of the objects in either.
+pub(crate) struct Versions<'a> {
+    /// What the API server holds, in the version that is written.
+    pub(crate) live: &'a Value,
+    /// What is written.
+    pub(crate) rendered: &'a Value,
+    /// What was written last: references of an old version say their own version only there.
+    pub(crate) last: Option<&'a Value>,
+}
+
+impl Versions<'_> {
+    /// An entry with its places as the written version names them; `false` where they have the same names there.
+    pub(crate) fn entry(&self, entry: Ownership) -> (Ownership, bool) {
+        let text = |key: &str| self.rendered.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        if entry.api_version.is_empty() || entry.api_version == version {
+            return (entry, false);
+        }
+        let bare = || Value::from_iter([("apiVersion", entry.api_version.as_str()), ("kind", kind)]);
+        let last = self.last.filter(|last| last.get("apiVersion").and_then(Value::as_str) == Some(&entry.api_version));
+        let mut theirs = self.live.clone();
+        theirs["apiVersion"] = Value::from(version);
+        if !schema::reshape(&mut theirs, last.unwrap_or(&bare())) {
+            return (entry, false);
+        }
+        let place = Place::Root(schema::builtin(&entry.api_version, kind));
+        let Some(mut owned) = part(&theirs, &entry.fields, place) else { return (entry, false) };
+        if let (Some(owned), Some(bare)) = (owned.as_object_mut(), bare().as_object()) {
+            owned.extend(bare.clone());
+        }
+        schema::reshape(&mut owned, self.rendered);
+        if let Some(owned) = owned.as_object_mut() {
+            owned.shift_remove("apiVersion");
+            owned.shift_remove("kind");
+        }
+        let fields = sent_fields(&owned, Place::Root(schema::builtin(version, kind)));
+        (Ownership { fields, api_version: version.to_owned(), ..entry }, true)
+    }
+}
+
+/// The part of a value that a set owns; `None` where that is nothing.
+fn part(value: &Value, owned: &FieldSet, place: Place<'_>) -> Option<Value> {
+    match value {
+        _ if owned.below.is_empty() => owned.owned.then(|| value.clone()),
+        Value::Object(map) => {
+            let mut parts = Map::new();
+            for (step, owned) in &owned.below {
+                if let Some(key) = step.field()
+                    && let Some(part) = map.get(key).and_then(|value| part(value, owned, place.field(key)))
+                {
+                    parts.insert(key, part);
+                }
+            }
+            (owned.owned || !parts.is_empty()).then_some(Value::Object(parts))
+        }
+        Value::Array(items) => {
+            let Merging::Items(how) = place.merging(&Value::Array(List::default())) else {
+                return owned.owned.then(|| value.clone());
+            };
+            let items = items.iter().filter_map(|item| {
+                let step = place.step_to(&how, item);
+                owned.below.get(&step).and_then(|owned| part(item, owned, place.item()))
+            });
+            let items: Vec<Value> = items.collect();
+            (owned.owned || !items.is_empty()).then(|| Value::Array(items.into()))
+        }
+        _ => owned.owned.then(|| value.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::owners;
+    use super::*;
+    use crate::tree::json;
+
+    #[test]
+    fn what_is_owned_is_named_as_the_written_version_names_it() {
+        let live = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+            "metadata": {"name": "md", "managedFields": [{"manager": "helm", "operation": "Apply",
+                "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:strategy": {"f:type": {}}}}}]},
+            "spec": {"replicas": 2, "rollout": {"strategy": {"type": "OnDelete"}}}});
+        let rendered = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "spec": {}});
+        let versions = Versions { live: &live, rendered: &rendered, last: None };
+        let (entry, moved) = versions.entry(owners(&live).remove(0));
+        let meant = json!({"f:spec": {"f:replicas": {}, "f:rollout": {"f:strategy": {"f:type": {}}}}});
+        assert_eq!((entry.fields, moved), (FieldSet::read(&meant), true));
+    }
+
+    #[test]
+    fn the_same_version_and_kinds_that_nobody_knows_keep_their_names() {
+        let live = json!({"apiVersion": "example.org/v2", "kind": "X", "metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Apply", "apiVersion": "example.org/v1", "fieldsV1": {"f:spec": {"f:a": {}}}}]}});
+        let versions = Versions { live: &live, rendered: &live, last: None };
+        let entry = owners(&live).remove(0);
+        let (same, moved) = versions.entry(entry.clone());
+        assert_eq!((same.fields, moved), (entry.fields, false));
+    }
+}
