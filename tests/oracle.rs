@@ -161,7 +161,8 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ("Talos", "webhooks and schemas of the bootstrap provider v0.6.7", "the control plane provider v0.5.12, mirrored"),
     ("Nutanix, Tinkerbell, IONOS Cloud, Outscale", "nothing", "v1.10, v0.7, v0.6, v1.5"),
     ("Proxmox", "nothing", "v0.7 to v0.9"),
-    ("k0smotron, Kamaji, MicroK8s, Canonical Kubernetes", "nothing", "v2.1, v0.20, v0.6, v0.6"),
+    ("k0smotron", "nothing", "v2.1, its control plane of Machines mirrored"),
+    ("Kamaji, MicroK8s, Canonical Kubernetes", "nothing", "v0.20, v0.6, v0.6"),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
     ("Hetzner", "nothing", "v1.1"),
 ];

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use super::builtin::{self, BuiltIn};
 pub use super::pack::Shift;
-use super::pack::{Pack, Rule, names};
+use super::pack::{Alike, Pack, Rule, names};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};
-use crate::object::{Key, Path, Segment};
+use crate::object::{ApiVersion, Key, Path, Segment};
 use crate::tree::Value;
 
 /// All packs in force for a run.
@@ -182,6 +182,7 @@ impl Rule {
         (when.change.is_empty() || when.change.iter().any(|shift| shift.is(asked.before, asked.after)))
             && when.before.as_ref().is_none_or(|list| one_of(asked.before, list))
             && when.after.as_ref().is_none_or(|list| one_of(asked.after, list))
+            && when.alike.is_none_or(|alike| alike.are(asked.before, asked.after))
             && when.field.iter().all(|(path, list)| field(asked.new, path, list))
             && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
             && when.new_item.is_none_or(|wanted| wanted == is_in_new_item(asked))
@@ -211,6 +212,30 @@ impl Shift {
             Self::Lowered => numbers().is_some_and(|(before, after)| after < before),
         }
     }
+}
+
+impl Alike {
+    /// Whether two texts are the same in this.
+    fn are(self, before: Option<&Value>, after: Option<&Value>) -> bool {
+        let texts = before.and_then(Value::as_str).zip(after.and_then(Value::as_str));
+        let same = |part: fn(&str) -> Option<&str>| {
+            texts.is_some_and(|(before, after)| part(before).is_some() && part(before) == part(after))
+        };
+        match self {
+            Self::Group => same(|text| Some(ApiVersion::parse(text).group).filter(|group| !group.is_empty())),
+            Self::Minor => same(minor),
+            Self::Version => same(|text| Some(text.strip_prefix('v').unwrap_or(text)).filter(|text| !text.is_empty())),
+        }
+    }
+}
+
+/// The major and the minor number of a version such as `v1.33.1`, as `v1.33`.
+fn minor(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix('v')?;
+    let (major, rest) = numbers.split_once('.')?;
+    let minor = rest.split(['.', '-', '+']).next()?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(major) && is_number(minor)).then(|| text.get(..major.len() + minor.len() + 2))?
 }
 
 /// The rule, filled in for a change.

@@ -146,6 +146,7 @@ fn is_unconditional(when: &When) -> bool {
     when.change.is_empty()
         && when.before.is_none()
         && when.after.is_none()
+        && when.alike.is_none()
         && when.field.is_empty()
         && when.field_before.is_empty()
         && when.new_item.is_none()

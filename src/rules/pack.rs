@@ -109,6 +109,8 @@ pub struct When {
     pub before: Option<Vec<Value>>,
     /// Values of which the new one must be one; `null` is absence.
     pub after: Option<Vec<Value>>,
+    /// In what the old value and the new one are the same although they differ.
+    pub alike: Option<Alike>,
     /// Fields of the object after the write and the values of which theirs must be one; `null` is absence.
     pub field: BTreeMap<String, Vec<Value>>,
     /// Fields of the object before the write, likewise.
@@ -135,6 +137,18 @@ pub enum Shift {
     Raised,
     /// A smaller number.
     Lowered,
+}
+
+/// In what two values are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alike {
+    /// The group of an `apiVersion`.
+    Group,
+    /// The major and the minor number of a version that begins with `v`.
+    Minor,
+    /// A version but for the `v` before it.
+    Version,
 }
 
 /// A feature gate and the state in which a rule holds.

@@ -1,8 +1,8 @@
 //! The same object in another API version: what moved, was renamed or changed its form between v1beta1 and v1beta2 of
-//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13).
+//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13, k0smotron 2.0).
 //! Live objects are brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
 
-use super::moves::{HEALTH_CHECK_TIMEOUT, How, Move, is_kubeadm, of_kind};
+use super::moves::{HEALTH_CHECK_TIMEOUT, How, IGNITION, Move, is_kubeadm, of_kind};
 use crate::object::ApiVersion;
 use crate::tree::{Map, Text, Value};
 
@@ -80,6 +80,12 @@ fn forward(object: &mut Value, from: &str, to: &str, one: &Move) {
         let Some(value) = take(object, from) else { return };
         let value = match one.how {
             How::Same | How::Rest => value,
+            How::Ignition => {
+                if let Some((around, _)) = to.rsplit_once('.') {
+                    put(object, &join(around, "type"), Value::from(IGNITION));
+                }
+                value
+            }
             How::Seconds => seconds(&value).unwrap_or(value),
             How::Reference => modern(value),
             How::Arguments => listed(value),
@@ -107,7 +113,7 @@ fn back(object: &mut Value, from: &str, to: &str, one: &Move, wanted: &Value) {
             How::Arguments => mapped(value),
             How::Template => in_namespace(value, model),
             How::New => return,
-            How::Same | How::Rest | How::Plain | How::Named | How::Gone => value,
+            How::Same | How::Rest | How::Plain | How::Named | How::Ignition | How::Gone => value,
         };
         put(object, from, value);
     });

@@ -168,3 +168,31 @@ fn equal_versions_and_unknown_kinds_keep_their_form() {
     let template = |version: &str| json!({"apiVersion": format!("infrastructure.cluster.x-k8s.io/{version}"), "kind": "T", "spec": {"a": 1}});
     assert!(!reshape(&mut template("v1beta1"), &template("v1beta2")));
 }
+
+#[test]
+fn a_control_plane_of_k0s_gets_its_new_names_and_the_type_of_its_provisioner() {
+    let object = |version: &str, config: Value| {
+        json!({"apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"), "kind": "K0sControlPlane",
+            "spec": {"version": "v1.31.2", "k0sConfigSpec": config}})
+    };
+    let old = object(
+        "v1beta1",
+        json!({"args": ["a"], "preStartCommands": ["b"], "postStartCommands": ["c"], "ignition": {"variant": "fcos"},
+            "customUserDataRef": {"secretRef": {"name": "s", "key": "k"}}}),
+    );
+    let new = object(
+        "v1beta2",
+        json!({"args": ["a"], "preK0sCommands": ["b"], "postK0sCommands": ["c"], "provisioner": {"type": "ignition",
+            "ignition": {"variant": "fcos"}, "customUserDataRef": {"secretRef": {"name": "s", "key": "k"}}}}),
+    );
+    let mut there = old.clone();
+    assert!(reshape(&mut there, &new));
+    assert_eq!(there, new);
+    let mut back = new;
+    assert!(reshape(&mut back, &old));
+    assert_eq!(back, old);
+    let mut plain =
+        object("v1beta2", json!({"args": [], "provisioner": {"type": "cloud-config", "platform": "linux"}}));
+    assert!(reshape(&mut plain, &old));
+    assert_eq!(plain, object("v1beta1", json!({"args": []})));
+}

@@ -19,6 +19,8 @@ pub(crate) enum How {
     Named,
     /// A map of arguments becomes a list.
     Arguments,
+    /// Not at all, and the `type` beside it says `ignition`.
+    Ignition,
     /// `false` and absent were the same.
     Plain,
     /// There is no such field any more.
@@ -26,6 +28,9 @@ pub(crate) enum How {
     /// There was no such field: conversion keeps it in an annotation, out of sight.
     New,
 }
+
+/// What the type says beside what moves as [`How::Ignition`].
+pub(crate) const IGNITION: &str = "ignition";
 
 /// One place of v1beta1 and where it stands in v1beta2.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +53,7 @@ const fn reformed(place: &'static str, how: How) -> Move {
     moved(place, place, how)
 }
 
-use How::{Arguments, Gone, Named, New, Plain, Reference, Rest, Same, Seconds, Template};
+use How::{Arguments, Gone, Ignition, Named, New, Plain, Reference, Rest, Same, Seconds, Template};
 
 /// References of a Machine's spec.
 const MACHINE: &[Move] = &[reformed("bootstrap.configRef", Reference), reformed("infrastructureRef", Reference)];
@@ -219,6 +224,16 @@ const RKE2_GONE: &[Move] = &[reformed("infrastructureRef", Gone), reformed("node
 /// What a template of an RKE2ControlPlane has no more.
 const RKE2_TEMPLATE_GONE: &[Move] = &[reformed("replicas", Gone), reformed("version", Gone)];
 
+/// A config of k0s (k0smotron `api/bootstrap/v1beta1/k0s_controller_config_conversion.go` and `k0s_worker_config_conversion.go` of
+/// 2.1). What else says how a node is provisioned v1beta1 has no place for, and nothing keeps it.
+const K0S_CONFIG: &[Move] = &[
+    reformed("provisioner", New),
+    moved("ignition", "provisioner.ignition", Ignition),
+    moved("customUserDataRef", "provisioner.customUserDataRef", Same),
+    moved("preStartCommands", "preK0sCommands", Same),
+    moved("postStartCommands", "postK0sCommands", Same),
+];
+
 /// A Metal3Machine's spec (CAPM3 `api/v1beta1/conversion.go` of 1.13).
 const METAL3_MACHINE: &[Move] = &[moved("image.format", "image.diskFormat", Same), reformed("dataTemplate", Named)];
 
@@ -294,6 +309,10 @@ pub(crate) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] 
             ("spec.template.spec", RKE2_GONE),
             ("spec.template.spec", RKE2_TEMPLATE_GONE),
         ],
+        "K0sControlPlane" => &[("spec.k0sConfigSpec", K0S_CONFIG)],
+        "K0sControlPlaneTemplate" => &[("spec.template.spec.k0sConfigSpec", K0S_CONFIG)],
+        "K0sControllerConfig" | "K0sWorkerConfig" => &[("spec", K0S_CONFIG)],
+        "K0sWorkerConfigTemplate" => &[("spec.template.spec", K0S_CONFIG)],
         "Metal3Machine" => &[("spec", METAL3_MACHINE)],
         "Metal3MachineTemplate" => &[("spec.template.spec", METAL3_MACHINE), ("spec.template", METAL3_TEMPLATE)],
         "Metal3DataTemplate" => &[("spec", METAL3_DATA)],

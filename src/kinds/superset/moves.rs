@@ -1,7 +1,7 @@
 //! How values and places move into the superset form: one table entry is one move, read once.
 
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
-use crate::schema::moves::How;
+use crate::schema::moves::{How, IGNITION};
 use crate::tree::{Map, Text, Value};
 
 /// A pattern's steps under a prefix; `None` is any list place.
@@ -62,8 +62,12 @@ pub(crate) fn carry(object: &mut Value, from: &[Option<Segment>], to: &[Option<S
     let Some((last, parents)) = keys.split_last() else { return };
     let parent = parents.iter().try_fold(&mut *object, |value, key| value.get_mut(*key));
     let Some(taken) = parent.and_then(Value::as_object_mut).and_then(|map| map.remove(last)) else { return };
-    let target: Vec<&str> = to.iter().flatten().filter_map(key_of).collect();
+    let mut target: Vec<&str> = to.iter().flatten().filter_map(key_of).collect();
     put(object, &target, changed(taken, how));
+    if let (How::Ignition, Some(last)) = (how, target.last_mut()) {
+        *last = "type";
+        put(object, &target, Value::from(IGNITION));
+    }
 }
 
 /// One step down.

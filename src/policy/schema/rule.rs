@@ -78,6 +78,9 @@ struct WhenForm {
     /// Values of which the new one must be one; `null` is absence.
     #[schemars(default)]
     after: Option<Vec<Value>>,
+    /// In what the old value and the new one are the same although they differ.
+    #[schemars(default)]
+    alike: Option<AlikeForm>,
     /// Fields of the object after the write, and the values of which theirs must be one.
     #[schemars(default)]
     field: std::collections::BTreeMap<String, Vec<Value>>,
@@ -112,6 +115,19 @@ enum ShiftForm {
     Lowered,
 }
 
+/// In what two values are the same.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum AlikeForm {
+    /// The group of an `apiVersion`.
+    Group,
+    /// The major and the minor number of a version that begins with `v`.
+    Minor,
+    /// A version but for the `v` before it.
+    Version,
+}
+
 /// A feature gate and the state in which the rule holds.
 #[derive(JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -137,7 +153,7 @@ mod tests {
             "paths": ["spec.x"], "since": "1.9", "until": "1.11", "effect": "rollout", "touches": "infrastructure",
             "finding": "silent-no-op", "because": "We know", "source": "our wiki", "override": true,
             "when": {
-                "change": ["added", "removed", "changed", "raised", "lowered"], "before": [null, 1], "after": ["a"],
+                "change": ["added", "removed", "changed", "raised", "lowered"], "before": [null, 1], "after": ["a"], "alike": "minor",
                 "field": {"spec.y": [1]}, "fieldBefore": {"spec.y": [2]}, "newItem": false,
                 "gate": {"name": "MachinePool", "state": true, "default": true}, "usedBy": ["MachineDeployment"],
             },

@@ -1,16 +1,19 @@
-//! Mirror of what the webhook of the k0s control plane refuses.
-//! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` of k0smotron 2.1; by reading.
+//! Mirror of what the webhooks of the control planes refuse.
+//! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` and `k0smotron_controlplane_webhook.go` of k0smotron 2.1;
+//! by reading.
 
+use super::version;
 use crate::kinds::Webhook;
 use crate::kinds::fields::{list, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
-
 use crate::tree::Value;
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("k0s/rejected");
+/// The same of a control plane that runs as Pods.
+const HOSTED: RuleId = RuleId::of("k0smotron/rejected");
 /// A version that control planes cannot run.
 const BROKEN: [u64; 3] = [1, 31, 1];
 
@@ -23,33 +26,68 @@ impl Webhook for K0s {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
         cannot_run(write.new, &spec, &mut out);
-        let said = |side: &Value| text(side, "/spec/version").map(str::to_owned);
-        let Some(version) = said(write.new) else { return out };
-        let Some(wanted) = core(&version) else {
-            refuse(&mut out, RULE, &spec, "version", format!("{version} is no version"));
-            return out;
-        };
-        let before = write.past().and_then(said).filter(|before| *before != version);
-        if let Some(before) = before {
-            match core(&before) {
-                None => refuse(&mut out, RULE, &spec, "version", format!("{before}, the old one, is no version")),
-                Some(old) if skips(old, wanted) => {
-                    refuse(
-                        &mut out,
-                        RULE,
-                        &spec,
-                        "version",
-                        format!("the version cannot go up by more than one minor, from {before} to {version}"),
-                    );
-                }
-                Some(_) => {}
-            }
-        }
-        if wanted == BROKEN {
-            refuse(&mut out, RULE, &spec, "version", "control planes cannot run 1.31.1; use 1.31.2");
+        versions(write.past(), write.new, &spec, &mut out);
+        out
+    }
+}
+
+/// The webhooks of a control plane that runs as Pods.
+#[derive(Debug)]
+pub struct Hosted;
+
+impl Webhook for Hosted {
+    /// Whether a version is one is asked only where it changes from one to another
+    /// (`api/controlplane/v1beta2/k0smotron_controlplane_webhook.go` ValidateUpdate).
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        let said = |side| text(side, "/spec/version");
+        if let Some((before, version)) = write.past().and_then(said).zip(said(write.new))
+            && let Err(why) = step(before, version)
+        {
+            refuse(&mut out, HOSTED, &Path::root().key("spec"), "version", why);
         }
         out
     }
+}
+
+/// What no version of a control plane of Machines can be (ValidateUpdate, denyIncompatibleK0sVersions).
+fn versions(old: Option<&Value>, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let said = |side| text(side, "/spec/version").unwrap_or_default();
+    let wanted = said(new);
+    if let Some(before) = old.map(said)
+        && let Err(why) = step(before, wanted)
+    {
+        refuse(out, RULE, spec, "version", why);
+        return;
+    }
+    match version::read(wanted) {
+        None => refuse(out, RULE, spec, "version", no_version(wanted)),
+        Some(wanted) if wanted.core() == BROKEN => {
+            refuse(out, RULE, spec, "version", "control planes cannot run 1.31.1; use 1.31.2");
+        }
+        Some(_) => {}
+    }
+}
+
+/// Why one version cannot follow another one.
+fn step(before: &str, version: &str) -> Result<(), String> {
+    if before == version {
+        return Ok(());
+    }
+    let old = version::read(before).ok_or_else(|| match before {
+        "" => "it had no version before".to_owned(),
+        _ => format!("{before}, the old one, is no version"),
+    })?;
+    let new = version::read(version).ok_or_else(|| no_version(version))?;
+    match skips(old.core(), new.core()) {
+        true => Err(format!("the version cannot go up by more than one minor, from {before} to {version}")),
+        false => Ok(()),
+    }
+}
+
+/// What is said of a text that is no version.
+fn no_version(text: &str) -> String {
+    if text.is_empty() { "a control plane must have a version".to_owned() } else { format!("{text} is no version") }
 }
 
 /// What a control plane cannot be: on Windows, and recreated where it is the only one (denyIncompatibleProvisioners,
@@ -74,18 +112,6 @@ const fn skips(old: [u64; 3], new: [u64; 3]) -> bool {
     new[0] > old[0] || (new[0] == old[0] && new[1] > old[1] + 1)
 }
 
-/// The three numbers of a version; those that are not said are zero.
-fn core(version: &str) -> Option<[u64; 3]> {
-    let text = version.strip_prefix('v').unwrap_or(version);
-    let numbers = text.split(['-', '+']).next()?;
-    let mut out = [0; 3];
-    for (place, number) in numbers.split('.').enumerate() {
-        let number = number.parse().ok()?;
-        *out.get_mut(place)? = number;
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,12 +119,27 @@ mod tests {
 
     #[test]
     fn a_minor_cannot_be_left_out() {
-        let skips = |old: &str, new: &str| skips(core(old).expect("a version"), core(new).expect("a version"));
-        assert!(!skips("v1.30.1+k0s.0", "v1.31.2+k0s.1"));
-        assert!(skips("v1.30.1+k0s.0", "v1.32.0"));
-        assert!(!skips("v1.32.0", "v1.30.0"), "down is not looked at");
-        assert!(skips("v1.34.0", "v2.0.0"));
-        assert_eq!((core("1.31"), core("latest")), (Some([1, 31, 0]), None));
+        let refused = |old: &str, new: &str| step(old, new).is_err();
+        assert!(!refused("v1.30.1+k0s.0", "v1.31.2+k0s.1"));
+        assert!(refused("v1.30.1+k0s.0", "v1.32.0"));
+        assert!(!refused("v1.32.0", "v1.30.0"), "down is not looked at");
+        assert!(refused("v1.34.0", "v2.0.0"));
+        assert!(refused("", "v1.34.0") && refused("v1.34.0", ""));
+    }
+
+    #[test]
+    fn a_control_plane_of_machines_has_a_version() {
+        let refused = |old: Option<Value>, version: &str| {
+            let mut out = Vec::new();
+            let new = json!({"spec": {"version": version}});
+            versions(old.as_ref(), &new, &Path::root().key("spec"), &mut out);
+            out.len()
+        };
+        let old = || Some(json!({"spec": {"version": "v1.30.1+k0s.0"}}));
+        assert_eq!((refused(None, ""), refused(old(), "")), (1, 1));
+        assert_eq!((refused(None, "v1.31.2_1"), refused(old(), "v1.31.1+k0s.0")), (1, 1));
+        assert_eq!((refused(None, "v1.31.2"), refused(old(), "v1.31.2+k0s.0")), (0, 0));
+        assert_eq!(refused(Some(json!({"spec": {}})), ""), 1, "a version that was never there is asked for, too");
     }
 
     #[test]

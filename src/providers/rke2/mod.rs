@@ -1,5 +1,6 @@
 //! Cluster API Provider RKE2: its control plane and its bootstrap configs.
 
+mod butane;
 pub mod changes;
 pub mod mirror;
 mod outdated;

@@ -3,7 +3,7 @@
 //! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
 
 use super::changes::{GZIP, REPLICAS_POSITIVE};
-use super::{CONTROL_PLANE_KIND, mirror};
+use super::{CONTROL_PLANE_KIND, butane, mirror};
 use crate::kinds::Versions;
 use crate::kinds::fields::text;
 use crate::kinds::webhook::{Refusal, refuse};
@@ -11,7 +11,6 @@ use crate::kinds::webhook::{Write, Written};
 use crate::kinds::{POINTERS, Webhook};
 use crate::model::RuleId;
 use crate::object::Path;
-use crate::yaml;
 
 use crate::tree::{Value, json};
 
@@ -148,11 +147,8 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
     }
     let ignition = text(spec, "/agentConfig/format") == Some("ignition");
     let user_data = spec.pointer("/agentConfig/additionalUserData").unwrap_or(&Value::Null);
-    if ignition && user_data.get("strict") == Some(&Value::Bool(true)) {
-        for key in unknown_to_butane(text(user_data, "/config").unwrap_or_default()) {
-            let place = "agentConfig.additionalUserData.config";
-            refuse(out, RULE, at, place, format!("strict user data cannot have {key}, which Butane does not know"));
-        }
+    if ignition {
+        user_data_of(user_data, at, out);
     }
     // Up to 0.14 gzip was refused whatever the format.
     if ignition || !versions.has(&GZIP) {
@@ -166,15 +162,18 @@ fn config(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Re
     }
 }
 
-/// What the outermost fields of a Butane config can be (fcos 1.4, Butane `config/fcos/v1_4/schema.go`, `base/v0_4/schema.go`).
-const BUTANE: &[&str] =
-    &["boot_device", "ignition", "kernel_arguments", "passwd", "storage", "systemd", "variant", "version"];
-
-/// The outermost fields of a config that Butane does not know; none of what is no YAML, which nobody refuses.
-fn unknown_to_butane(config: &str) -> Vec<String> {
-    let span = yaml::Span { start: 0, end: config.len() };
-    let Ok(Value::Object(map)) = yaml::read_json(config.as_bytes(), span) else { return Vec::new() };
-    map.into_keys().filter(|key| !BUTANE.contains(&key.as_str())).map(String::from).collect()
+/// What Butane must be able to read, and what it must know where it is strict (validateIgnition).
+fn user_data_of(user_data: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let place = "agentConfig.additionalUserData.config";
+    let config = butane::read(text(user_data, "/config").unwrap_or_default());
+    if let Some(why) = butane::fatal(&config) {
+        refuse(out, RULE, at, place, format!("Butane cannot use it: {why}"));
+    }
+    if user_data.get("strict") == Some(&Value::Bool(true)) {
+        for key in butane::unknown(&config) {
+            refuse(out, RULE, at, place, format!("strict user data cannot have {key}, which Butane does not know"));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -225,5 +224,7 @@ mod tests {
         assert_eq!(told("ignition", false, "bootcmd: []\n"), 0);
         assert_eq!(told("cloud-config", true, "bootcmd: []\n"), 0);
         assert_eq!(told("ignition", true, "systemd: {}\n"), 0);
+        let file = "storage: {files: [{path: etc/hello}]}\n";
+        assert_eq!((told("ignition", false, file), told("cloud-config", false, file)), (1, 0));
     }
 }
