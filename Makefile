@@ -1,5 +1,6 @@
 # make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
 # make e2e     build them, then run the tests against a real management cluster on this machine, and play what walks found (MINUTES=5 walks on)
+#              (four tests at a time: most of their time they wait for controllers)
 # make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
 #              (20 minutes; make e2e does the quick ones of the first)
 # make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
@@ -26,7 +27,7 @@ bench:
 
 e2e: bench
 	ROLLGATE_HUNT_MINUTES="$(or $(MINUTES),0)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" ROLLGATE_HUNT_LANES="$(or $(LANES),5)" \
-	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --no-fail-fast --test e2e --test faults --test hunt -- --nocapture
+	RUST_TEST_THREADS=4 ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --no-fail-fast --test e2e --test faults --test hunt -- --nocapture
 
 forecasts: bench
 	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --features forecasts --test e2e -- --nocapture forecasts what_a_host_writes

@@ -67,7 +67,7 @@ pub(crate) fn admit(
     }
     let mut old = superset::moved(kind, api_version, old, versions);
     let mut new = superset::moved(kind, api_version, new, versions);
-    webhook.normalise(key, &mut old, &mut new);
+    webhook.normalise(key, &mut old, &mut new, versions);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);
     let write = Write { key, kind, api_version, is_new, live, old: &old, new: &new, versions, gate: state };

@@ -13,6 +13,7 @@ mod open;
 mod outcome;
 mod owner;
 mod plain_owner;
+mod reached;
 mod replicas;
 mod scene;
 mod selector;

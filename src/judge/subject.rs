@@ -181,7 +181,11 @@ impl Subject<'_> {
         if let Some(answer) = self.by_topology(path) {
             return answer;
         }
+        let by_pools = super::reached::answer(self.stage, self.key, (self.old, self.new), path);
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
+            if let Some(answer) = by_pools.filter(|answer| answer.effect > hit.effect) {
+                return Answer { touches: hit.touches, ..answer };
+            }
             return match self.key.known.role {
                 Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
                 _ => hit.into(),

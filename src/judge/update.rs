@@ -8,7 +8,7 @@ use super::subject::{self, Subject};
 use super::verdict::Answer;
 use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
-use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::contract::{INFRASTRUCTURE, MACHINE_POOL};
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff};
 use crate::model::{Action, Basis, Cause, Classified, Effect, Finding, Pair, RuleId};
@@ -157,6 +157,9 @@ pub(super) fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
         };
         out.push(from.kind.clone());
         out.extend(family.map(str::to_owned));
+    }
+    if key.known.role == Role::Data && stage.feeds_pool(key) {
+        out.push(MACHINE_POOL.to_owned());
     }
     if out.is_empty() {
         out.push("nobody".to_owned());

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use super::contract::{BOOTSTRAP, CONTROL_PLANE, is_infrastructure};
 use super::fixed::Fixed;
 use super::mirror::Mirror;
+use super::pools::Pools;
 use super::superset::Superset;
 use super::webhook::Webhook;
 use crate::model::{Effect, RuleId};
@@ -171,6 +172,8 @@ pub struct Kind {
     pub leaves_sick: bool,
     /// Where its objects say how many hosts they may have at most, as a pointer.
     pub most: Option<&'static str>,
+    /// The pools that its fields reach, where it is the infrastructure of a cluster.
+    pub pools: Option<&'static Pools>,
 }
 
 /// The key of an object with what is known of its kind, looked up once for all who ask.
@@ -235,6 +238,7 @@ impl Kind {
             waiting: None,
             leaves_sick: false,
             most: None,
+            pools: None,
         }
     }
 

@@ -13,6 +13,7 @@ mod kind;
 pub mod labels;
 pub mod mirror;
 pub(crate) mod openapi;
+pub mod pools;
 pub mod reads;
 pub mod references;
 pub mod shapes;

@@ -10,8 +10,13 @@ pub type Read = (&'static str, &'static str, &'static str);
 
 impl Kind {
     /// What is read to judge a change of this kind in this group.
-    #[must_use]
-    pub fn reads(&self, group: &str) -> &'static [Read] {
+    pub fn reads(&self, group: &str) -> impl Iterator<Item = &'static Read> + use<> {
+        let pools = self.pools.map_or(&[][..], |pools| pools.kinds);
+        self.of_role(group).iter().chain(pools)
+    }
+
+    /// What is read to judge a change of an object of this role in this group.
+    fn of_role(&self, group: &str) -> &'static [Read] {
         const OF_CLUSTER: Read = (CORE, CLUSTER, "cluster of");
         const MACHINES: Read = (CORE, MACHINE, "Machines of");
         const SETS: Read = (CORE, MACHINE_SET, "revisions of");

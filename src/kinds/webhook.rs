@@ -95,7 +95,7 @@ pub trait Webhook: Sync {
     fn fill_in(&self, _written: &Written<'_>, _object: &mut Value) {}
 
     /// Brings both sides into the form in which the provider's Go types hold them, after the move into the superset form.
-    fn normalise(&self, _key: &Key, _old: &mut Value, _new: &mut Value) {}
+    fn normalise(&self, _key: &Key, _old: &mut Value, _new: &mut Value, _versions: &Versions) {}
 
     /// Whether both sides are then as Go's types hold them, so that what neither has does not differ.
     fn is_normalised(&self, _name: &str) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod aws;
 pub mod azure;
+pub mod bmo;
 pub mod carriers;
 pub mod ck8s;
 pub mod cloudstack;
@@ -94,6 +95,7 @@ pub static PROVIDERS: &[&Provider] = &[
     &openshift::PROVIDER,
     &openstack::PROVIDER,
     &metal3::PROVIDER,
+    &bmo::PROVIDER,
     &vsphere::PROVIDER,
     &aws::PROVIDER,
     &azure::PROVIDER,

@@ -12,7 +12,7 @@ pub(crate) use self::relations::Reference;
 use self::relations::{Groups, Keys, Lists};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Pair;
-use crate::hashed::HashMap;
+use crate::hashed::{HashMap, HashSet};
 use crate::host::HostKind;
 use crate::judge::Scene;
 use crate::judge::verdict::Answer;
@@ -70,6 +70,8 @@ struct Shared<'a> {
     /// Places of the pairs by the kind of their objects.
     kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
+    /// Kind and name of what the bootstrap configs of pools name.
+    fed: OnceLock<HashSet<(String, String)>>,
     /// Objects by every name that stands alone in their spec.
     mentions: OnceLock<HashMap<String, Vec<Key>>>,
     clusters: Kept<(), Lists<(String, String)>>,

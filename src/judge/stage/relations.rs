@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Stage, may_be_equal};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::Action;
-use crate::hashed::HashMap;
+use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
@@ -188,6 +188,31 @@ impl Stage<'_> {
         });
         let mut named = all.get(&key.name).into_iter().flatten();
         named.find(|from| *from != key && may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()))
+    }
+
+    /// Whether the bootstrap config of a pool names an object after the write. Configs of Machines are not asked: they were read
+    /// when the Machine was made.
+    pub(crate) fn feeds_pool(&self, key: &Key) -> bool {
+        let fed = self.shared.fed.get_or_init(|| {
+            let mut out: HashSet<(String, String)> = HashSet::default();
+            for pool in self.keys(|key| kind(key).role == Role::Pool) {
+                let Some(value) = self.written_after(&pool) else { continue };
+                for reference in references::references(&value) {
+                    let group = reference.group.unwrap_or_else(|| contract::BOOTSTRAP.to_owned());
+                    let namespace = pool.namespace.clone();
+                    let config = Key { group, kind: reference.kind, namespace, name: reference.name };
+                    if kind(&config).role == Role::Config
+                        && let Some(value) = self.written_after(&config)
+                    {
+                        references::named(&value, &mut |kind, name| {
+                            out.insert((kind.to_owned(), name.to_owned()));
+                        });
+                    }
+                }
+            }
+            out
+        });
+        fed.contains(&(key.kind.clone(), key.name.clone()))
     }
 
     /// The objects after the write that can refer to something.

@@ -7,6 +7,7 @@ mod fixed;
 mod ignition;
 pub mod machine;
 pub mod pool;
+mod reach;
 mod rosa;
 pub mod webhook;
 
@@ -33,7 +34,11 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 
 /// The kinds.
 static KINDS: &[Kind] = &[
-    Kind { gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster) },
+    Kind {
+        gates: &[(IGNITION, "")],
+        pools: Some(&reach::POOLS),
+        ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster)
+    },
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other) },
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other) },
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other) },
@@ -62,7 +67,7 @@ static KINDS: &[Kind] = &[
         most: Some("/spec/scaling/maxSize"),
         ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool)
     },
-    known(CONTROL_PLANE, "AWSManagedControlPlane", Role::ControlPlane),
+    Kind { pools: Some(&reach::POOLS), ..known(CONTROL_PLANE, "AWSManagedControlPlane", Role::ControlPlane) },
     known(CONTROL_PLANE, "AWSManagedControlPlaneTemplate", Role::Template),
     known(CONTROL_PLANE, "ROSAControlPlane", Role::ControlPlane),
     known(BOOTSTRAP, "EKSConfig", Role::Config),

@@ -107,7 +107,7 @@ impl Webhook for KubeadmWebhooks {
         defaults::fill_in(written, object);
     }
 
-    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value) {
+    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, _versions: &Versions) {
         if key.kind == CONTROL_PLANE_KIND {
             mirror::default(old);
             mirror::default(new);

@@ -8,6 +8,20 @@ pub static CUSTOM_DEPLOY: Since =
 /// Two words for the cloud provider.
 pub static TWO_WORDS: Since =
     Since::new("two-words", "metal3", (1, 10), "`cloudProviderEnabled` and `noCloudProvider` are both filled in");
+/// Secrets of other namespaces.
+pub static SECRETS_HERE: Since = Since::new(
+    "secrets-here",
+    "metal3",
+    (1, 11),
+    "a Metal3Machine takes no Secret of another namespace (in the last patches of 1.11 and 1.12, and since 1.13)",
+);
+/// Pools that an annotation names.
+pub static POOL_ANNOTATION: Since = Since::new(
+    "pool-annotation",
+    "metal3",
+    (1, 12),
+    "a network of a Metal3DataTemplate may find its pool by an annotation (`fromPoolAnnotation`)",
+);
 /// One word again, and no webhook that writes anew.
 pub static V1BETA2: Since = Since::new(
     "v1beta2",
@@ -20,4 +34,4 @@ pub static OCI_IMAGES: Since =
     Since::new("oci-images", "metal3", (1, 14), "images can come from a registry, and then have no checksum");
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&CUSTOM_DEPLOY, &TWO_WORDS, &V1BETA2, &OCI_IMAGES];
+pub static ALL: &[&Since] = &[&CUSTOM_DEPLOY, &TWO_WORDS, &SECRETS_HERE, &POOL_ANNOTATION, &V1BETA2, &OCI_IMAGES];

@@ -3,7 +3,6 @@
 mod addresses;
 pub mod changes;
 pub mod free;
-mod host;
 mod others;
 pub mod webhook;
 
@@ -50,7 +49,6 @@ static KINDS: &[Kind] = &[
     known(DATA_TEMPLATE, Role::Template),
     known("Metal3Remediation", Role::Other),
     known("Metal3RemediationTemplate", Role::Template),
-    Kind { pauses: &host::PAUSES, waiting: Some(host::waiting), ..Kind::new(HOST.0, HOST.1, Role::Host) },
     Kind {
         webhook: Some(&Addresses),
         by_reference: true,
@@ -66,13 +64,12 @@ pub static PROVIDER: Provider = Provider {
     name: "metal3",
     title: "Metal3: bare metal hosts as Machines.",
     release: Some(&RELEASE),
-    groups: &["ipam.metal3.io", "metal3.io"],
+    groups: &["ipam.metal3.io"],
     kinds: KINDS,
     changes: changes::ALL,
     packs: &[
         ("metal3", include_str!("packs/metal3.yaml")),
         ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
-        ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
         ("metal3-remediations", include_str!("packs/metal3-remediations.yaml")),
         ("metal3-addresses", include_str!("packs/metal3-addresses.yaml")),
     ],

@@ -1,8 +1,12 @@
 //! Mirror of what the webhooks of the bare metal provider fill in and refuse about remediations and the data of hosts.
-//! Read beside `api/v1beta1/metal3{remediation,remediationtemplate,data,dataclaim}_webhook.go` of cluster-api-provider-metal3 1.10.
+//! Read beside `api/v1beta1/metal3{remediation,remediationtemplate,data,dataclaim}_webhook.go` of cluster-api-provider-metal3 1.10,
+//! and `internal/webhooks/v1beta2/metal3datatemplate_webhook.go` (validate) of 1.13.
 
+use super::DATA_TEMPLATE;
+use super::changes::{POOL_ANNOTATION, V1BETA2};
 use super::webhook::RULE;
-use crate::kinds::fields::text;
+use crate::kinds::Versions;
+use crate::kinds::fields::{list, text};
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::{Path, go_seconds};
 use crate::tree::{Value, json};
@@ -26,13 +30,14 @@ pub(super) fn fill_in(kind: &str, object: &mut Value) {
 }
 
 /// What is refused about an object; the old side is `None` where it is new.
-pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, out: &mut Vec<Refusal>) {
+pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let spec = Path::root().key("spec");
     match (kind, old) {
         ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, out),
         ("Metal3RemediationTemplate", _) => {
             remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), out);
         }
+        (DATA_TEMPLATE, None) => data_template(new, &spec, versions, out),
         ("Metal3Data", None) => data(new, &spec, out),
         ("Metal3Data", Some(old)) => {
             let index = |side: &Value| side.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
@@ -88,6 +93,37 @@ fn data(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
+/// Where a new template takes addresses and names from; one that is there is not asked again.
+fn data_template(new: &Value, spec: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    let word = |item: &Value, pointer: &str| text(item, pointer).is_some_and(|word| !word.is_empty());
+    for family in ["ipv4", "ipv6"] {
+        for (place, network) in list(new, &format!("/spec/networkData/networks/{family}")).enumerate() {
+            let is_noted =
+                versions.has(&POOL_ANNOTATION) && network.get("fromPoolAnnotation").is_some_and(Value::is_object);
+            if !is_noted && !word(network, "/fromPoolRef/name") && !word(network, "/ipAddressFromIPPool") {
+                let at = spec.key("networkData").key("networks").key(family).index(place);
+                refuse(out, RULE, &at, "", "a network needs a pool of addresses (fromPoolRef)");
+            }
+        }
+    }
+    if !versions.has(&V1BETA2) {
+        return;
+    }
+    for (place, interface) in list(new, "/spec/metaData/fromHostInterfaces").enumerate() {
+        let is_boot = interface.get("fromBootMAC").and_then(Value::as_bool) == Some(true);
+        if is_boot == word(interface, "/interface") {
+            let at = spec.key("metaData").key("fromHostInterfaces").index(place);
+            refuse(
+                out,
+                RULE,
+                &at,
+                "",
+                "it names its interface, or takes the one that the host boots from (fromBootMAC)",
+            );
+        }
+    }
+}
+
 /// References that stay.
 fn references(old: &Value, new: &Value, names: &[&str], at: &Path, out: &mut Vec<Refusal>) {
     for name in names {
@@ -106,7 +142,7 @@ mod tests {
         let mut new = new;
         fill_in(kind, &mut new);
         let mut out = Vec::new();
-        refusals(kind, old.as_ref(), &new, &mut out);
+        refusals(kind, old.as_ref(), &new, &Versions::told("metal3", "v1.13.0"), &mut out);
         out.into_iter().map(|refusal| refusal.path.to_string()).collect()
     }
 
@@ -125,6 +161,31 @@ mod tests {
             (template(json!({})), template(json!({"type": "Other"})), template(json!({"timeout": "1s"}))),
             (0, 1, 1)
         );
+    }
+
+    #[test]
+    fn a_new_template_says_where_addresses_come_from() {
+        let network = |more: Value| {
+            let mut one = json!({"id": "a", "link": "eth0"});
+            more.as_object().expect("a map").iter().for_each(|(key, value)| one[key] = value.clone());
+            json!({"spec": {"networkData": {"networks": {"ipv4": [one]}}}})
+        };
+        let new = |template: Value| told(DATA_TEMPLATE, None, template);
+        assert_eq!(new(network(json!({}))), ["spec.networkData.networks.ipv4[0]"]);
+        for pool in [
+            json!({"ipAddressFromIPPool": "a"}),
+            json!({"fromPoolRef": {"name": "a"}}),
+            json!({"fromPoolAnnotation": {"object": "machine", "annotation": "a"}}),
+        ] {
+            assert_eq!(new(network(pool)), [""; 0]);
+        }
+        let bare = network(json!({}));
+        assert_eq!(told(DATA_TEMPLATE, Some(bare.clone()), bare), [""; 0], "one that is there is not asked");
+        let interface = |one: Value| new(json!({"spec": {"metaData": {"fromHostInterfaces": [one]}}})).len();
+        assert_eq!(interface(json!({"key": "a", "interface": "eth0"})), 0);
+        assert_eq!(interface(json!({"key": "a", "fromBootMAC": true})), 0);
+        assert_eq!(interface(json!({"key": "a", "interface": "eth0", "fromBootMAC": true})), 1);
+        assert_eq!(interface(json!({"key": "a"})), 1);
     }
 
     #[test]

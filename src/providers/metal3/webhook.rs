@@ -2,7 +2,7 @@
 //! Read beside `internal/webhooks/v1beta1/metal3{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and
 //! `api/v1beta1/{common,metal3cluster}_types.go` of cluster-api-provider-metal3 1.10, and the `v1beta2` ones of 1.13 and 1.14.
 
-use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, TWO_WORDS, V1BETA2};
+use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, SECRETS_HERE, TWO_WORDS, V1BETA2};
 use super::{DATA_TEMPLATE, others};
 use crate::kinds::Shape;
 use crate::kinds::Versions;
@@ -123,7 +123,10 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
     match kind {
-        "Metal3Machine" => image(new.get("spec"), &spec, versions, &mut out),
+        "Metal3Machine" => {
+            image(new.get("spec"), &spec, versions, &mut out);
+            secrets(new, &spec, versions, &mut out);
+        }
         "Metal3MachineTemplate" => {
             let at = spec.key("template").key("spec");
             image(new.pointer("/spec/template/spec"), &at, versions, &mut out);
@@ -139,9 +142,22 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
                 refuse(&mut out, RULE, &at, "controlPlaneEndpoint.port", "the endpoint needs a port");
             }
         }
-        _ => others::refusals(kind, old, new, &mut out),
+        _ => others::refusals(kind, old, new, versions, &mut out),
     }
     out
+}
+
+/// What a Machine is told lies in its own namespace (validateSecretNamespace, 1.13). Its template is not asked.
+fn secrets(new: &Value, spec: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    if !versions.has(&SECRETS_HERE) {
+        return;
+    }
+    for key in ["userData", "metaData", "networkData"] {
+        let namespace = text(new, &format!("/spec/{key}/namespace")).filter(|namespace| !namespace.is_empty());
+        if namespace.is_some() && namespace != text(new, "/metadata/namespace") {
+            refuse(out, RULE, spec, &format!("{key}.namespace"), "the Secret must be in the namespace of the Machine");
+        }
+    }
 }
 
 /// An image needs an address, and a checksum unless it is a live ISO or comes from a registry.
@@ -199,7 +215,7 @@ fn cluster(old: Option<&Value>, new: &Value, spec: &Path, versions: &Versions, o
 }
 
 /// Whether Go's `url.ParseRequestURI` reads a text: an absolute path, or anything behind a scheme.
-fn is_request_uri(text: &str) -> bool {
+pub(crate) fn is_request_uri(text: &str) -> bool {
     if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) || !has_whole_escapes(text) {
         return false;
     }

@@ -2,9 +2,23 @@
 
 use crate::kinds::versions::Since;
 
+/// Networks are named by what was found.
+pub static PINNED: Since = Since::new(
+    "pinned",
+    "openstack",
+    (0, 12),
+    "a network and subnets that were found by a filter may be named by their ids (since the patch 0.12.4)",
+);
 /// Name servers may change.
 pub static NAME_SERVERS: Since =
     Since::new("name-servers", "openstack", (0, 13), "the name servers of managed subnets may change");
+/// Rules of security groups are asked at each write.
+pub static RULES_ASKED: Since = Since::new(
+    "rules-asked",
+    "openstack",
+    (0, 15),
+    "a rule with two sources is refused for every group of a cluster, and in one that is there too",
+);
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&NAME_SERVERS];
+pub static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED];

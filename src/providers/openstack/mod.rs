@@ -1,6 +1,8 @@
 //! Cluster API Provider OpenStack.
 
 pub mod changes;
+mod peers;
+mod pinned;
 pub mod webhook;
 
 use semver::Version;

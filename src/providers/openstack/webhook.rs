@@ -4,6 +4,7 @@
 //! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go` of cluster-api-provider-openstack 0.11.
 
 use super::changes::NAME_SERVERS;
+use super::{peers, pinned};
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
 use crate::kinds::fields::text;
@@ -16,17 +17,20 @@ use crate::object::{Path, Segment};
 use crate::tree::{Text, Value};
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("capo/rejected");
+pub(super) const RULE: RuleId = RuleId::of("capo/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
 pub struct OpenStack;
 
 impl Webhook for OpenStack {
-    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value) {
+    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, versions: &Versions) {
         normalise(&key.kind, old);
         normalise(&key.kind, new);
         let_through(&key.kind, old, new);
+        if key.kind == "OpenStackCluster" {
+            pinned::let_through(old, new, versions);
+        }
     }
 
     fn is_normalised(&self, _name: &str) -> bool {
@@ -103,18 +107,6 @@ fn let_through(kind: &str, old: &mut Value, new: &Value) {
     }
 }
 
-/// Whom a rule for all nodes of a new cluster is about: managed groups, another group, or addresses.
-fn peers(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    let rules = spec.pointer("/managedSecurityGroups/allNodesSecurityGroupRules").and_then(Value::as_array);
-    for (place, rule) in rules.into_iter().flatten().enumerate() {
-        let is_set = |key: &&str| rule.get(*key).is_some_and(|value| !value.is_null());
-        if ["remoteManagedGroups", "remoteGroupID", "remoteIPPrefix"].iter().filter(|key| is_set(key)).count() > 1 {
-            let below = format!("managedSecurityGroups.allNodesSecurityGroupRules[{place}]");
-            refuse(out, RULE, at, &below, "remoteManagedGroups, remoteGroupID and remoteIPPrefix exclude each other");
-        }
-    }
-}
-
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
 fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
@@ -130,8 +122,8 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
         "OpenStackCluster" | "OpenStackClusterTemplate" => {
             bastion(old.and_then(|old| old.get("bastion")), spec.get("bastion"), &at.key("bastion"), &mut out);
             without_network(spec, &at, &mut out);
-            if old.is_none() && kind == "OpenStackCluster" {
-                peers(spec, &at, &mut out);
+            if kind == "OpenStackCluster" {
+                peers::refusals(spec, old.is_none(), versions, &at, &mut out);
             }
         }
         "OpenStackMachine" | "OpenStackMachineTemplate" => machine(old, spec, &at, &mut out),
@@ -290,18 +282,6 @@ mod tests {
         let versions = Versions::told("openstack", "v0.11.3");
         let found = refusals(kind, old.as_ref(), &new, &versions);
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
-    }
-
-    #[test]
-    fn a_rule_for_all_nodes_is_about_one_side() {
-        let told = |old: Option<&Value>, rule: Value| {
-            let spec = json!({"managedSecurityGroups": {"allNodesSecurityGroupRules": [rule]}});
-            let found =
-                refusals("OpenStackCluster", old, &json!({"spec": spec}), &Versions::told("openstack", "v0.11.3"));
-            found.len()
-        };
-        assert_eq!(told(None, json!({"remoteManagedGroups": ["worker"]})), 0);
-        assert_eq!(told(None, json!({"remoteManagedGroups": ["worker"], "remoteGroupID": "a"})), 1);
     }
 
     #[test]
