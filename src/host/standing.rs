@@ -141,7 +141,8 @@ impl Run<'_> {
         })
     }
 
-    /// An object of the last manifest that the API server has no more, or not in that version: Helm cannot build it.
+    /// An object of the last manifest that the API server has no more, or not in that version: Helm cannot build it. A whole kind that is
+    /// compared and not listed is doubt instead, told where its objects are looked for: its provider may be on its way back.
     fn of_last_manifest(&self) -> Option<(RuleId, String)> {
         let world = self.world;
         if !matches!(world.base.kind, BaseKind::Release | BaseKind::File) {
@@ -149,7 +150,8 @@ impl Run<'_> {
         }
         let is_gone = |object: &&Object| {
             let kind = GroupKind::new(&object.key.group, &object.key.kind);
-            world.coverage.lacks_version(&kind, &object.api_version) || world.coverage.lacks(&kind)
+            world.coverage.lacks_version(&kind, &object.api_version)
+                || world.coverage.lacks(&kind) && !kinds::is_compared(&object.key)
         };
         let gone = world.base.objects.objects().iter().filter(is_gone).find(|object| self.was_written(object))?;
         let because = format!(

@@ -65,9 +65,7 @@ fn what_carries_others_is_named_where_it_changes_goes_or_comes_beside_clusters()
                 ("is new", capi().to_vec(), with(&new).to_vec()),
             ] {
                 let ran = run(&last, &rendered);
-                // A kind that the API server does not have is refused besides.
-                let code = if what == "is new" && ran.stderr.contains("the API server has no") { 3 } else { 4 };
-                assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{called} {what} {host}: {}", ran.stderr);
+                assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{called} {what} {host}: {}", ran.stderr);
                 assert!(ran.stderr.contains(&format!("what {called} carries")), "{what} {host}: {}", ran.stderr);
             }
         }

@@ -72,6 +72,7 @@ impl Cluster {
         held.kinds(CAPI, &kinds);
         held.kinds("apps", &[("Deployment", "deployments")]);
         held.kinds("apiextensions.k8s.io", &[("CustomResourceDefinition", "customresourcedefinitions")]);
+        held.carriers();
         held.list("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "PartialObjectMetadata", &[]);
         for (kind, plural) in kinds {
             let of: Vec<Value> = capi().into_iter().filter(|object| object["kind"] == kind).map(live).collect();
@@ -83,12 +84,34 @@ impl Cluster {
     }
 
     pub(super) fn kinds(&mut self, group: &str, kinds: &[(&str, &str)]) {
-        let resource = |(kind, name): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["get", "list"]});
-        let resources: Vec<Value> = kinds.iter().map(resource).collect();
-        let list = json!({"kind": "APIResourceList", "groupVersion": format!("{group}/v1"), "resources": resources});
-        self.0.insert(format!("/apis/{group}/v1"), list);
+        self.kinds_of(group, "v1", kinds);
         if group == "apps" {
             self.list("/apis/apps/v1/deployments", "Deployment", &[]);
+        }
+    }
+
+    fn kinds_of(&mut self, group: &str, version: &str, kinds: &[(&str, &str)]) {
+        let resource = |(kind, name): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["get", "list"]});
+        let resources: Vec<Value> = kinds.iter().map(resource).collect();
+        let list =
+            json!({"kind": "APIResourceList", "groupVersion": format!("{group}/{version}"), "resources": resources});
+        self.0.insert(format!("/apis/{group}/{version}"), list);
+    }
+
+    /// The kinds of Flux and Argo CD that carry others.
+    fn carriers(&mut self) {
+        let names = [
+            ("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases"),
+            ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations"),
+            ("argoproj.io", "v1alpha1", "Application", "applications"),
+        ];
+        let groups = self.0.get_mut("/apis").and_then(|list| list["groups"].as_array_mut()).expect("a list of groups");
+        for (group, version, ..) in names {
+            let versions = json!([{"groupVersion": format!("{group}/{version}"), "version": version}]);
+            groups.push(json!({"name": group, "versions": versions}));
+        }
+        for (group, version, kind, plural) in names {
+            self.kinds_of(group, version, &[(kind, plural)]);
         }
     }
 
