@@ -57,4 +57,5 @@ pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;
 pub use crate::world::{Host, HostKind, ReleaseName, Said, ServerAnswer};
+pub(crate) use refusals::stops_before_writes;
 pub(crate) use standing::{contested, may_apply, other_manager};

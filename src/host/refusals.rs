@@ -21,6 +21,20 @@ use crate::schema;
 use crate::tree::Value;
 use crate::world::{BaseKind, WriteMethod};
 
+/// Whether a refusal under a rule is one after which the host writes nothing of the release.
+pub(crate) fn stops_before_writes(rule: &str, host: Option<HostKind>) -> bool {
+    match rule {
+        "host/unreadable"
+        | "host/ownership"
+        | "host/last-unserved"
+        | "host/namespace-ends"
+        | "host/replace-with-apply" => true,
+        // The only one that makes something of such an object, or asks for it as late as its turn comes.
+        "host/nameless" => host != Some(HostKind::Helm4),
+        _ => false,
+    }
+}
+
 impl Run<'_> {
     /// Adds what is refused of each object that is not as it was written last time.
     pub(super) fn refusals(&mut self) {

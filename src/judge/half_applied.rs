@@ -3,7 +3,7 @@
 //! written, only what should go stays, and the release is marked as failed.
 
 use crate::compare::{Action, Pair};
-use crate::host::HostKind;
+use crate::host::{HostKind, stops_before_writes};
 use crate::model::Effect;
 use crate::model::Finding;
 use crate::world::World;
@@ -11,14 +11,17 @@ use crate::world::World;
 /// How many objects are named.
 const NAMED: usize = 5;
 
-/// The finding about a release that would stop half-way; `None` where nothing is refused or the host writes all or nothing.
+/// The finding about a release that would stop half-way; `None` where nothing is refused, or where the host writes
+/// nothing after that.
 #[must_use]
 pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
     // A deletion that is refused does not stop the release.
     let refused: Vec<&Pair> =
         pairs.iter().filter(|pair| pair.effect == Effect::Rejected && pair.action != Action::Delete).collect();
     let first = refused.first()?;
-    if !matches!(world.host.kind, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux)) {
+    let host = world.host.kind;
+    let goes_on = matches!(host, None | Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux));
+    if !goes_on || refused.iter().any(|pair| stops_before_writes(&pair.rule, host)) {
         return None;
     }
     let is_written = |pair: &&Pair| {
