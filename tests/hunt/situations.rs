@@ -1,5 +1,9 @@
 //! Situations around the fields: marks that hold or drive controllers, other versions of an API, hooks, classes that change.
 
+mod limits;
+
+pub(crate) use limits::limits;
+
 use serde_json::{Value, json};
 
 use crate::names;

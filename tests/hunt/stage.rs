@@ -93,6 +93,8 @@ pub(crate) struct Stage<'a> {
     under_way: bool,
     /// What was foretold of writes that are still being carried out: it comes whatever is written next.
     announced: BTreeSet<String>,
+    /// What the last write made: it is a part of what is being carried out.
+    made: BTreeSet<String>,
     /// Whether the record of the release is lost.
     forgotten: bool,
 }
@@ -126,6 +128,7 @@ impl<'a> Stage<'a> {
             chart,
             under_way: false,
             announced: BTreeSet::new(),
+            made: BTreeSet::new(),
             forgotten: false,
         };
         let run = stage.write("install", &stage.objects, Way::Plain);
@@ -271,7 +274,7 @@ impl<'a> Stage<'a> {
         let mut due: BTreeSet<String> =
             going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
         if self.under_way {
-            due.extend(self.announced.iter().cloned());
+            due.extend(self.announced.iter().chain(&self.made).cloned());
         }
         let doomed = doomed(&before);
         let met = self.under_way || !doomed.is_empty();
@@ -291,6 +294,7 @@ impl<'a> Stage<'a> {
         // A rollout that has begun and stands still for a while goes on with whatever comes next.
         let is_half_done = !outcome.gone.is_empty() && !outcome.outdated.is_subset(&outcome.gone);
         self.under_way = !outcome.rested || is_half_done;
+        self.made.clone_from(&outcome.made);
         outcome
     }
 

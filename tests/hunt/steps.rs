@@ -177,9 +177,10 @@ impl Draw<'_> {
         // The classes of a topology have nothing to do elsewhere.
         let has_class = matches!(self.shape, Shape::Topology(_));
         match seed.below(100) {
-            0..=11 if has_class => ("topology", situations::topology(self, seed)),
-            12..=20 if has_class => ("class", situations::class(self, seed)),
-            0..=20 => ("field", self.field(seed)),
+            0..=7 if has_class => ("topology", situations::topology(self, seed)),
+            8..=14 if has_class => ("class", situations::class(self, seed)),
+            0..=12 => ("field", self.field(seed)),
+            13..=20 => ("limits", situations::limits(self, seed)),
             21..=27 => ("version", self.version(seed)),
             28..=34 => ("replicas", self.replicas(seed)),
             35..=43 => ("paused", self.pause(seed)),
