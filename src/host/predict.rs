@@ -346,6 +346,7 @@ impl<'a> Run<'a> {
         let host = &self.world.host;
         let last = self.last(last.as_ref());
         if (matches!(last, Last::Nothing) || !self.is_kept(object))
+            && self.is_part(object)
             && let Some(because) = self.not_ours(&Marks::of(live_value))
         {
             return Some(Outcome::Refused { rule: RuleId::of("host/ownership"), because });

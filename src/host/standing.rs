@@ -85,13 +85,18 @@ impl Run<'_> {
         })
     }
 
+    /// Whether an object is a part of the release: whose a hook is, nobody asks before it is made or applied (helm `pkg/action/hooks.go`,
+    /// `execHook`, v4.3).
+    pub(super) fn is_part(&self, object: &Object) -> bool {
+        matches!(hook::role(object, &self.world.host), Ok(hook::Role::Written | hook::Role::Unclear))
+    }
+
     /// The same of an object that nothing compares.
     pub(super) fn of_ownership(&self, object: &Object) -> Option<(RuleId, String)> {
         if kinds::is_compared(&object.key) || self.is_kept(object) {
             return None;
         }
-        // What is made as a hook is looked for in another way.
-        if !matches!(hook::role(object, &self.world.host), Ok(hook::Role::Written | hook::Role::Unclear)) {
+        if !self.is_part(object) {
             return None;
         }
         let marks = match self.locator.in_live(&self.world.live, &object.key) {

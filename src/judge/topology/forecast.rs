@@ -13,6 +13,7 @@ use crate::judge::topology::blueprint::{Part, Role, parts};
 use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
 use crate::judge::topology::patches::Outcome;
+use crate::judge::topology::referenced;
 use crate::judge::topology::stop;
 use crate::judge::topology::values;
 use crate::judge::verdict::Answer;
@@ -97,8 +98,10 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
 /// Whether a part that comes out different is what is in use.
 fn is_in_use(stage: &Stage<'_>, (key, before): (&Key, Side<'_>), after: Side<'_>, part: &Part, made: &Made) -> bool {
     let Made::Known(made) = made else { return false };
-    let template = stage.written_after(&part.key(after.class_key)).filter(|_| after.after && made.opaque.is_empty());
-    template.is_some_and(|template| is_as_made(stage, (key, before.cluster), (part, &template), &made.spec))
+    if !after.after || !made.opaque.is_empty() {
+        return false;
+    }
+    is_as_made(stage, (key, before.cluster), (part, &part.key(after.class_key)), &made.spec)
 }
 
 /// The parts of one side.
@@ -106,7 +109,7 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
     let global = values::of_cluster(side.cluster, side.class);
     let made = |part: &Part| {
         let key = part.key(side.class_key);
-        let template = if side.after { stage.written_after(&key) } else { stage.written_before(&key) };
+        let template = referenced::template(stage, part, &key, side.after);
         let values = values::of_group(side.cluster, side.class, &global, &part.group);
         match template {
             Some(template) => Made::Known(patches::apply(&template, part, side.class, &values)),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::blueprint::{Part, Role, parts};
 use super::forecast::{drift, judged, normal_of, normal_spec};
 use super::patches;
+use super::referenced::{self, Remembered, remembered, stored};
 use super::values;
 use super::weight::owner;
 use crate::judge::stage::Stage;
@@ -59,7 +60,7 @@ pub(super) fn drifts(side: Side<'_>, key: &Key, cluster: &Value, class_key: &Key
     let global = values::of_cluster(cluster, &class);
     let drift = |part: Part| {
         let template_key = part.key(class_key);
-        let template = written(&template_key);
+        let template = referenced::template(stage, &part, &template_key, side.is_after());
         // One that is not there at all stops the controller.
         if template.is_none() && side.is_missing(&template_key) {
             return None;
@@ -157,7 +158,10 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
     let Some(used) = live.pointer(place_of(part)).and_then(|used| target(used, owner.namespace.as_deref())) else {
         return InUse::Nowhere;
     };
-    let Some(written) = stage.written_before(&used) else { return InUse::Unread(used) };
+    let version = text(&part.reference, "/apiVersion").unwrap_or_default();
+    let Some(written) = stage.written_before(&used).and_then(|used| stored(used, version)) else {
+        return InUse::Unread(used);
+    };
     // A pool names what was made of a template, which is compared as if it still stood in one.
     let (kind, spec) = match part.group.word {
         "machinePool" => (made_by(reference_kind), json!({"template": {"spec": written.get("spec")}})),
@@ -176,21 +180,31 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
 pub(super) fn is_as_made(
     stage: &Stage<'_>,
     (key, cluster): (&Key, &Value),
-    (part, template): (&Part, &Value),
+    (part, template_key): (&Part, &Key),
     made: &Value,
 ) -> bool {
     let owner = owner(stage, key, cluster, part.group.word, &part.group.name);
     let used = stage.before(&owner).and_then(|live| target(live.pointer(place_of(part))?, owner.namespace.as_deref()));
     let Some(used) = used.and_then(|used| stage.written_before(&used)) else { return false };
-    let (word, api) = (|place| text(&part.reference, place).unwrap_or_default(), version(template));
-    // A patch speaks of the version of the reference.
-    let is_patched = || template.get("spec") != Some(made);
-    let hides_order = || version(&used).ends_with("/v1beta1") && kind(&part.key(key)).config_place().is_some();
-    if part.group.word == "machinePool" || api != word("/apiVersion") && is_patched() || hides_order() {
+    let word = |place| text(&part.reference, place).unwrap_or_default();
+    let hides_order = |object: &Value| {
+        let is_old = version(object).ends_with("/v1beta1") && kind(template_key).config_place().is_some();
+        is_old && !matches!(remembered(object, word("/apiVersion")), Remembered::Spec(_))
+    };
+    let (Some(template), Some(written)) =
+        (referenced::template(stage, part, template_key, true), stage.written_after(template_key))
+    else {
+        return false;
+    };
+    // A patch speaks of the version of the reference, which a template loses something to on its way to an older one.
+    let is_patched = || patches::spec_of(&template) != *made;
+    let is_older = version(&written) != word("/apiVersion") && version(&template).ends_with("/v1beta1");
+    if part.group.word == "machinePool" || is_older && is_patched() || hides_order(&used) {
         return false;
     }
     let have = in_use(Side::before(stage), key, cluster, part);
-    matches!(have, InUse::Template(have) if have == normal_spec(stage, (word("/kind"), api), part.role, made))
+    let made = normal_spec(stage, (word("/kind"), word("/apiVersion")), part.role, made);
+    matches!(have, InUse::Template(have) if have == made)
 }
 
 /// The `apiVersion` of an object.

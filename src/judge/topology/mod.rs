@@ -13,6 +13,7 @@ mod metadata;
 mod patches;
 pub(crate) mod pending;
 mod queue;
+mod referenced;
 mod stop;
 mod strategy;
 mod values;
