@@ -62,6 +62,12 @@ impl<'a> Weighed<'a> {
         (self.basis == Basis::Machines && read as u64 == count).then_some(count)
     }
 
+    /// Whether a rollout of several sets of Machines is paused and stays so (`machinedeployment_sync.go`, scale, of Cluster API 1.14).
+    fn is_paused_half_way(&self) -> bool {
+        let sets = self.units.iter().filter(|unit| unit.count > 0).count();
+        self.new.pointer("/spec/paused") == Some(&Value::Bool(true)) && sets > 1
+    }
+
     /// Whether Machines that were out of date already are so for something that this write changes: a rollout that hangs is asked
     /// to start once more.
     fn asks_anew(&self, unit: &Unit) -> bool {
@@ -99,7 +105,12 @@ pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         causes: Vec::new(),
     };
     // Machines that were read are counted; what is said of their number is not.
-    let runs = if assessment.basis == Basis::Machines { assessment.count().min(before) } else { before };
+    let runs = match assessment.basis {
+        // Where a rollout is paused half-way, nothing but this takes the Machines above the wanted number away.
+        Basis::Machines if assessment.is_paused_half_way() => assessment.count(),
+        Basis::Machines => assessment.count().min(before),
+        _ => before,
+    };
     let counts = !assessment.keeps_all && !is_deleting(assessment.old);
     if wanted == 0 && runs > 0 && counts {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();

@@ -19,6 +19,7 @@ mod strategy;
 mod values;
 mod variables;
 mod weight;
+pub(crate) mod woken;
 
 use std::sync::Arc;
 

@@ -10,20 +10,19 @@ use super::queue::{deferred, turn};
 use super::stop::stop;
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
+use super::woken;
 use crate::hashed::HashMap;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::annotation_path;
 use crate::judge::waiting::side::Side;
-use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_OWNED};
 use crate::kinds::fields::{annotation, label, number, target, text};
-use crate::model::{Act, Action, Effect, Hold, Rollout, RuleId, Why};
+use crate::model::{Act, Effect, Hold, Rollout, RuleId, Why};
 use crate::object::{Key, Path};
 use crate::providers::core::RUNTIME_SDK;
 use crate::tree::{Value, json};
 
-/// Label of everything that the topology controller made.
-const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// The annotation that names the hooks that are still to be called.
 pub(super) const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 /// How the annotations of a Cluster start that block an upgrade before its control plane gets the version.
@@ -109,10 +108,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         return Vec::new();
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
-    // The controller watches classes, too, and looks at each of their Clusters.
-    let is_changed =
-        |key: &Key| stage.pair(key).is_some_and(|pair| pair.action == Action::Update && !pair.changes.is_empty());
-    let written = [Some(key.clone()), class_of(key, &new)].into_iter().flatten().find(is_changed);
+    let written = woken::by(stage, key, &new, class_of(key, &new).as_ref());
     let is_written = written.is_some();
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
     let contents = stopped.is_some() || is_written;
@@ -134,8 +130,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
                 (why.clone(), vec![(key.clone(), Some(path.clone()))])
             }
             (None, Some(known)) if known.is_dormant => match &written {
-                Some(written) => {
-                    let who = if written == key { "the Cluster" } else { "its class" };
+                Some((written, who)) => {
                     let why = format!("any write to {who} makes the topology controller look");
                     (why, vec![(written.clone(), None)])
                 }
@@ -319,7 +314,9 @@ fn of_workers(
         owners.iter().filter(|((of, _), _)| of == kind).map(|((_, name), owner)| (name.as_str(), owner)).collect();
     live.sort();
     for (name, owner) in live {
-        let Some(workers) = stage.before(owner).filter(|workers| label(workers, OWNED).is_some()) else { continue };
+        let Some(workers) = stage.before(owner).filter(|workers| label(workers, TOPOLOGY_OWNED).is_some()) else {
+            continue;
+        };
         let Some(place) = places.get(name).copied() else {
             if machines(stage, key, cluster, (word, name)) != Some(0) {
                 let left = "they left the topology and are deleted".to_owned();

@@ -5,11 +5,13 @@
 use super::lifted::Lifted;
 use super::pause;
 use super::side::Side;
+use crate::apiserver::admission::Sides;
+use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
 use crate::kinds::fields::{controller, number, wanted};
-use crate::model::{Action, Effect, Places, Rollout, RuleId};
+use crate::model::{Action, Basis, Effect, Places, Rollout, RuleId, plural};
 use crate::object::{GroupKind, Key, Path, is_deleting};
 use crate::providers::kind;
 use crate::tree::Value;
@@ -25,10 +27,16 @@ pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
 fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let (before, after) = (stage.before(key)?, stage.after(key)?);
     let is_paused = after.pointer("/spec/paused") == Some(&Value::Bool(true));
-    let number_stays = wanted(&before, None) == wanted(&after, Some(&before));
     let cluster = stage.cluster_of(key, &after);
     let is_left_alone = || !pause::of_object(Side::after(stage), key, &after, cluster.as_ref()).is_empty();
-    if !is_paused || !number_stays || is_deleting(&before) || is_left_alone() {
+    if !is_paused || is_deleting(&before) || is_left_alone() {
+        return None;
+    }
+    if let Some(found) = saturated(stage, key, (&before, &after)) {
+        return Some(found);
+    }
+    // What goes because fewer are wanted is counted as the change that it is.
+    if wanted(&before, None) != wanted(&after, Some(&before)) {
         return None;
     }
     let (was, is) = (allowed(key, &before)?, allowed(key, &after)?);
@@ -40,7 +48,23 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let total: u64 = sets.iter().sum();
     let count = total.saturating_sub(is) - total.saturating_sub(was).min(total.saturating_sub(is));
     // With one set that has Machines, that set gets the wanted number in any case.
-    (count > 0 && sets.len() > 1).then(|| told(stage, key, &after, (total, count)))
+    let why = "more than its strategy allows";
+    (count > 0 && sets.len() > 1).then(|| told(stage, key, &after, (total, count), why))
+}
+
+/// What goes where the write makes a set the new one that has all Machines that are wanted: the others are scaled to none.
+fn saturated(stage: &Stage<'_>, key: &Key, (before, after): (&Value, &Value)) -> Option<Lifted> {
+    let mirror = kind(key).mirror?;
+    let sides = Sides { old: before.clone(), new: after.clone() };
+    let assessment = Assessment::of(stage, key, mirror, sides);
+    let (was, is) = (wanted(before, None), wanted(after, Some(before)));
+    let units = || assessment.units.iter().filter(|unit| unit.count > 0);
+    let total: u64 = units().map(|unit| unit.count).sum();
+    let was_full = units().any(|unit| unit.before.is_empty() && unit.count == was);
+    let is_full = units().any(|unit| unit.after.is_empty() && unit.count == is);
+    let is_new = is_full && !was_full && was == is && assessment.basis == Basis::Machines && total > is;
+    let why = "not of the set that has all that are wanted now";
+    is_new.then(|| told(stage, key, after, (total, total - is), why))
 }
 
 /// Whether every MachineSet in the namespace of an owner was read.
@@ -60,6 +84,10 @@ fn sizes(stage: &Stage<'_>, key: &Key) -> Vec<u64> {
 
 /// How many Machines an owner allows at a time; `None` where nobody knows its strategy.
 fn allowed(key: &Key, owner: &Value) -> Option<u64> {
+    // Only then they are scaled in proportion.
+    if owner.pointer("/spec/rollout/strategy/type").is_some_and(|word| word != "RollingUpdate") {
+        return None;
+    }
     let wanted = wanted(owner, None);
     let (surge, _) = kind(key).mirror?.room(owner, wanted);
     Some(if wanted == 0 { 0 } else { wanted + surge })
@@ -67,7 +95,9 @@ fn allowed(key: &Key, owner: &Value) -> Option<u64> {
 
 /// Where an owner says how many it allows, and whether it is paused.
 fn places(key: &Key) -> Places {
-    ["rollout", "strategy", "paused"].map(|block| (key.clone(), Some(Path::root().key("spec").key(block)))).into()
+    ["rollout", "strategy", "paused", "template"]
+        .map(|block| (key.clone(), Some(Path::root().key("spec").key(block))))
+        .into()
 }
 
 /// What is said where no MachineSet was read.
@@ -84,9 +114,9 @@ fn unread(key: &Key) -> Lifted {
 }
 
 /// What is said of it.
-fn told(stage: &Stage<'_>, key: &Key, owner: &Value, (total, count): (u64, u64)) -> Lifted {
-    let those = if count == 1 { "Machine that is" } else { "Machines that are" };
-    let says = format!("deletes {count} {those} more than its strategy allows, although the rollout is paused");
+fn told(stage: &Stage<'_>, key: &Key, owner: &Value, (total, count): (u64, u64), why: &str) -> Lifted {
+    let are = if count == 1 { "is" } else { "are" };
+    let says = format!("deletes {} that {are} {why}, although the rollout is paused", plural(count, "Machine"));
     Lifted {
         owner: key.clone(),
         effect: Effect::Delete,

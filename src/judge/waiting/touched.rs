@@ -10,6 +10,7 @@ use super::{adoption, hosts, machines, pause, preflight};
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
+use crate::judge::topology::woken::is_of_topology;
 use crate::kinds::Role;
 use crate::kinds::contract;
 use crate::kinds::contract::BOOTSTRAP;
@@ -126,6 +127,7 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
                 }
             }
             Role::Class => out.extend(stage.clusters_of_class(key)),
+            _ if is_of_topology(pair) => out.extend(cluster_of(stage, pair)),
             Role::Template if pair.action == Action::Create => {
                 let classes = stage.referrers(key).into_iter().filter(|reference| reference.from.kind == CLUSTER_CLASS);
                 classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
