@@ -51,7 +51,12 @@ impl Versions<'_> {
 /// The part of a value that a set owns; `None` where that is nothing.
 fn part(value: &Value, owned: &FieldSet, place: Place<'_>) -> Option<Value> {
     match value {
-        _ if owned.below.is_empty() => owned.owned.then(|| value.clone()),
+        // Who owns a map or a list as such, which `.` says, owns nothing in it, unless it is one thing with all that is in it.
+        _ if owned.below.is_empty() => owned.owned.then(|| match place.merging(value) {
+            Merging::Granular => Value::Object(Map::new()),
+            Merging::Items(_) => Value::Array(List::default()),
+            Merging::Whole => value.clone(),
+        }),
         Value::Object(map) => {
             let mut parts = Map::new();
             for (step, owned) in &owned.below {
@@ -94,6 +99,19 @@ mod tests {
         let versions = Versions { live: &live, rendered: &rendered, last: None };
         let (entry, moved) = versions.entry(owners(&live).remove(0));
         let meant = json!({"f:spec": {"f:replicas": {}, "f:rollout": {"f:strategy": {"f:type": {}}}}});
+        assert_eq!((entry.fields, moved), (FieldSet::read(&meant), true));
+    }
+
+    #[test]
+    fn who_owns_a_map_as_such_owns_nothing_in_it() {
+        let live = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+            "metadata": {"name": "md", "annotations": {"team": "red"}, "managedFields": [{"manager": "kubectl-edit", "operation": "Update",
+                "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}}}, "f:spec": {"f:strategy": {".": {}}}}}]},
+            "spec": {"replicas": 2, "rollout": {"strategy": {"type": "OnDelete"}}}});
+        let versions = Versions { live: &live, rendered: &live, last: None };
+        let (entry, moved) = versions.entry(owners(&live).remove(0));
+        let meant =
+            json!({"f:metadata": {"f:annotations": {".": {}}}, "f:spec": {"f:rollout": {"f:strategy": {".": {}}}}});
         assert_eq!((entry.fields, moved), (FieldSet::read(&meant), true));
     }
 

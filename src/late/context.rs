@@ -4,6 +4,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
 
+use super::escape::{BRACKETS, is_followed};
+
 /// The bytes that go and the text that takes their place.
 type Written = (Range<usize>, String);
 
@@ -32,6 +34,9 @@ impl Place<'_> {
     fn version_6(&self, value: &str) -> Result<Written, String> {
         if self.in_a_name() {
             return Err("an IPv6 address cannot be a part of a name".to_owned());
+        }
+        if is_followed(self.after.as_bytes()) && !self.was_version_6() {
+            return Err(BRACKETS.to_owned());
         }
         if self.is_bracketed() {
             return Ok((self.range.clone(), value.to_owned()));

@@ -20,6 +20,10 @@ pub(super) enum Escape {
     Unsure,
 }
 
+/// Why no IPv6 address is written beside marks that are escaped.
+pub(super) const BRACKETS: &str =
+    "an IPv6 address needs brackets or another length beside the marks that are escaped there";
+
 impl Escape {
     /// The escape that a text ends with, where it stands for something that goes on with no word.
     pub(super) fn ending(text: &[u8]) -> Option<Self> {
@@ -36,9 +40,7 @@ impl Escape {
             if spelled == value { Ok(spelled) } else { Err(why.to_owned()) }
         };
         match self {
-            Self::Percent if value.parse::<Ipv6Addr>().is_ok() && in_a_url(text, range) => {
-                Err("an IPv6 address needs brackets in the URL that is escaped there".to_owned())
-            }
+            Self::Percent if value.parse::<Ipv6Addr>().is_ok() && in_a_url(text, range) => Err(BRACKETS.to_owned()),
             Self::Percent => Ok(Spelling::Url.write(value)),
             Self::PercentTwice => same(Spelling::Url.write(value)),
             Self::Backslash => same(Spelling::Json.write(value)),
@@ -49,12 +51,17 @@ impl Escape {
     }
 }
 
-/// Whether an escaped `//`, `@` or port stands beside it.
+/// Whether what follows a placeholder is an escaped port or an escaped length of a network.
+pub(super) fn is_followed(after: &[u8]) -> bool {
+    let begins = |mark: &[u8]| after.len() > 3 && after[..3].eq_ignore_ascii_case(mark) && after[3].is_ascii_digit();
+    begins(b"%3A") || begins(b"%2F")
+}
+
+/// Whether an escaped `//`, `@`, port or length stands beside it.
 fn in_a_url(text: &str, range: &Range<usize>) -> bool {
     let (before, after) = (&text.as_bytes()[..range.start], &text.as_bytes()[range.end..]);
     let ends = |mark: &[u8]| before.len() >= 3 && before[before.len() - 3..].eq_ignore_ascii_case(mark);
-    let begins = after.len() >= 3 && after[..3].eq_ignore_ascii_case(b"%3A");
-    ends(b"%2F") || ends(b"%40") || begins || matches!(after.first(), Some(b'.' | b'-' | b':'))
+    ends(b"%2F") || ends(b"%40") || is_followed(after) || matches!(after.first(), Some(b'.' | b'-' | b':'))
 }
 
 /// `%HH`, also where its `%` is escaped itself.

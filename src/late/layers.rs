@@ -95,7 +95,15 @@ pub(super) fn at_depth(text: &str, look: Look<'_>) -> Vec<Spot> {
                 None => {
                     found.extend(blocks(text, deeper));
                     let runs = every_run(text.as_bytes(), shortest(look.targets));
-                    found.extend(runs.filter_map(|range| opened(&text[range.clone()], range, deeper)));
+                    let behind = |range: &Range<usize>| Escape::ending(&text.as_bytes()[..range.start]);
+                    found.extend(runs.filter_map(|range| {
+                        let escape = behind(&range);
+                        let spot = opened(&text[range.clone()], range, deeper)?;
+                        Some(match escape {
+                            Some(escape) => spot.behind(escape),
+                            None => spot,
+                        })
+                    }));
                 }
             }
         }
@@ -127,7 +135,11 @@ fn plain(text: &str, standing: Standing<'_, '_>) -> Spot {
         Spelling::JsonHtml | Spelling::Json | Spelling::JsonAscii => vec![Layer::Json],
     };
     let written = target.with.map(|with| match (spelling, escape) {
-        (Spelling::Plain, Some(escape)) => escape.written(text, &range, with).map(|new| (range.clone(), new)),
+        (Spelling::Plain, Some(escape @ (Escape::Percent | Escape::PercentTwice))) => {
+            escape.written(text, &range, with).map(|new| (range.clone(), new))
+        }
+        (Spelling::Plain, Some(escape)) => context::written(text, range.clone(), with)
+            .and_then(|(range, new)| Ok((range.clone(), escape.written(text, &range, &new)?))),
         // In the query of a URL an address is a text as any other.
         (Spelling::Url | Spelling::UrlLower, _) => Ok((range.clone(), spelling.write(with))),
         _ => context::written(text, range.clone(), with).map(|(range, new)| (range, spelling.write(&new))),
@@ -273,6 +285,19 @@ impl Inside {
 }
 
 impl Spot {
+    /// The spot of base64 that stands right behind an escape, refused where its new letters would not be right there.
+    fn behind(mut self, escape: Escape) -> Self {
+        let Some(new) = self.new.take() else { return self };
+        // Its padding stood there as it is.
+        let letters = new.trim_end_matches('=');
+        match escape.written(letters, &(0..0), letters) {
+            Ok(written) if written == letters => self.new = Some(new),
+            Ok(_) => self.refused = Some("it stands in base64, and its marks need an escape there".to_owned()),
+            Err(why) => self.refused = Some(why),
+        }
+        self
+    }
+
     /// What stands in a layer, closed again by `close`.
     fn new(range: Range<usize>, inside: Inside, close: impl FnOnce(&[u8]) -> String) -> Self {
         let Inside { places, new, refused, closed } = inside;

@@ -8,6 +8,8 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
+use super::escape::Escape;
+
 /// Layers that are opened inside each other. Base64 alone cannot be nested deeper in a text of a size that can be meant.
 pub(super) const MOST_LAYERS: usize = 48;
 /// Bytes that one layer may unpack to; more is no file of a Machine but a bomb.
@@ -207,8 +209,23 @@ pub(super) fn every_stretch(text: &[u8], shortest: usize) -> impl Iterator<Item 
     stretches(text, shortest, is_loose)
 }
 
-/// The runs in one such stretch.
+/// The runs in one such stretch, and in what is left of it behind an escape whose last letters it begins with.
 pub(super) fn runs_of(text: &[u8], stretch: Range<usize>, shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let Range { start, end } = stretch;
+    let may_be_escaped = start > 0 && matches!(text[start - 1], b'\\' | b'%');
+    let last = if may_be_escaped { end.min(start + LONGEST_ESCAPE) } else { start };
+    let ends = (start + 1..=last).filter_map(|at| Some((at, Escape::ending(&text[..at])?)));
+    // Where one is sure, nobody asks what its beginning could be.
+    let (unsure, sure): (Vec<_>, Vec<_>) = ends.partition(|(_, escape)| *escape == Escape::Unsure);
+    let behind = if sure.is_empty() { unsure } else { sure }.into_iter().map(|(at, _)| at);
+    whole_runs(text, stretch, shortest).chain(behind.flat_map(move |at| whole_runs(text, at..end, shortest)))
+}
+
+/// Letters of the longest escape behind its first mark: `\UHHHHHHHH`.
+const LONGEST_ESCAPE: usize = 9;
+
+/// The runs in one stretch, with padding and without.
+fn whole_runs(text: &[u8], stretch: Range<usize>, shortest: usize) -> impl Iterator<Item = Range<usize>> + '_ {
     let (start, end) = (stretch.start, stretch.end);
     let usual = runs(&text[start..end + padding(text, end)], shortest);
     let usual = usual.map(move |run| start + run.start..start + run.end);

@@ -35,6 +35,40 @@ fn base64_is_opened_and_closed_again() {
 }
 
 #[test]
+fn base64_behind_an_escape_is_opened() {
+    let letters = |address: &str| STANDARD.encode(format!("vip: {address} and so on"));
+    for front in [r#"{"content":"TOKEN:\n"#, r#"{"content":"a\n\n"#, r"printf 'a\t", r"a\u003d", "data:,TOKEN%3D"] {
+        assert_eq!(
+            replaced(&format!("{front}{}", letters(VIP))),
+            (format!("{front}{}", letters(TRUE_VIP)), 1),
+            "{front}"
+        );
+    }
+    // The letters of an escape of an escape are themselves base64: what it would read as cannot be written again.
+    assert_eq!(refused(&format!("data:,a%253D{}", letters(VIP))).len(), 1);
+    // Its letters may be a part of the escape.
+    assert_eq!(refused(&format!(r"C:\\d{}", letters(VIP))).len(), 1);
+}
+
+#[test]
+fn an_address_behind_an_escape_is_written_as_behind_a_blank() {
+    let written = |text: &str| {
+        let found = spots(text, &vip(Some("fd00::7")));
+        (apply(text, &found), found.iter().any(|spot| spot.refused.is_some()))
+    };
+    for (text, new) in [
+        (r"printf 'server\n55.55.55.55:6443'", Some(r"printf 'server\n[fd00::7]:6443'")),
+        (r#"{"a":"{\n55.55.55.55/32"}"#, Some(r#"{"a":"{\nfd00::7/128"}"#)),
+        (r#"{"a":"x\n55.55.55.55.nip.io"}"#, None),
+        ("data:,VIP%3D55.55.55.55%2F32", None),
+        ("VIP=55.55.55.55%3A6443", None),
+        ("data:,VIP%3D55.55.55.55%0A", Some("data:,VIP%3Dfd00%3A%3A7%0A")),
+    ] {
+        assert_eq!(written(text), (new.unwrap_or(text).to_owned(), new.is_none()), "{text}");
+    }
+}
+
+#[test]
 fn base64_within_base64_is_opened_too() {
     let wrap = |text: &str| STANDARD.encode(format!("content: {}", STANDARD.encode(text)));
     assert_eq!(replaced(&wrap("vip 55.55.55.55")), (wrap("vip 10.0.3.7"), 1));
