@@ -9,8 +9,9 @@ use crate::yaml::{self, Edit, New, NodeKind, Patch, Section, Tree};
 /// Whether a value may mean something to a document that its text is: marks of YAML and JSON, or a place that was refused. Other
 /// values are written as they are, so that no document has to be read and nothing is quoted that was not.
 pub(super) fn needs_care(spot: &Spot) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '@' | '+' | '=' | ',');
-    let marked = |new: &String| !new.chars().all(plain) || new.ends_with(':');
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '@' | '+' | '=');
+    let begins = |new: &str| new.starts_with(['@', '=']) || new == "-";
+    let marked = |new: &String| !new.chars().all(plain) || new.ends_with(':') || begins(new);
     spot.refused.is_some() || spot.new.as_ref().is_some_and(marked)
 }
 

@@ -126,6 +126,20 @@ fn a_placeholder_in_a_query_is_written_as_a_query_writes() {
 }
 
 #[test]
+fn a_value_that_would_end_or_begin_something_is_quoted_in_a_document() {
+    for value in ["@abc", "a,b", ",ab", "-", "=", "=x", "a]b", "*x"] {
+        let targets = Targets::new(vec![Target { value: 0, placeholder: "changeme", with: Some(value) }]);
+        for (text, pointer) in
+            [("a: 1\nkey: changeme\n", "/key"), ("a: 1\nmap: {key: changeme, other: y}\n", "/map/key")]
+        {
+            let new = apply(text, &spots(text, &targets));
+            let json = yaml::read(new.as_bytes()).expect("readable").to_json().expect("json");
+            assert_eq!(json.pointer(pointer).and_then(|said| said.as_str()), Some(value), "{new}");
+        }
+    }
+}
+
+#[test]
 fn a_document_inside_a_text_reads_as_meant_whatever_the_value_holds() {
     for value in ["a: b", "say \"x\"", "it's", "x #y", "[fd00::7]", "two\nlines", "{{ x }}", "- x", "*x", "a\\b"] {
         let targets = Targets::new(vec![Target { value: 0, placeholder: "@V@", with: Some(value) }]);
