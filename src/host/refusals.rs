@@ -23,17 +23,19 @@ use crate::world::{BaseKind, WriteMethod};
 
 /// Whether a refusal under a rule is one after which the host writes nothing of the release.
 pub(crate) fn stops_before_writes(rule: &str, host: Option<HostKind>) -> bool {
-    match rule {
-        "host/unreadable"
-        | "host/ownership"
-        | "host/last-unserved"
-        | "host/namespace-ends"
-        | "host/replace-with-apply" => true,
-        // The only one that makes something of such an object, or asks for it as late as its turn comes.
-        "host/nameless" => host != Some(HostKind::Helm4),
-        _ => false,
-    }
+    let is = |id: &RuleId| id.as_str() == rule;
+    // Helm 4 makes something of an object without a name, or asks for it as late as its turn comes.
+    BEFORE_WRITES.iter().any(is) || (is(&RuleId::of("host/nameless")) && host != Some(HostKind::Helm4))
 }
+
+/// The rules of such refusals, whatever the host.
+const BEFORE_WRITES: [RuleId; 5] = [
+    RuleId::of("host/unreadable"),
+    RuleId::of("host/ownership"),
+    RuleId::of("host/last-unserved"),
+    RuleId::of("host/namespace-ends"),
+    RuleId::of("host/replace-with-apply"),
+];
 
 impl Run<'_> {
     /// Adds what is refused of each object that is not as it was written last time.

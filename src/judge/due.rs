@@ -2,7 +2,7 @@
 
 use crate::judge::owner::Assessment;
 use crate::kinds::Typed;
-use crate::model::{Classified, Finding, Unit, plural};
+use crate::model::{Classified, Effect, Finding, Unit, plural};
 use crate::object::Key;
 
 /// Adds what is due. Rollouts of this write are there already.
@@ -18,7 +18,7 @@ pub(super) fn findings(key: &Typed<'_>, assessment: &Assessment, out: &mut Class
             unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
         let tail = if assessment.is_released() {
             "and this write lets them go"
-        } else if out.rollouts.iter().any(|rollout| rollout.owner == **key) {
+        } else if out.rollouts.iter().any(|rollout| rollout.owner == **key && rollout.effect != Effect::Scale) {
             "and this write replaces them with the others"
         } else {
             "and this write does not change that"

@@ -196,14 +196,16 @@ pub(super) fn is_as_made(
     else {
         return false;
     };
-    // A patch speaks of the version of the reference, which a template loses something to on its way to an older one.
+    // A patch speaks of the version of the reference: not every template can be brought there, and on its way to an older one it loses
+    // something.
     let is_patched = || patches::spec_of(&template) != *made;
-    let is_older = version(&written) != word("/apiVersion") && version(&template).ends_with("/v1beta1");
-    if part.group.word == "machinePool" || is_older && is_patched() || hides_order(&used) {
+    let (named, now) = (word("/apiVersion"), version(&template));
+    let may_differ = now != named || version(&written) != named && now.ends_with("/v1beta1");
+    if part.group.word == "machinePool" || may_differ && is_patched() || hides_order(&used) {
         return false;
     }
     let have = in_use(Side::before(stage), key, cluster, part);
-    let made = normal_spec(stage, (word("/kind"), word("/apiVersion")), part.role, made);
+    let made = normal_spec(stage, (word("/kind"), now), part.role, made);
     matches!(have, InUse::Template(have) if have == made)
 }
 

@@ -157,7 +157,9 @@ fn waits_for_hooks(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Hold> {
 /// What waits for an object without a mirror, where that can be more than nothing.
 fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String, Vec<Rollout>)> {
     if let Some(told) = kind(key).waiting {
-        return told(old).map(|(effect, words)| (effect, words.to_owned(), Vec::new()));
+        // What the same write takes back does not come.
+        let left = Side::after(stage).get(key);
+        return told(left.as_deref().unwrap_or(old)).map(|(effect, words)| (effect, words.to_owned(), Vec::new()));
     }
     match kind(key).role {
         Role::Set => surplus(stage, key, old),

@@ -39,7 +39,8 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     if wanted(&before, None) != wanted(&after, Some(&before)) {
         return None;
     }
-    let (was, is) = (allowed(key, &before)?, allowed(key, &after)?);
+    // Under another strategy no number is too many.
+    let (was, is) = (allowed(key, &before).unwrap_or(u64::MAX), allowed(key, &after)?);
     let sets = sizes(stage, key);
     // One that was never scaled to none has a MachineSet: where none is there, nobody read it.
     if sets.is_empty() && is < was && number(&before, "/spec/replicas") != Some(0) && !has_sets_listed(stage, key) {

@@ -151,11 +151,12 @@ fn by_version(machine: &Value, owner: &Value) -> Vec<Cause> {
     vec![at(RuleId::of("k0s/version-unavailable"), &["spec", "version"])]
 }
 
-/// Whether the control plane says that it is available. Where it has no status at all, nobody read it, and it counts as healthy.
+/// Whether the control plane says that it is available. What a render says of it counts as healthy; one that was read says so itself.
 fn is_available(owner: &Value) -> bool {
     let is =
         |condition: &Value| text(condition, "/type") == Some("Available") && text(condition, "/status") == Some("True");
-    owner.get("status").is_none() || list(owner, "/status/conditions").any(is)
+    let is_render = owner.get("status").is_none() && owner.pointer("/metadata/uid").is_none();
+    is_render || list(owner, "/status/conditions").any(is)
 }
 
 /// The owner with what the schema and the controller fill in.
