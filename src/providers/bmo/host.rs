@@ -2,15 +2,13 @@
 //! Read beside `internal/controller/metal3.io/baremetalhost_controller.go` (Reconcile, manageHostPower, hasRebootAnnotation),
 //! `host_state_machine.go` (handleProvisioned, handleExternallyProvisioned) and `annotations.go` of baremetal-operator 0.14.
 
+use super::said::asks_reboot;
 use crate::kinds::fields::text;
 use crate::model::Effect;
 use crate::tree::Value;
 
 /// Annotations by which the operator leaves a host alone.
 pub(super) const PAUSES: [&str; 2] = ["baremetalhost.metal3.io/paused", "baremetalhost.metal3.io/detached"];
-
-/// The annotation by which somebody asks for a reboot; with a `/` and a name behind it the host stays off until that goes.
-const REBOOT: &str = "reboot.metal3.io";
 
 /// What the operator does to a host that a Machine may run on, as soon as it manages it again: another image, a reboot, or no power.
 pub(super) fn waiting(host: &Value) -> Option<(Effect, &'static str)> {
@@ -30,9 +28,7 @@ pub(super) fn waiting(host: &Value) -> Option<(Effect, &'static str)> {
         return Some((Effect::Delete, "it is wiped, because it is no longer set up by others and has no image"));
     }
     let annotations = host.pointer("/metadata/annotations").and_then(Value::as_object);
-    if state != "provisioning"
-        && annotations.is_some_and(|all| all.keys().any(|name| name.split('/').next() == Some(REBOOT)))
-    {
+    if state != "provisioning" && annotations.is_some_and(|all| all.keys().any(|name| asks_reboot(name))) {
         return Some((Effect::Unknown, "it is rebooted, with the Machine that runs on it"));
     }
     (is("/spec/online", false) && !is("/status/poweredOn", false))

@@ -16,8 +16,13 @@ const INSPECT: &str = "inspect.metal3.io";
 const HARDWARE: &str = "inspect.metal3.io/hardwaredetails";
 /// The status of a host that is taken over.
 const STATUS: &str = "baremetalhost.metal3.io/status";
-/// The beginning of those that reboot it.
+/// The beginning of those that reboot it; with a `/` and a name behind it the host stays off until that goes.
 const REBOOT: &str = "reboot.metal3.io";
+
+/// Whether an annotation of this name asks for a reboot.
+pub(super) fn asks_reboot(name: &str) -> bool {
+    name.strip_prefix(REBOOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
 
 /// Words that a status may have for how it goes.
 const STATES: [&str; 6] = ["", "OK", "discovered", "error", "delayed", "detached"];
@@ -82,9 +87,9 @@ fn fault(name: &str, value: &str, is_inspected: bool) -> Option<&'static str> {
         };
         return (!read().is_some_and(is_fine)).then_some("it must be the status of a host as JSON");
     }
-    let is_reboot = name.strip_prefix(REBOOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let is_fine = |read: Value| ["", "hard", "soft"].contains(&word(&read, "/mode").as_str());
-    (is_reboot && !read().is_some_and(is_fine)).then_some("it must be empty, or JSON with the mode hard or soft")
+    (asks_reboot(name) && !read().is_some_and(is_fine))
+        .then_some("it must be empty, or JSON with the mode hard or soft")
 }
 
 #[cfg(test)]

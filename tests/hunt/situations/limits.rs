@@ -118,7 +118,10 @@ fn of_topology(seed: &mut Seed) -> Vec<Edit> {
     };
     let of = check(seed);
     match seed.below(12) {
-        0 => set(CLASS, "/spec/workers/machineDeployments/1", spare(*seed.pick(&["workers", "nowhere"]))),
+        0 => {
+            let named = *seed.pick(&["workers", "nowhere"]);
+            set(CLASS, "/spec/workers/machineDeployments/1", spare(named))
+        }
         1 => vec![Edit::Unset(CLASS.to_owned(), "/spec/workers/machineDeployments/1".to_owned())],
         2 => set(CLASS, &format!("{in_class}/healthCheck"), of),
         3 => {
