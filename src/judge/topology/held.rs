@@ -3,6 +3,7 @@
 //! (`exp/topology/desiredstate/desired_state.go` computeMachineDeployment of Cluster API 1.14), so they are asked for as the
 //! write leaves them.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::blueprint::class_of;
@@ -21,32 +22,43 @@ use crate::object::{Key, Path, Segment};
 use crate::providers::typed;
 use crate::tree::Value;
 
-/// What keeps the controllers from an act on the Machines of a group once both sides of a Cluster are written.
-#[must_use]
-pub(super) fn hold(
-    stage: &Stage<'_>,
-    key: &Key,
-    (old, new): (&Value, &Value),
-    (word, name): (&str, &str),
-    act: Act,
-) -> Option<Hold> {
-    if let Some(hold) = stop::hold(stage, key, (old, new)) {
-        return Some(hold);
+/// What keeps the controllers from the Machines of the groups of a Cluster once both its sides are written. What stops the topology
+/// controller as a whole is asked once for all groups: a cluster has hundreds.
+pub(super) struct Holds<'s, 'w> {
+    stage: &'s Stage<'w>,
+    key: &'s Key,
+    sides: (&'s Value, &'s Value),
+    stopped: OnceCell<Option<Hold>>,
+}
+
+impl<'s, 'w> Holds<'s, 'w> {
+    /// Those of a Cluster as it is before and after the write.
+    pub(super) const fn of(stage: &'s Stage<'w>, key: &'s Key, sides: (&'s Value, &'s Value)) -> Self {
+        Self { stage, key, sides, stopped: OnceCell::new() }
     }
-    if let Some(hold) = upgrade_held(stage, key, (old, new), (word, name)).filter(|hold| hold.why.stops(act)) {
-        return Some(hold);
+
+    /// What keeps them from an act on the Machines of a group.
+    #[must_use]
+    pub(super) fn hold(&self, (word, name): (&str, &str), act: Act) -> Option<Hold> {
+        let Self { stage, key, sides, .. } = self;
+        if let Some(hold) = self.stopped.get_or_init(|| stop::hold(stage, key, *sides)) {
+            return Some(hold.clone());
+        }
+        if let Some(hold) = upgrade_held(stage, key, *sides, (word, name)).filter(|hold| hold.why.stops(act)) {
+            return Some(hold);
+        }
+        let owner = owner(stage, key, sides.0, word, name);
+        let after = Side::after(stage);
+        let mut live = after.get(&owner)?;
+        let owner = typed(&owner);
+        let Some(mirror) = owner.known.mirror else {
+            return hold_of(&pause::of_object(after, &owner, &live, Some(key)), act).cloned();
+        };
+        mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);
+        let mut holds = waiting::holds(after, &owner, mirror, &live, Some(key));
+        holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete | Why::ByHand));
+        hold_of(&holds, act).cloned()
     }
-    let owner = owner(stage, key, old, word, name);
-    let after = Side::after(stage);
-    let mut live = after.get(&owner)?;
-    let owner = typed(&owner);
-    let Some(mirror) = owner.known.mirror else {
-        return hold_of(&pause::of_object(after, &owner, &live, Some(key)), act).cloned();
-    };
-    mirror.fill_in(Arc::make_mut(&mut live), &stage.versions);
-    let mut holds = waiting::holds(after, &owner, mirror, &live, Some(key));
-    holds.retain(|hold| matches!(hold.why, Why::Paused | Why::RolloutPaused | Why::OnDelete | Why::ByHand));
-    hold_of(&holds, act).cloned()
 }
 
 /// The answer about a field of a topology, held back where every group that it is about is.
@@ -63,8 +75,8 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
         (Effect::Delete, None) if path.get(new).is_none() => (Act::Delete, workers(old)),
         _ => return answer,
     };
-    let holds: Option<Vec<Hold>> =
-        groups.iter().map(|(word, name)| hold(stage, key, (old, new), (*word, name.as_str()), act)).collect();
+    let all = Holds::of(stage, key, (old, new));
+    let holds: Option<Vec<Hold>> = groups.iter().map(|(word, name)| all.hold((*word, name.as_str()), act)).collect();
     match holds.as_deref().and_then(<[Hold]>::first) {
         Some(hold) => back(answer, hold),
         None => answer,

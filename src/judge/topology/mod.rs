@@ -4,6 +4,7 @@
 
 mod admission;
 mod blueprint;
+mod claimed;
 mod clock;
 mod domain;
 mod forecast;
@@ -30,7 +31,7 @@ pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refu
 pub(crate) use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
-use crate::judge::topology::held::{back, hold};
+use crate::judge::topology::held::{Holds, back};
 pub(crate) use crate::judge::topology::metadata::{change as change_metadata, hand_down};
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
@@ -260,8 +261,9 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
     fates.extend(domain::fates(stage.rules, was, is));
     let after = stage.after(key);
     let cluster = after.as_deref().unwrap_or(new);
+    let holds = Holds::of(stage, key, (old, cluster));
     for fate in fates.iter_mut().filter(|fate| fate.answer.effect == Effect::Rollout) {
-        if let Some(hold) = hold(stage, key, (old, cluster), (fate.word, &fate.name), Act::Replace) {
+        if let Some(hold) = holds.hold((fate.word, &fate.name), Act::Replace) {
             fate.answer = back(fate.answer.clone(), &hold);
         }
     }
@@ -345,7 +347,7 @@ fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, p
         }
         let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
         let answer = known(Effect::Delete).saying(because);
-        let hold = hold(stage, key, (old, new), (word, &gone), Act::Delete);
+        let hold = Holds::of(stage, key, (old, new)).hold((word, &gone), Act::Delete);
         return Some(match hold {
             Some(hold) => back(answer, &hold),
             None => answer,

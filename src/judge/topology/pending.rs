@@ -4,7 +4,8 @@
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
 use super::blueprint::class_of;
-use super::held::hold;
+use super::claimed;
+use super::held::Holds;
 use super::in_use::drifts;
 use super::queue::{deferred, turn};
 use super::stop::stop;
@@ -104,8 +105,9 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     if class_of(key, &old).is_none() || class_of(key, &new).is_none() {
         return Vec::new();
     }
+    let claimed = claimed::lifted(stage, key, &new);
     if stop(after, key, &new).is_some() {
-        return Vec::new();
+        return claimed.into_iter().map(claimed::held).collect();
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
     let written = woken::by(stage, key, &new, class_of(key, &new).as_ref());
@@ -113,7 +115,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
     let contents = stopped.is_some() || is_written;
     let (was, now) = (tasks(before, key, &old, contents), tasks(after, key, &new, contents));
-    let mut out = Vec::new();
+    let mut out = claimed;
     // Where there is no Machine and none is wanted, none is replaced; new ones are made as they should be.
     let is_empty = |task: &Task| {
         let wants = stage.before(&owner(stage, key, &old, task.word, &task.name));
@@ -121,6 +123,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
             && machines(stage, key, &old, (task.word, &task.name)) == Some(0)
     };
     let is_felt = |task: &&Task| task.what.act() != Act::Replace || task.word == "cluster" || !is_empty(task);
+    let holds = Holds::of(stage, key, (&old, &new));
     for task in now.iter().filter(|task| task.held.is_none()).filter(is_felt) {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
         let known = was.iter().find(is_same);
@@ -138,7 +141,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
             },
             _ => continue,
         };
-        let hold = hold(stage, key, (&old, &new), (task.word, &task.name), task.what.act());
+        let hold = holds.hold((task.word, &task.name), task.what.act());
         let hold = hold.filter(|_| matches!(task.effect, Effect::Rollout | Effect::Scale | Effect::Delete));
         let tail = hold
             .as_ref()

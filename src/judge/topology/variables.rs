@@ -26,12 +26,14 @@ pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
         }
     }
     let known = (&definitions[..], are_discovered(class));
-    each(cluster, at, known, out);
-    each(cluster, &format!("/spec/topology/controlPlane{OVERRIDES}"), known, out);
+    each(cluster, at, || at.to_owned(), known, out);
+    let plane = "/spec/topology/controlPlane";
+    each(cluster, &format!("{plane}{OVERRIDES}"), || format!("{plane}{OVERRIDES}"), known, out);
     for lists in ["machineDeployments", "machinePools"] {
         let pointer = format!("/spec/topology/workers/{lists}");
-        for place in 0..list(cluster, &pointer).count() {
-            each(cluster, &format!("{pointer}/{place}{OVERRIDES}"), known, out);
+        // A cluster has hundreds of groups, most of them without any: no path is made for those.
+        for (place, group) in list(cluster, &pointer).enumerate() {
+            each(group, OVERRIDES, || format!("{pointer}/{place}{OVERRIDES}"), known, out);
         }
     }
 }
@@ -111,21 +113,28 @@ fn are_discovered(class: &Value) -> bool {
     list(class, "/status/variables").next().is_none() && list(class, "/spec/patches").any(discovers)
 }
 
-/// Looks at each variable of a list. `may_be_others` says that more of them may be defined than are known.
-fn each(cluster: &Value, at: &str, (definitions, may_be_others): (&[Definition<'_>], bool), out: &mut Vec<Refusal>) {
-    for variable in list(cluster, at) {
+/// Looks at each variable of a list of a holder, `path` of which is the whole way there. `may_be_others` says that more of them may be
+/// defined than are known.
+fn each(
+    holder: &Value,
+    list_at: &str,
+    path: impl Fn() -> String,
+    (definitions, may_be_others): (&[Definition<'_>], bool),
+    out: &mut Vec<Refusal>,
+) {
+    for variable in list(holder, list_at) {
         let Some(name) = text(variable, "/name") else { continue };
         let Some(definition) = definitions.iter().find(|definition| definition.name == name) else {
             if may_be_others {
                 continue;
             }
-            refuse(out, RULE, at, format!("the class of the cluster defines no variable {name}"));
+            refuse(out, RULE, &path(), format!("the class of the cluster defines no variable {name}"));
             continue;
         };
         let mut value = variable.get("value").cloned().unwrap_or(Value::Null);
         super::values::defaults(definition.schema, &mut value);
         if let Some(why) = fault(&value, definition.schema) {
-            refuse(out, RULE, at, format!("the variable {name}{why}"));
+            refuse(out, RULE, &path(), format!("the variable {name}{why}"));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::domain;
 use crate::judge::topology::forecast::Fate;
-use crate::judge::topology::held::{self, hold};
+use crate::judge::topology::held::{self, Holds};
 use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{classes_of, cluster_fates, clusters};
@@ -38,7 +38,8 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     }
     let version = |side: &Value| text(side, "/spec/topology/version").map(str::to_owned);
     let (old_groups, new_groups) = (Groups::of(old), Groups::of(new));
-    let free = |word: &'static str, name: &str, act| hold(stage, key, (old, new), (word, name), act).is_none();
+    let holds = Holds::of(stage, key, (old, new));
+    let free = |word: &'static str, name: &str, act| holds.hold((word, name), act).is_none();
     let mut out = if version(old) == version(new) {
         of_fates(stage, key, (old, new), &cluster_fates(stage, key, old, new))
     } else {

@@ -2,6 +2,7 @@
 
 mod bmc;
 pub mod changes;
+mod decoded;
 mod host;
 mod said;
 mod webhook;

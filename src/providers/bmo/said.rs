@@ -1,8 +1,9 @@
 //! What the webhook of hosts refuses of the annotations through which people speak to the operator.
 //! Read beside `internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go` (validateAnnotations, validateInspectionMode)
-//! of baremetal-operator 0.10 to 0.14. Of a status in an annotation only its two closed words are looked at.
+//! of baremetal-operator 0.10 to 0.14.
 
 use super::changes::INSPECTION_MODE;
+use super::decoded;
 use super::webhook::RULE;
 use crate::kinds::Versions;
 use crate::kinds::fields::{annotation, text};
@@ -77,15 +78,15 @@ fn fault(name: &str, value: &str, is_inspected: bool) -> Option<&'static str> {
         return (value != "disabled").then_some("it must be disabled or empty");
     }
     if name == HARDWARE {
-        let is_fine = !is_inspected && read().is_some();
-        return (!is_fine).then_some("it must be JSON, and the host must not be inspected");
+        let is_fine = !is_inspected && decoded::hardware(value).is_some();
+        return (!is_fine).then_some("it must be hardware details as JSON, and the host must not be inspected");
     }
     if name == STATUS {
         let is_fine = |read: Value| {
             STATES.contains(&word(&read, "/operationalStatus").as_str())
                 && ERRORS.contains(&word(&read, "/errorType").as_str())
         };
-        return (!read().is_some_and(is_fine)).then_some("it must be the status of a host as JSON");
+        return (!decoded::status(value).is_some_and(is_fine)).then_some("it must be the status of a host as JSON");
     }
     let is_fine = |read: Value| ["", "hard", "soft"].contains(&word(&read, "/mode").as_str());
     (asks_reboot(name) && !read().is_some_and(is_fine))
@@ -103,7 +104,9 @@ mod tests {
         assert!(!is_fine(REBOOT, "now") && !is_fine("reboot.metal3.io/a", r#"{"mode": "cold"}"#));
         assert!(is_fine("reboot.metal3.iox", "now"));
         assert!(is_fine(INSPECT, "disabled") && !is_fine(INSPECT, "true"));
-        assert!(is_fine(HARDWARE, "{}") && fault(HARDWARE, "{}", true).is_some());
+        assert!(
+            is_fine(HARDWARE, "{}") && !is_fine(HARDWARE, r#"{"vendor": {}}"#) && fault(HARDWARE, "{}", true).is_some()
+        );
         assert!(is_fine(STATUS, r#"{"operationalStatus": "OK"}"#) && !is_fine(STATUS, r#"{"errorType": "x"}"#));
     }
 }
