@@ -1,35 +1,72 @@
 //! What Go's `net/url` and `net` read as an address. Webhooks refuse what they cannot read, so what can be read is asked here
 //! as Go asks it. Read beside `net/url/url.go` (Parse, parseAuthority, parseHost) and `net/ipsock.go` (SplitHostPort).
 
-/// The scheme of an address as Go's `url.Parse` splits it off, lower case and empty where there is none; `None` where Go does
-/// not read the text.
-pub(crate) fn scheme(text: &str) -> Option<String> {
-    if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-        return None;
+/// An address as Go reads it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Url<'t> {
+    /// In lower case, and empty where there is none.
+    pub(crate) scheme: String,
+    /// The host with its port, without a user; empty where there is none.
+    pub(crate) host: &'t str,
+    /// Whether something that begins with no slash follows the scheme.
+    pub(crate) is_opaque: bool,
+}
+
+impl Url<'_> {
+    /// The host without its port and brackets (`URL.Hostname`).
+    pub(crate) fn hostname(&self) -> &str {
+        hostname(self.host)
     }
+}
+
+/// A host without its port and brackets.
+pub(crate) fn hostname(host: &str) -> &str {
+    let host = host.rsplit_once(':').filter(|(_, port)| is_number(port)).map_or(host, |(host, _)| host);
+    host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
+}
+
+/// What `url.Parse` reads; `None` where it refuses the text.
+pub(crate) fn parse(text: &str) -> Option<Url<'_>> {
     let (address, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (scheme, rest) = split_scheme(address)?;
+    read(address, false).filter(|_| has_whole_escapes(fragment) && !has_control(text))
+}
+
+/// What `url.ParseRequestURI` reads: an absolute path, or anything behind a scheme.
+pub(crate) fn parse_request(text: &str) -> Option<Url<'_>> {
+    read(text, true).filter(|_| !text.is_empty() && !has_control(text))
+}
+
+/// The scheme of an address, as [`parse`] has it.
+pub(crate) fn scheme(text: &str) -> Option<String> {
+    parse(text).map(|url| url.scheme)
+}
+
+fn has_control(text: &str) -> bool {
+    text.bytes().any(|byte| byte < b' ' || byte == 0x7f)
+}
+
+fn read(text: &str, is_request: bool) -> Option<Url<'_>> {
+    let none = |scheme, is_opaque| Url { scheme, host: "", is_opaque };
+    if text == "*" {
+        return Some(none(String::new(), false));
+    }
+    let (scheme, rest) = split_scheme(text)?;
     let rest = rest.split('?').next().unwrap_or_default();
-    if !has_whole_escapes(fragment) {
-        return None;
-    }
     if !rest.starts_with('/') {
-        // Behind a scheme anything goes; without one a colon in front of the first slash would be one.
-        let is_path = !rest.split('/').next().unwrap_or_default().contains(':') && has_whole_escapes(rest);
-        return (!scheme.is_empty() || is_path).then_some(scheme);
-    }
-    let authority = rest.strip_prefix("//").filter(|_| !scheme.is_empty() || !rest.starts_with("///"));
-    let path = match authority {
-        Some(authority) => {
-            let (host, path) = authority.split_once('/').unwrap_or((authority, ""));
-            if !is_authority(host) {
-                return None;
-            }
-            path
+        if !scheme.is_empty() {
+            return Some(none(scheme, !rest.is_empty()));
         }
-        None => rest,
+        // Without a scheme a colon in front of the first slash would be one.
+        let is_path = !rest.split('/').next().unwrap_or_default().contains(':') && has_whole_escapes(rest);
+        return (is_path && !is_request).then(|| none(scheme, false));
+    }
+    let has_host = !scheme.is_empty() || (!is_request && !rest.starts_with("///"));
+    let Some(authority) = rest.strip_prefix("//").filter(|_| has_host) else {
+        return has_whole_escapes(rest).then(|| none(scheme, false));
     };
-    has_whole_escapes(path).then_some(scheme)
+    let (authority, path) = authority.split_once('/').unwrap_or((authority, ""));
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    (is_user(user) && is_host(host) && has_whole_escapes(path)).then_some(Url { scheme, host, is_opaque: false })
 }
 
 /// The scheme and what follows it; `None` where a colon stands first.
@@ -46,21 +83,30 @@ fn split_scheme(text: &str) -> Option<(String, &str)> {
     Some((String::new(), text))
 }
 
-/// Whether a text is a host with its port, a user in front of it or not.
-fn is_authority(text: &str) -> bool {
-    let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
-    let is_user = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
+/// Whether a text is a user, with a password or without.
+fn is_user(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
+    text.bytes().all(fits) && has_whole_escapes(text)
+}
+
+/// Whether a text is a host with its port. In brackets stands an address of IPv6 (since Go 1.24.8), which may name its zone.
+fn is_host(host: &str) -> bool {
     let is_port = |tail: &str| tail.is_empty() || tail.strip_prefix(':').is_some_and(is_number);
-    let is_host = if let Some(inner) = host.strip_prefix('[') {
-        inner.rsplit_once(']').is_some_and(|(_, tail)| is_port(tail))
+    let is_split = if let Some(inner) = host.strip_prefix('[') {
+        inner.rsplit_once(']').is_some_and(|(inner, tail)| {
+            let address = inner.split("%25").next().unwrap_or_default();
+            is_port(tail) && address.parse::<std::net::Ipv6Addr>().is_ok()
+        })
     } else {
         host.rsplit_once(':').is_none_or(|(_, port)| is_number(port))
     };
-    is_host
-        && user.bytes().all(is_user)
-        && has_whole_escapes(user)
+    // Only what is no ASCII may be escaped, and the percent sign itself.
+    let is_escape =
+        |tail: &str| tail.starts_with("25") || tail.starts_with(|first: char| "89abcdefABCDEF".contains(first));
+    is_split
         && has_whole_escapes(host)
-        && !host.bytes().any(|byte| b" {}|\\^`".contains(&byte))
+        && host.match_indices('%').all(|(place, _)| is_escape(&host[place + 1..]))
+        && !host.bytes().any(|byte| b" {}|\\^`#?/@".contains(&byte))
 }
 
 fn is_number(text: &str) -> bool {
@@ -102,9 +148,52 @@ mod tests {
         ] {
             assert_eq!(scheme(text).as_deref(), Some(told), "{text}");
         }
-        for text in ["*:80", ":80", "http://a b/", "http://a:b/", "/%zz", "a\u{7f}", "http://[::1"] {
+        for text in [
+            "http://a%20b/c",
+            "http://[a]/b",
+            "http://[::1]x/",
+            "http://a:1:b/",
+            "*:80",
+            ":80",
+            "http://a b/",
+            "http://a:b/",
+            "/%zz",
+            "a\u{7f}",
+            "http://[::1",
+        ] {
             assert_eq!(scheme(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn requests_are_read_as_go_reads_them() {
+        for text in [
+            "http://a/b",
+            "/a/b",
+            "oci:r/i",
+            "*",
+            "http://a/b?x=%zz",
+            "http://u@a:80/b",
+            "http://[fd00::1]:80/b",
+            "file:///a",
+            "a:b",
+        ] {
+            assert!(parse_request(text).is_some(), "{text}");
+        }
+        for text in
+            ["", "a/b", "http://a:port/b", "http://[a]/b", "http://a%20b/c", "http://a/%zz", "http://a b/", "1a://b"]
+        {
+            assert!(parse_request(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_named_without_its_port() {
+        let told = |text| parse(text).map(|url| url.hostname().to_owned());
+        assert_eq!(told("a://u@h:1/b").as_deref(), Some("h"));
+        assert_eq!(told("a://[fd00::1]:6230").as_deref(), Some("fd00::1"));
+        assert_eq!(told("a://fd00::1/b").as_deref(), Some("fd00:"));
+        assert_eq!(told("a:b").as_deref(), Some(""));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::changes::{BOOT_ADDRESSES, REDFISH_FINDS, WITHOUT_ILO, WITHOUT_IRMC};
 use crate::kinds::Versions;
+use crate::kinds::url::{self, Url};
 
 /// A way to a management controller.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,17 +28,18 @@ const ILO: [&str; 3] = ["ilo4", "ilo4-virtualmedia", "ilo5"];
 impl Access {
     /// The way that an address names; what is wrong with an address that names none.
     pub(super) fn of(address: &str, versions: &Versions) -> Result<Self, String> {
-        let (scheme, rest) = split(address);
-        let host = host(rest);
-        if !is_host(host) {
+        let Some((scheme, host)) = split(address) else {
+            return Err(format!("{address:?} is not read as an address"));
+        };
+        if !is_host(&host) {
             return Err(format!("{host:?} is no host"));
         }
-        let (kind, transport) = scheme.split_once('+').unwrap_or((&scheme, ""));
+        let (kind, transport) = scheme.split_once('+').map_or((scheme.as_str(), None), |(kind, way)| (kind, Some(way)));
         let is_known = match transport {
-            "" if ["ipmi", "libvirt"].contains(&kind) => true,
-            "" if kind == "irmc" => !versions.has(&WITHOUT_IRMC),
-            "" | "http" | "https" if REDFISH.contains(&kind) => true,
-            "" | "https" if ILO.contains(&kind) => !versions.has(&WITHOUT_ILO),
+            None if ["ipmi", "libvirt"].contains(&kind) => true,
+            None if kind == "irmc" => !versions.has(&WITHOUT_IRMC),
+            None | Some("http" | "https") if REDFISH.contains(&kind) => true,
+            None | Some("https") if ILO.contains(&kind) => !versions.has(&WITHOUT_ILO),
             _ => false,
         };
         match is_known {
@@ -78,26 +80,21 @@ impl Access {
     }
 }
 
-/// The scheme of an address and what follows it; an address without one is of IPMI, as Go's `url.Parse` leaves it.
-fn split(address: &str) -> (String, &str) {
-    let is_scheme = |text: &str| {
-        text.starts_with(|first: char| first.is_ascii_alphabetic())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+/// The scheme of an address and its host without the port; an address without a scheme is of IPMI. `None` where it is not read.
+fn split(address: &str) -> Option<(String, String)> {
+    let told = |url: Url<'_>| (url.scheme.clone(), url.hostname().to_owned());
+    let Some(url) = url::parse(address) else {
+        // A host with its port is no address to Go.
+        let is_plain = !address.contains(':') || url::is_host_and_port(address);
+        return is_plain.then(|| ("ipmi".to_owned(), url::hostname(address).to_owned()));
     };
-    match address.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) {
-        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.strip_prefix("//").unwrap_or(rest)),
-        None => ("ipmi".to_owned(), address),
+    if url.is_opaque {
+        return url::parse(&address.replacen(':', "://", 1)).map(told);
     }
-}
-
-/// The host of what follows a scheme.
-fn host(rest: &str) -> &str {
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match authority.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-        Some((host, _)) => host,
-        None => authority.split_once(':').map_or(authority, |(host, _)| host),
+    if url.scheme.is_empty() && url.hostname().is_empty() {
+        return url::parse(&format!("ipmi://{address}")).map(told);
     }
+    Some(told(url))
 }
 
 /// Whether it is an address, or a name as DNS has them (checkDNSValid); none is fine.
@@ -131,7 +128,21 @@ mod tests {
         ] {
             assert_eq!(told(address, "v0.13.0").as_deref(), Ok(kind), "{address}");
         }
-        for address in ["ipmi://bmc_1", "localhost:623", "ipmi+https://10.0.0.1", "ssh://10.0.0.1"] {
+        for address in [
+            "ipmi://bmc_1",
+            "localhost:623",
+            "ipmi+https://10.0.0.1",
+            "ssh://10.0.0.1",
+            "redfish://10.0.0.1:notaport/redfish",
+            "redfish://fd00::1/redfish",
+            "[fd00::1]",
+            "2001:db8::1",
+            "redfish+://10.0.0.1",
+            "//10.0.0.1",
+            "redfish://10.0.0.1/%zz",
+            "redfish://[10.0.0.1]/a",
+            "ipmi://10.0.0.1:623:1",
+        ] {
             assert!(told(address, "v0.13.0").is_err(), "{address}");
         }
     }

@@ -15,6 +15,13 @@ pub static OCI_IMAGES: Since = Since::new(
     (0, 12),
     "images can come from a registry, and then need no checksum",
 );
+/// Their scheme in any letters.
+pub static OCI_ANY_CASE: Since = Since::new(
+    "oci-any-case",
+    "baremetal-operator",
+    (0, 13),
+    "an image is from a registry in letters of any size (`OCI://`)",
+);
 /// A field says how hosts are inspected.
 pub static INSPECTION_MODE: Since = Since::new(
     "inspection-mode",
@@ -76,6 +83,7 @@ pub static ALL: &[&Since] = &[
     &BOOT_ADDRESSES,
     &WITHOUT_ILO,
     &WITHOUT_IRMC,
+    &OCI_ANY_CASE,
     &EXTERNAL_ONCE,
     &EXTERNAL_BACK,
     &WITHOUT_FIRMWARE,

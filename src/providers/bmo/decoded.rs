@@ -73,6 +73,21 @@ pub(super) fn status(text: &str) -> Option<Value> {
     first(text).filter(|read| fits(forms, &forms.status, read))
 }
 
+/// How a host is to be rebooted: fields that Go does not know are let through here, and nothing may follow.
+pub(super) fn reboot(text: &str) -> Option<Value> {
+    let read: Value = serde_json::from_str(text).ok()?;
+    let is =
+        |name: &str, fits: fn(&Value) -> bool| field(&read, name).is_none_or(|value| value.is_null() || fits(value));
+    let is_fine =
+        (read.is_object() && is("mode", Value::is_string) && is("force", Value::is_boolean)) || read.is_null();
+    is_fine.then_some(read)
+}
+
+/// A field by its name in letters of any size; the last one counts.
+pub(super) fn field<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
+    object.as_object()?.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+}
+
 /// The first value of a text: the decoder does not look at what comes behind it.
 fn first(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()

@@ -72,8 +72,8 @@ fn fault(name: &str, value: &str, is_inspected: bool) -> Option<&'static str> {
     if value.is_empty() {
         return None;
     }
-    let read = || serde_json::from_str::<Value>(value).ok().filter(Value::is_object);
-    let word = |read: &Value, key: &str| text(read, key).unwrap_or_default().to_owned();
+    let word =
+        |read: &Value, key: &str| decoded::field(read, key).and_then(Value::as_str).unwrap_or_default().to_owned();
     if name == INSPECT {
         return (value != "disabled").then_some("it must be disabled or empty");
     }
@@ -83,13 +83,13 @@ fn fault(name: &str, value: &str, is_inspected: bool) -> Option<&'static str> {
     }
     if name == STATUS {
         let is_fine = |read: Value| {
-            STATES.contains(&word(&read, "/operationalStatus").as_str())
-                && ERRORS.contains(&word(&read, "/errorType").as_str())
+            STATES.contains(&word(&read, "operationalStatus").as_str())
+                && ERRORS.contains(&word(&read, "errorType").as_str())
         };
         return (!decoded::status(value).is_some_and(is_fine)).then_some("it must be the status of a host as JSON");
     }
-    let is_fine = |read: Value| ["", "hard", "soft"].contains(&word(&read, "/mode").as_str());
-    (asks_reboot(name) && !read().is_some_and(is_fine))
+    let is_fine = |read: Value| ["", "hard", "soft"].contains(&word(&read, "mode").as_str());
+    (asks_reboot(name) && !decoded::reboot(value).is_some_and(is_fine))
         .then_some("it must be empty, or JSON with the mode hard or soft")
 }
 
@@ -102,6 +102,12 @@ mod tests {
         let is_fine = |name: &str, value: &str| fault(name, value, false).is_none();
         assert!(is_fine(REBOOT, "") && is_fine("reboot.metal3.io/a", r#"{"mode": "hard"}"#));
         assert!(!is_fine(REBOOT, "now") && !is_fine("reboot.metal3.io/a", r#"{"mode": "cold"}"#));
+        assert!(
+            !is_fine(REBOOT, r#"{"Mode": "cold"}"#)
+                && !is_fine(REBOOT, r#"{"mode": 1}"#)
+                && !is_fine(REBOOT, r#"{"force": "x"}"#)
+        );
+        assert!(is_fine(REBOOT, r#"{"why": "no strict decoder"}"#) && !is_fine(REBOOT, "{} {}"));
         assert!(is_fine("reboot.metal3.iox", "now"));
         assert!(is_fine(INSPECT, "disabled") && !is_fine(INSPECT, "true"));
         assert!(

@@ -5,16 +5,16 @@
 
 use super::bmc::Access;
 use super::changes::{
-    BOOT_ADDRESSES, CHECKSUM, CLOSER_LOOK, EXTERNAL_BACK, EXTERNAL_FIXED, EXTERNAL_ONCE, INSPECTION_MODE, OCI_IMAGES,
-    WITHOUT_FIRMWARE,
+    BOOT_ADDRESSES, CHECKSUM, CLOSER_LOOK, EXTERNAL_BACK, EXTERNAL_FIXED, EXTERNAL_ONCE, INSPECTION_MODE, OCI_ANY_CASE,
+    OCI_IMAGES, WITHOUT_FIRMWARE,
 };
 use super::said;
 use crate::kinds::fields::{list, text};
+use crate::kinds::url::parse_request;
 use crate::kinds::webhook::{Refusal, Write, refuse};
 use crate::kinds::{Versions, Webhook};
 use crate::model::RuleId;
 use crate::object::Path;
-use crate::providers::metal3::webhook::is_request_uri;
 use crate::tree::Value;
 
 /// Id of everything that is refused here.
@@ -88,10 +88,11 @@ fn reached(access: &Access, write: &Write<'_>, spec: &Path, out: &mut Vec<Refusa
     }
     let boot = |side: &Value| text(side, "/spec/bootMACAddress").filter(|boot| !boot.is_empty()).map(str::to_owned);
     let is_left = versions.has(&INSPECTION_MODE) && !is_inspected(new, versions);
-    // Who has a host without one runs a version that lets it through.
-    let is_used_to = write
-        .past()
-        .is_some_and(|old| boot(old).is_none() && text(old, "/spec/bmc/address") == text(new, "/spec/bmc/address"));
+    // Who has a host without one, and told no version, runs one that lets it through.
+    let is_used_to = !versions.is_known(CLOSER_LOOK.provider)
+        && write
+            .past()
+            .is_some_and(|old| boot(old).is_none() && text(old, "/spec/bmc/address") == text(new, "/spec/bmc/address"));
     let is_needed = is_left || (access.needs_boot_address(versions) && (!is_used_to || kind == "libvirt"));
     match boot(new) {
         None if is_needed => {
@@ -105,7 +106,11 @@ fn reached(access: &Access, write: &Write<'_>, spec: &Path, out: &mut Vec<Refusa
     if text(new, "/spec/bootMode") == Some("UEFISecureBoot") && !access.has_secure_boot() {
         refuse(out, RULE, spec, "bootMode", format!("{kind} does not turn on secure boot"));
     }
-    if versions.has(&CLOSER_LOOK) && text(new, "/spec/inspectionMode") == Some("fast") && !access.inspects() {
+    let is_fast = text(new, "/spec/inspectionMode") == Some("fast");
+    if is_fast && versions.has(&INSPECTION_MODE) && !versions.has(&CLOSER_LOOK) {
+        refuse(out, RULE, spec, "inspectionMode", "it must be disabled or agent");
+    }
+    if versions.has(&CLOSER_LOOK) && is_fast && !access.inspects() {
         refuse(out, RULE, spec, "inspectionMode", format!("{kind} does not inspect a host from outside"));
     }
 }
@@ -172,13 +177,18 @@ fn image(write: &Write<'_>, spec: &Path, out: &mut Vec<Refusal>) {
     let address = text(image, "/url").unwrap_or_default();
     let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase()).unwrap_or_default();
     let is_way = ["http", "https", "ftp", "gopher", "oci"].contains(&scheme.as_str());
-    // Who has a host with such an image already runs a version that lets it through, or none of these webhooks.
-    let is_used_to = write.past().is_some_and(|old| old.pointer("/spec/image/url") == image.get("url"));
-    if !is_used_to && (!is_request_uri(address) || (versions.has(&CLOSER_LOOK) && !is_way)) {
+    // Who has a host with such an image already, and told no version, runs one that lets it through, or none of these webhooks.
+    let is_used_to = !versions.is_known(CLOSER_LOOK.provider)
+        && write.past().is_some_and(|old| old.pointer("/spec/image/url") == image.get("url"));
+    if !is_used_to && (parse_request(address).is_none() || (versions.has(&CLOSER_LOOK) && !is_way)) {
         refuse(out, RULE, &at, "url", format!("{address:?} is not the address of an image"));
     }
     let checksum = text(image, "/checksum").is_some_and(|checksum| !checksum.is_empty());
-    if scheme == "oci" && (versions.has(&OCI_IMAGES) || is_used_to) && (versions.has(&CLOSER_LOOK) || !checksum) {
+    let is_registry = match versions.has(&OCI_ANY_CASE) {
+        true => address.to_ascii_lowercase().starts_with("oci://"),
+        false => address.starts_with("oci://"),
+    };
+    if is_registry && (versions.has(&OCI_IMAGES) || is_used_to) && (versions.has(&CLOSER_LOOK) || !checksum) {
         if checksum {
             refuse(out, RULE, &at, "checksum", "an image from a registry has no checksum");
         }

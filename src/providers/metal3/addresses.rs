@@ -38,7 +38,8 @@ impl Webhook for Addresses {
             range(pool, &at, &mut out);
         }
         reserved(write.new, &spec, &mut out);
-        let allocations = |side: &Value| side.pointer("/status/allocations").and_then(Value::as_object).cloned();
+        // `Allocations` of `api/v1alpha1/ippool_types.go` is called `indexes` in JSON.
+        let allocations = |side: &Value| side.pointer("/status/indexes").and_then(Value::as_object).cloned();
         let in_use = write.live.or(write.past()).filter(|_| !write.is_new).and_then(allocations).unwrap_or_default();
         for address in texts(&in_use).map(|(_, address)| address).filter(|address| !holds(write.new, address)) {
             refuse(&mut out, RULE, &spec, "pools", format!("{address} is in use and lies in no range any more"));
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn an_address_in_use_stays_in_the_pool() {
         let mut old = pool("192.0.2.10", "192.0.2.50");
-        old["status"] = json!({"allocations": {"claim": "192.0.2.40"}});
+        old["status"] = json!({"indexes": {"claim": "192.0.2.40"}});
         assert_eq!(refused(Some(old.clone()), pool("192.0.2.10", "192.0.2.30")), ["spec.pools"]);
         assert_eq!(refused(Some(old.clone()), pool("192.0.2.40", "192.0.2.90")), [""; 0]);
         assert_eq!(refused(None, pool("192.0.2.10", "192.0.2.30")), [""; 0]);

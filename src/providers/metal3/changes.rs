@@ -15,6 +15,20 @@ pub static SECRETS_HERE: Since = Since::new(
     (1, 11),
     "a Metal3Machine takes no Secret of another namespace (in the last patches of 1.11 and 1.12, and since 1.13)",
 );
+/// Data is called as the template that it names.
+pub static DATA_NAME: Since = Since::new(
+    "data-name",
+    "metal3",
+    (1, 11),
+    "a Metal3Data is called as the template in `template.name`; `templateReference` counts no more",
+);
+/// Templates of other namespaces.
+pub static TEMPLATES_HERE: Since = Since::new(
+    "templates-here",
+    "metal3",
+    (1, 12),
+    "a Metal3DataClaim takes no template of another namespace (in the last patches of 1.12, and since 1.13)",
+);
 /// Pools that an annotation names.
 pub static POOL_ANNOTATION: Since = Since::new(
     "pool-annotation",
@@ -34,4 +48,5 @@ pub static OCI_IMAGES: Since =
     Since::new("oci-images", "metal3", (1, 14), "images can come from a registry, and then have no checksum");
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&CUSTOM_DEPLOY, &TWO_WORDS, &SECRETS_HERE, &POOL_ANNOTATION, &V1BETA2, &OCI_IMAGES];
+pub static ALL: &[&Since] =
+    &[&CUSTOM_DEPLOY, &TWO_WORDS, &SECRETS_HERE, &DATA_NAME, &TEMPLATES_HERE, &POOL_ANNOTATION, &V1BETA2, &OCI_IMAGES];

@@ -3,7 +3,7 @@
 //! and `internal/webhooks/v1beta2/metal3datatemplate_webhook.go` (validate) of 1.13.
 
 use super::DATA_TEMPLATE;
-use super::changes::{POOL_ANNOTATION, V1BETA2};
+use super::changes::{DATA_NAME, POOL_ANNOTATION, TEMPLATES_HERE, V1BETA2};
 use super::webhook::RULE;
 use crate::kinds::Versions;
 use crate::kinds::fields::{list, text};
@@ -33,12 +33,12 @@ pub(super) fn fill_in(kind: &str, object: &mut Value) {
 pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let spec = Path::root().key("spec");
     match (kind, old) {
-        ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, out),
+        ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, versions, out),
         ("Metal3RemediationTemplate", _) => {
-            remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), out);
+            remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), versions, out);
         }
         (DATA_TEMPLATE, None) => data_template(new, &spec, versions, out),
-        ("Metal3Data", None) => data(new, &spec, out),
+        ("Metal3Data", None) => data(new, &spec, versions, out),
         ("Metal3Data", Some(old)) => {
             let index = |side: &Value| side.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
             if index(old) != index(new) {
@@ -46,18 +46,33 @@ pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
             }
             references(old, new, &["template", "claim"], &spec, out);
         }
-        ("Metal3DataClaim", None) if text(new, "/spec/template/name").is_none() => {
-            refuse(out, RULE, &spec, "template.name", "a claim names its template");
-        }
-        ("Metal3DataClaim", Some(old)) => references(old, new, &["template"], &spec, out),
+        ("Metal3DataClaim", _) => claim(old, new, &spec, versions, out),
         _ => {}
     }
 }
 
+/// A claim names its template, stays with it, and takes none of another namespace.
+fn claim(old: Option<&Value>, new: &Value, spec: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+    match old {
+        None if text(new, "/spec/template/name").is_none() => {
+            refuse(out, RULE, spec, "template.name", "a claim names its template");
+        }
+        None => {}
+        Some(old) => references(old, new, &["template"], spec, out),
+    }
+    let namespace = text(new, "/spec/template/namespace").filter(|namespace| !namespace.is_empty());
+    if versions.has(&TEMPLATES_HERE) && namespace.is_some() && namespace != text(new, "/metadata/namespace") {
+        refuse(out, RULE, spec, "template.namespace", "the template must be in the namespace of the claim");
+    }
+}
+
 /// How a host is remediated.
-fn remediation(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+fn remediation(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let strategy = spec.and_then(|spec| spec.get("strategy")).filter(|strategy| strategy.is_object());
     let Some(strategy) = strategy else {
+        if versions.has(&V1BETA2) {
+            return;
+        }
         refuse(out, RULE, at, "strategy", "the webhook fails where there is none");
         return;
     };
@@ -75,13 +90,13 @@ fn remediation(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// The data of a host is called as its template, and counted.
-fn data(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+fn data(new: &Value, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let index = new.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
     if index < 0 {
         refuse(out, RULE, at, "index", "it is not below 0");
     }
-    let template =
-        text(new, "/spec/templateReference").or_else(|| text(new, "/spec/template/name")).unwrap_or_default();
+    let reference = text(new, "/spec/templateReference").filter(|_| !versions.has(&DATA_NAME));
+    let template = reference.or_else(|| text(new, "/spec/template/name")).unwrap_or_default();
     if text(new, "/metadata/name") != Some(&format!("{template}-{index}")) {
         refuse(
             out,
@@ -139,10 +154,14 @@ mod tests {
     use super::*;
 
     fn told(kind: &str, old: Option<Value>, new: Value) -> Vec<String> {
+        told_by(kind, old, new, "v1.13.0")
+    }
+
+    fn told_by(kind: &str, old: Option<Value>, new: Value, version: &str) -> Vec<String> {
         let mut new = new;
         fill_in(kind, &mut new);
         let mut out = Vec::new();
-        refusals(kind, old.as_ref(), &new, &Versions::told("metal3", "v1.13.0"), &mut out);
+        refusals(kind, old.as_ref(), &new, &Versions::told("metal3", version), &mut out);
         out.into_iter().map(|refusal| refusal.path.to_string()).collect()
     }
 
@@ -152,7 +171,8 @@ mod tests {
         assert_eq!(one(json!({"type": "Reboot", "retryLimit": 1, "timeout": "100s"})), [""; 0]);
         assert_eq!(one(json!({"type": "Reboot", "retryLimit": 1, "timeout": "99s"})), ["spec.strategy.timeout"]);
         assert_eq!(one(json!({"timeout": "100s"})).len(), 2);
-        assert_eq!(told("Metal3Remediation", None, json!({"spec": {}})), ["spec.strategy"]);
+        assert_eq!(told("Metal3Remediation", None, json!({"spec": {}})), [""; 0]);
+        assert_eq!(told_by("Metal3Remediation", None, json!({"spec": {}}), "v1.12.0"), ["spec.strategy"]);
         let template = |strategy: Value| {
             told("Metal3RemediationTemplate", None, json!({"spec": {"template": {"spec": {"strategy": strategy}}}}))
                 .len()
@@ -198,5 +218,25 @@ mod tests {
         assert_eq!(told("Metal3DataClaim", None, claim("")), ["spec.template.name"]);
         assert_eq!(told("Metal3DataClaim", Some(claim("a")), claim("a")), [""; 0]);
         assert_eq!(told("Metal3DataClaim", Some(claim("a")), claim("b")), ["spec.template"]);
+    }
+
+    #[test]
+    fn data_are_called_as_the_template_of_their_version() {
+        let data = json!({"metadata": {"name": "old-1"},
+            "spec": {"index": 1, "templateReference": "old", "template": {"name": "new"}}});
+        assert_eq!(told_by("Metal3Data", None, data.clone(), "v1.10.1"), [""; 0]);
+        assert_eq!(told_by("Metal3Data", None, data, "v1.11.0"), ["metadata.name"]);
+    }
+
+    #[test]
+    fn a_claim_stays_in_its_namespace() {
+        let claim = |namespace: &str| json!({"metadata": {"namespace": "fleet"}, "spec": {"template": {"name": "a", "namespace": namespace}}});
+        for fine in ["", "fleet"] {
+            assert_eq!(told("Metal3DataClaim", None, claim(fine)), [""; 0]);
+        }
+        let other = claim("other");
+        assert_eq!(told("Metal3DataClaim", None, other.clone()), ["spec.template.namespace"]);
+        assert_eq!(told("Metal3DataClaim", Some(other.clone()), other.clone()), ["spec.template.namespace"]);
+        assert_eq!(told_by("Metal3DataClaim", None, other, "v1.11.0"), [""; 0]);
     }
 }

@@ -5,10 +5,13 @@ use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::json;
 
-/// The places that refuse a write under a version.
+/// The places that refuse a write under a version; without one nobody told it.
 fn refused(version: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     let key = Key::new("metal3.io/v1alpha1", "BareMetalHost", Some("fleet"), "host-0");
-    let versions = Versions::told("baremetal-operator", version);
+    let versions = match version {
+        "" => Versions::told("metal3", "v1.13.0"),
+        told => Versions::told("baremetal-operator", told),
+    };
     let write = Write {
         key: &key,
         kind: kind(&key),
@@ -49,7 +52,12 @@ fn an_image_needs_a_checksum_since_it_is_asked_for() {
     assert_eq!(new("v0.12.0", registry.clone()), [""; 0]);
     let mut later = registry.clone();
     later["image"]["ociAuthSecretName"] = json!("pull");
-    assert_eq!(refused("v0.11.0", Some(&host(registry)), &host(later)), [""; 0], "it is there, so it was let through");
+    let (registry, later) = (host(registry), host(later));
+    assert_eq!(refused("v0.11.0", Some(&registry), &later), ["spec.image.checksum"]);
+    let (had, has) =
+        (host(json!({"image": {"url": "file:///a"}})), host(json!({"image": {"url": "file:///a", "checksum": "b"}})));
+    assert_eq!(refused("", Some(&had), &has), [""; 0], "it is there, so it was let through");
+    assert_eq!(refused("v0.14.0", Some(&had), &has), ["spec.image.url"]);
     assert_eq!(new("v0.13.0", json!({"image": {"url": "file:///a", "checksum": "b"}})), [""; 0]);
     assert_eq!(new("v0.14.0", json!({"image": {"url": "file:///a", "checksum": "b"}})), ["spec.image.url"]);
     assert_eq!(new("v0.14.0", json!({"image": {"url": "oci://a", "checksum": "b"}})), ["spec.image.checksum"]);
@@ -84,7 +92,10 @@ fn a_boot_address_is_needed_where_nothing_finds_it() {
     disabled["inspectionMode"] = json!("disabled");
     assert_eq!(new("v0.13.0", disabled), ["spec.bootMACAddress"]);
     let old = host(of("redfish://10.0.9.0"));
-    assert_eq!(refused("v0.13.0", Some(&old), &old), [""; 0], "it is there, so it was let through");
+    assert_eq!(refused("", Some(&old), &old), [""; 0], "it is there, so it was let through");
+    assert_eq!(refused("v0.13.0", Some(&old), &old), ["spec.bootMACAddress"]);
+    assert_eq!(new("v0.13.0", json!({"inspectionMode": "fast"})), ["spec.inspectionMode"]);
+    assert_eq!(new("v0.14.0", json!({"inspectionMode": "fast"})), [""; 0]);
     assert_eq!(new("v0.13.0", json!({"bootMACAddress": "00:11"})), ["spec.bootMACAddress"]);
 }
 
