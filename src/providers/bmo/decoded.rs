@@ -85,7 +85,7 @@ pub(super) fn reboot(text: &str) -> Option<Value> {
 
 /// A field by its name in letters of any size; the last one counts.
 pub(super) fn field<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
-    object.as_object()?.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+    object.as_object()?.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
 /// The first value of a text: the decoder does not look at what comes behind it.

@@ -15,7 +15,7 @@ use crate::object::Path;
 use crate::tree::{Map, Value};
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("m3ipam/rejected");
+pub(super) const RULE: RuleId = RuleId::of("m3ipam/rejected");
 
 /// The webhook of pools of addresses.
 #[derive(Debug)]

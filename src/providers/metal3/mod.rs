@@ -2,6 +2,7 @@
 
 mod addresses;
 pub mod changes;
+mod claims;
 pub mod free;
 mod others;
 pub mod webhook;
@@ -9,6 +10,7 @@ pub mod webhook;
 use semver::Version;
 
 use self::addresses::Addresses;
+use self::claims::{Claims, Given};
 use self::webhook::Metal3;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
@@ -55,8 +57,8 @@ static KINDS: &[Kind] = &[
         named_alone: true,
         ..Kind::new(ADDRESSES, "IPPool", Role::Other)
     },
-    Kind::new(ADDRESSES, "IPAddress", Role::Address),
-    Kind::new(ADDRESSES, "IPClaim", Role::Address),
+    Kind { webhook: Some(&Given), ..Kind::new(ADDRESSES, "IPAddress", Role::Address) },
+    Kind { webhook: Some(&Claims), ..Kind::new(ADDRESSES, "IPClaim", Role::Address) },
 ];
 
 /// The provider.
