@@ -98,7 +98,8 @@ fn is_host(host: &str) -> bool {
             is_port(tail) && address.parse::<std::net::Ipv6Addr>().is_ok()
         })
     } else {
-        host.rsplit_once(':').is_none_or(|(_, port)| is_number(port))
+        // Since Go 1.26 one colon at most, and no brackets elsewhere.
+        host.split_once(':').is_none_or(|(_, port)| is_number(port)) && !host.contains(['[', ']'])
     };
     // Only what is no ASCII may be escaped, and the percent sign itself.
     let is_escape =
@@ -192,7 +193,7 @@ mod tests {
         let told = |text| parse(text).map(|url| url.hostname().to_owned());
         assert_eq!(told("a://u@h:1/b").as_deref(), Some("h"));
         assert_eq!(told("a://[fd00::1]:6230").as_deref(), Some("fd00::1"));
-        assert_eq!(told("a://fd00::1/b").as_deref(), Some("fd00:"));
+        assert_eq!(told("a://fd00::1/b"), None);
         assert_eq!(told("a:b").as_deref(), Some(""));
     }
 

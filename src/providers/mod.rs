@@ -27,6 +27,8 @@ pub mod openstack;
 pub mod outscale;
 mod pages;
 pub mod proxmox;
+#[cfg(test)]
+mod recorded;
 pub mod rke2;
 pub mod talos;
 pub mod tinkerbell;

@@ -38,6 +38,10 @@ impl Webhook for Hosts {
             Some(Err(why)) => refuse(&mut out, RULE, &spec, "bmc.address", why),
             None => {}
         }
+        let is_fast = text(new, "/spec/inspectionMode") == Some("fast");
+        if is_fast && versions.has(&INSPECTION_MODE) && !versions.has(&CLOSER_LOOK) {
+            refuse(&mut out, RULE, &spec, "inspectionMode", "it must be disabled or agent");
+        }
         if has(new, "/spec/firmware") && versions.has(&WITHOUT_FIRMWARE) {
             refuse(&mut out, RULE, &spec, "firmware", "firmware is set in HostFirmwareSettings, not in the host");
         }
@@ -106,11 +110,7 @@ fn reached(access: &Access, write: &Write<'_>, spec: &Path, out: &mut Vec<Refusa
     if text(new, "/spec/bootMode") == Some("UEFISecureBoot") && !access.has_secure_boot() {
         refuse(out, RULE, spec, "bootMode", format!("{kind} does not turn on secure boot"));
     }
-    let is_fast = text(new, "/spec/inspectionMode") == Some("fast");
-    if is_fast && versions.has(&INSPECTION_MODE) && !versions.has(&CLOSER_LOOK) {
-        refuse(out, RULE, spec, "inspectionMode", "it must be disabled or agent");
-    }
-    if versions.has(&CLOSER_LOOK) && is_fast && !access.inspects() {
+    if versions.has(&CLOSER_LOOK) && text(new, "/spec/inspectionMode") == Some("fast") && !access.inspects() {
         refuse(out, RULE, spec, "inspectionMode", format!("{kind} does not inspect a host from outside"));
     }
 }

@@ -1,6 +1,6 @@
 //! Mirror of what the webhook of Metal3's address manager refuses about a pool of addresses. Which are in use the status of the pool
 //! says. Read beside `internal/webhooks/v1alpha1/ippool_webhook.go` of ip-address-manager 1.14 and later (`checkPoolBounds`,
-//! `isAddressInBounds`, `validatePoolRanges`); older ones ask a new pool for nothing and let it go to another cluster.
+//! `isAddressInBounds`, `validatePoolRanges`); older ones ask a new pool for nothing.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -25,17 +25,22 @@ impl Webhook for Addresses {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
-        let name = |side: &Value| text(side, "/spec/clusterName").map(str::to_owned);
-        if let Some(old) = write.past().and_then(name)
-            && name(write.new).as_deref() != Some(old.as_str())
-        {
-            refuse(&mut out, RULE, &spec, "clusterName", format!("the pool stays with {old}"));
-        }
         servers(write.new.get("spec"), &spec, &mut out);
         for (place, pool) in list(write.new, "/spec/pools").enumerate() {
             let at = spec.key("pools").index(place);
+            let known = out.len();
             servers(Some(pool), &at, &mut out);
             range(pool, &at, &mut out);
+            if out.len() == known && text(write.new, "/spec/allocationStrategy") == Some("random") && !is_counted(pool)
+            {
+                refuse(
+                    &mut out,
+                    RULE,
+                    &at,
+                    "",
+                    "addresses are drawn at random from a range with an end, and not too large",
+                );
+            }
         }
         reserved(write.new, &spec, &mut out);
         // `Allocations` of `api/v1alpha1/ippool_types.go` is called `indexes` in JSON.
@@ -51,7 +56,7 @@ impl Webhook for Addresses {
 /// The gateway and the servers for names, of the pool or of one range.
 fn servers(holder: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     let Some(holder) = holder else { return };
-    let is_none = |address: &str| !address.is_empty() && address.parse::<IpAddr>().is_err();
+    let is_none = |told: &str| !told.is_empty() && address(told).is_none();
     if text(holder, "/gateway").is_some_and(is_none) {
         refuse(out, RULE, at, "gateway", "it is no address");
     }
@@ -69,33 +74,64 @@ fn range(pool: &Value, at: &Path, out: &mut Vec<Refusal>) {
     if ends.iter().all(|(_, address)| address.is_none()) && subnet.is_none() {
         refuse(out, RULE, at, "", "a range needs a start, an end or a subnet");
     }
-    if subnet.is_some_and(|subnet| subnet.parse::<IpNet>().is_err()) {
+    if subnet.is_some_and(|told| self::subnet(told).is_none()) {
         refuse(out, RULE, at, "subnet", "it is no range such as 192.0.2.0/24");
     }
-    let [start, end] = ends.map(|(key, address)| {
-        let parsed = address.map(str::parse::<IpAddr>);
-        if matches!(parsed, Some(Err(_))) {
+    let [start, end] = ends.map(|(key, told)| {
+        let parsed = told.and_then(address);
+        if told.is_some() && parsed.is_none() {
             refuse(out, RULE, at, key, "it is no address");
         }
-        parsed.and_then(Result::ok)
+        parsed
     });
     if start.zip(end).is_some_and(|(start, end)| start > end) {
         refuse(out, RULE, at, "", "it ends before it starts");
     }
 }
 
+/// Whether the addresses of a range can be counted (`api/v1alpha1/utils.go` GetPoolSize).
+fn is_counted(pool: &Value) -> bool {
+    let end = |key: &str| text(pool, &format!("/{key}")).and_then(address);
+    let subnet = text(pool, "/subnet").and_then(subnet);
+    let (start, end, is_from_subnet) = match (end("start"), end("end"), subnet) {
+        (Some(start), Some(end), _) => (start, end, false),
+        (Some(start), None, Some(subnet)) => (start, subnet.broadcast(), false),
+        (None, _, Some(subnet)) => (subnet.network(), subnet.broadcast(), true),
+        _ => return false,
+    };
+    let number = |address: IpAddr| match address {
+        IpAddr::V4(address) => u128::from(address.to_ipv6_mapped()),
+        IpAddr::V6(address) => u128::from(address),
+    };
+    // The address of the subnet itself is not given out.
+    let last = i128::from(i64::MAX).unsigned_abs() - u128::from(!is_from_subnet);
+    number(end).checked_sub(number(start)).is_some_and(|difference| difference <= last)
+}
+
 /// Addresses that are kept for claims by their name.
 fn reserved(pool: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let Some(Value::Object(reserved)) = pool.pointer("/spec/preAllocations") else { return };
     let mut seen = BTreeSet::new();
-    for (claim, address) in texts(reserved) {
+    for (claim, told) in texts(reserved) {
         let at = spec.key("preAllocations").key(claim);
-        match address.parse::<IpAddr>() {
-            Ok(parsed) if !seen.insert(parsed) => refuse(out, RULE, &at, "", "another claim has it already"),
-            _ if !holds(pool, address) => refuse(out, RULE, &at, "", "it lies in no range of the pool"),
+        match address(told) {
+            Some(parsed) if !seen.insert(parsed) => refuse(out, RULE, &at, "", "another claim has it already"),
+            _ if !holds(pool, told) => refuse(out, RULE, &at, "", "it lies in no range of the pool"),
             _ => {}
         }
     }
+}
+
+/// An address as Go reads it (`net.ParseIP`): one of IPv4 may be written as one of IPv6.
+pub(super) fn address(told: &str) -> Option<IpAddr> {
+    told.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
+/// A range as Go reads it (`net.ParseCIDR`): its length may begin with zeros.
+fn subnet(told: &str) -> Option<IpNet> {
+    let (start, length) = told.split_once('/')?;
+    let length = length.bytes().all(|digit| digit.is_ascii_digit()).then(|| length.parse().ok())??;
+    IpNet::new(start.parse().ok()?, length).ok()
 }
 
 /// The texts of a map.
@@ -104,13 +140,14 @@ fn texts(map: &Map) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Whether an address lies in one of the ranges of a pool.
-fn holds(pool: &Value, address: &str) -> bool {
-    let Ok(address) = address.parse::<IpAddr>() else { return false };
+fn holds(pool: &Value, told: &str) -> bool {
+    let Some(address) = address(told) else { return false };
     list(pool, "/spec/pools").any(|pool| {
         let at = |key: &str| text(pool, &format!("/{key}"));
         let is_said = ["start", "end", "subnet"].iter().any(|key| at(key).is_some());
-        let end = |key: &str, fits: &dyn Fn(IpAddr) -> bool| at(key).is_none_or(|end| end.parse().is_ok_and(fits));
-        let is_in = |subnet: &str| subnet.parse::<IpNet>().is_ok_and(|subnet| subnet.contains(&address));
+        let end =
+            |key: &str, fits: &dyn Fn(IpAddr) -> bool| at(key).is_none_or(|end| self::address(end).is_some_and(fits));
+        let is_in = |told: &str| subnet(told).is_some_and(|subnet| subnet.contains(&address));
         is_said
             && end("start", &|start| start <= address)
             && end("end", &|end| address <= end)
@@ -122,7 +159,7 @@ fn holds(pool: &Value, address: &str) -> bool {
 mod tests {
     use super::*;
     use crate::object::Key;
-    use crate::providers::on_write;
+    use crate::providers::{on_write, recorded};
     use crate::tree::json;
 
     /// The places that refuse a write.
@@ -162,11 +199,28 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_stays_with_its_cluster() {
-        let of = |cluster: &str| json!({"spec": {"clusterName": cluster, "pools": []}});
-        assert_eq!(refused(Some(of("a")), of("b")), ["spec.clusterName"]);
-        assert_eq!(refused(Some(of("a")), json!({"spec": {"pools": []}})), ["spec.clusterName"]);
-        assert_eq!(refused(Some(json!({"spec": {"pools": []}})), of("b")), [""; 0]);
+    fn addresses_drawn_at_random_are_counted() {
+        let with = |strategy: &str, pool: Value| {
+            refused(None, json!({"spec": {"allocationStrategy": strategy, "pools": [pool]}}))
+        };
+        let large = json!({"subnet": "2001:db8::/64"});
+        assert_eq!(with("random", large.clone()), ["spec.pools[0]"]);
+        assert_eq!(with("sequential", large), [""; 0]);
+        for fine in [
+            json!({"subnet": "192.0.2.0/24"}),
+            json!({"start": "192.0.2.9", "end": "192.0.2.20"}),
+            json!({"start": "192.0.2.9", "subnet": "192.0.2.0/24"}),
+            json!({"subnet": "2001:db8::/65"}),
+        ] {
+            assert_eq!(with("random", fine), [""; 0]);
+        }
+        for refused in [
+            json!({"start": "192.0.2.9"}),
+            json!({"end": "192.0.2.9"}),
+            json!({"start": "192.0.3.1", "subnet": "192.0.2.0/24"}),
+        ] {
+            assert_eq!(with("random", refused), ["spec.pools[0]"]);
+        }
     }
 
     #[test]
@@ -179,5 +233,23 @@ mod tests {
         let server = json!({"subnet": "192.0.2.0/24", "dnsServers": ["192.0.2.1", "ns"]});
         assert_eq!(refused(None, with(server)), ["spec.pools[0].dnsServers[1]"]);
         assert_eq!(refused(None, json!({"spec": {"gateway": "gw", "pools": []}})), ["spec.gateway"]);
+    }
+
+    /// What the webhooks of 1.14 said; another strategy and another prefix of names are the pack's to judge.
+    #[test]
+    fn recorded_answers_are_those_of_the_webhooks() {
+        let fixed = |pool: &Value| {
+            ["namePrefix", "allocationStrategy"].map(|key| pool.pointer(&format!("/spec/{key}")).cloned())
+        };
+        let (asked, others) = recorded::others("addresses.jsonl", &["1.14"], |_, kind, old, new| {
+            let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(new, at));
+            let key = Key::new("ipam.metal3.io/v1alpha1", kind, namespace, name.unwrap_or_default());
+            let webhook = crate::providers::kind(&key).webhook?;
+            let is_same = old.is_none_or(|old| fixed(old) == fixed(new));
+            let refusals = on_write(&key, "ipam.metal3.io/v1alpha1", (old, new), |write| webhook.refusals(write));
+            is_same.then(|| refusals.into_iter().map(|refusal| refusal.path.to_string()).collect())
+        });
+        assert!(asked > 900, "{asked}");
+        assert!(others.is_empty(), "{} of {asked} are answered otherwise:\n{}", others.len(), others.join("\n"));
     }
 }

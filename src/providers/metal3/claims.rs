@@ -1,9 +1,7 @@
 //! Mirror of what the webhooks of Metal3's address manager refuse about claims of addresses and the addresses themselves.
 //! Read beside `internal/webhooks/v1alpha1/ip{claim,address}_webhook.go` of ip-address-manager 1.14.
 
-use std::net::IpAddr;
-
-use super::addresses::RULE;
+use super::addresses::{self, RULE};
 use crate::kinds::Webhook;
 use crate::kinds::fields::{annotation, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
@@ -47,7 +45,7 @@ impl Webhook for Given {
             }
             None => {
                 named(write.new, &["pool", "claim"], &mut out);
-                if address(write.new).parse::<IpAddr>().is_err() {
+                if addresses::address(&address(write.new)).is_none() {
                     refuse(&mut out, RULE, &spec, "address", "it is no address");
                 }
                 asked(write.new, &mut out);
@@ -82,7 +80,7 @@ fn stays(old: &Value, new: &Value, references: &[&str], out: &mut Vec<Refusal>) 
 /// The address that somebody asks for is one.
 fn asked(new: &Value, out: &mut Vec<Refusal>) {
     let asked = annotation(new, ASKED).filter(|asked| !asked.is_empty());
-    if asked.is_some_and(|asked| asked.parse::<IpAddr>().is_err()) {
+    if asked.is_some_and(|asked| addresses::address(asked).is_none()) {
         let at = Path::root().key("metadata").key("annotations");
         refuse(out, RULE, &at, ASKED, "it is no address");
     }

@@ -14,14 +14,18 @@ use crate::tree::{Value, json};
 /// Seconds that a remediation waits at least between two tries.
 const LEAST_SECONDS: i64 = 100;
 
-/// Fills in a template of remediations.
-pub(super) fn fill_in(kind: &str, object: &mut Value) {
+/// Fills in a template of remediations; v1beta2 says its time in seconds.
+pub(super) fn fill_in(kind: &str, api_version: &str, object: &mut Value) {
     let strategy = object.pointer_mut("/spec/template/spec/strategy").and_then(Value::as_object_mut);
     let Some(strategy) = strategy.filter(|_| kind == "Metal3RemediationTemplate") else { return };
     if strategy.get("type").and_then(Value::as_str).is_none_or(str::is_empty) {
         strategy.insert("type".to_owned(), json!("Reboot"));
     }
-    if strategy.get("timeout").is_none_or(Value::is_null) {
+    if api_version.ends_with("v1beta2") {
+        if strategy.get("timeoutSeconds").and_then(Value::as_i64).unwrap_or(0) == 0 {
+            strategy.insert("timeoutSeconds".to_owned(), json!(600));
+        }
+    } else if strategy.get("timeout").is_none_or(Value::is_null) {
         strategy.insert("timeout".to_owned(), json!("10m0s"));
     }
     if strategy.get("retryLimit").and_then(Value::as_i64).unwrap_or(0) < 1 {
@@ -33,9 +37,11 @@ pub(super) fn fill_in(kind: &str, object: &mut Value) {
 pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
     let spec = Path::root().key("spec");
     match (kind, old) {
-        ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, versions, out),
+        // Since 1.13 one without a strategy is let through, but not as a template.
+        ("Metal3Remediation", _) if versions.has(&V1BETA2) && new.pointer("/spec/strategy").is_none() => {}
+        ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, out),
         ("Metal3RemediationTemplate", _) => {
-            remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), versions, out);
+            remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), out);
         }
         (DATA_TEMPLATE, None) => data_template(new, &spec, versions, out),
         ("Metal3Data", None) => data(new, &spec, versions, out),
@@ -67,12 +73,9 @@ fn claim(old: Option<&Value>, new: &Value, spec: &Path, versions: &Versions, out
 }
 
 /// How a host is remediated.
-fn remediation(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+fn remediation(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     let strategy = spec.and_then(|spec| spec.get("strategy")).filter(|strategy| strategy.is_object());
     let Some(strategy) = strategy else {
-        if versions.has(&V1BETA2) {
-            return;
-        }
         refuse(out, RULE, at, "strategy", "the webhook fails where there is none");
         return;
     };
@@ -83,6 +86,10 @@ fn remediation(spec: Option<&Value>, at: &Path, versions: &Versions, out: &mut V
     let timeout = strategy.get("timeout").and_then(Value::as_str);
     if timeout.is_some_and(|told| go_seconds(told).is_none_or(|seconds| seconds < LEAST_SECONDS)) {
         refuse(out, RULE, &at, "timeout", "it must be a duration of at least 100s");
+    }
+    let seconds = strategy.get("timeoutSeconds").and_then(Value::as_i64);
+    if seconds.is_some_and(|seconds| seconds != 0 && seconds < LEAST_SECONDS) {
+        refuse(out, RULE, &at, "timeoutSeconds", "it must be at least 100");
     }
     if strategy.get("retryLimit").and_then(Value::as_i64).unwrap_or(0) < 1 {
         refuse(out, RULE, &at, "retryLimit", "it is at least 1");
@@ -113,8 +120,7 @@ fn data_template(new: &Value, spec: &Path, versions: &Versions, out: &mut Vec<Re
     let word = |item: &Value, pointer: &str| text(item, pointer).is_some_and(|word| !word.is_empty());
     for family in ["ipv4", "ipv6"] {
         for (place, network) in list(new, &format!("/spec/networkData/networks/{family}")).enumerate() {
-            let is_noted =
-                versions.has(&POOL_ANNOTATION) && network.get("fromPoolAnnotation").is_some_and(Value::is_object);
+            let is_noted = versions.has(&POOL_ANNOTATION) && word(network, "/fromPoolAnnotation/object");
             if !is_noted && !word(network, "/fromPoolRef/name") && !word(network, "/ipAddressFromIPPool") {
                 let at = spec.key("networkData").key("networks").key(family).index(place);
                 refuse(out, RULE, &at, "", "a network needs a pool of addresses (fromPoolRef)");
@@ -159,7 +165,7 @@ mod tests {
 
     fn told_by(kind: &str, old: Option<Value>, new: Value, version: &str) -> Vec<String> {
         let mut new = new;
-        fill_in(kind, &mut new);
+        fill_in(kind, "v1beta1", &mut new);
         let mut out = Vec::new();
         refusals(kind, old.as_ref(), &new, &Versions::told("metal3", version), &mut out);
         out.into_iter().map(|refusal| refusal.path.to_string()).collect()
