@@ -19,6 +19,13 @@ pub static RULES_ASKED: Since = Since::new(
     (0, 15),
     "a rule with two sources is refused for every group of a cluster, and in one that is there too",
 );
+/// Ids and pairs of addresses of Machines are free.
+pub static MACHINES_FREED: Since = Since::new(
+    "machines-freed",
+    "openstack",
+    (0, 15),
+    "the ids of a Machine and the pairs of addresses that its ports allow may change",
+);
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED];
+pub static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED, &MACHINES_FREED];

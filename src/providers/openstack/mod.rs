@@ -1,6 +1,8 @@
 //! Cluster API Provider OpenStack.
 
+mod address;
 pub mod changes;
+mod network;
 mod peers;
 mod pinned;
 pub mod webhook;

@@ -12,12 +12,17 @@ use crate::tree::Value;
 /// The rules for all nodes.
 const ALL_NODES: &str = "allNodesSecurityGroupRules";
 
+/// The same under their name of v1beta2.
+const CLUSTER_NODES: &str = "clusterNodesSecurityGroupRules";
+
 /// Whom a rule of the security groups is about: managed groups, another group, or addresses. Up to 0.14 only the rules for all
 /// nodes of a new cluster are asked for it, since then (validateManagedSecurityGroupRules) all rules at each write.
 pub(super) fn refusals(spec: &Value, is_new: bool, versions: &Versions, at: &Path, out: &mut Vec<Refusal>) {
     let is_asked = versions.has(&RULES_ASKED);
     let lists: &[&str] = match (is_asked, is_new) {
-        (true, _) => &[ALL_NODES, "controlPlaneNodesSecurityGroupRules", "workerNodesSecurityGroupRules"],
+        (true, _) => {
+            &[ALL_NODES, CLUSTER_NODES, "controlPlaneNodesSecurityGroupRules", "workerNodesSecurityGroupRules"]
+        }
         (false, true) => &[ALL_NODES],
         (false, false) => &[],
     };
@@ -52,6 +57,11 @@ mod tests {
         assert_eq!(told("v0.11.3", ALL_NODES, true, json!({"remoteManagedGroups": ["worker"]})), 0);
         assert_eq!((told("v0.11.3", ALL_NODES, true, both()), told("v0.14.0", ALL_NODES, false, both())), (1, 0));
         assert_eq!(told("v0.15.0", ALL_NODES, false, both()), 1);
+        assert_eq!(
+            (told("v0.15.0", CLUSTER_NODES, false, both()), told("v0.15.0", CLUSTER_NODES, true, both())),
+            (1, 1)
+        );
+        assert_eq!(told("v0.15.0", CLUSTER_NODES, false, json!({"remoteIPPrefix": "10.0.0.0/8"})), 0);
         assert_eq!(told("v0.15.0", "workerNodesSecurityGroupRules", false, both()), 1);
     }
 }

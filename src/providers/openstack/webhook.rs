@@ -3,8 +3,8 @@
 //! Read beside `pkg/webhooks/openstack{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and the validation rules
 //! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go` of cluster-api-provider-openstack 0.11.
 
-use super::changes::NAME_SERVERS;
-use super::{peers, pinned};
+use super::changes::{MACHINES_FREED, NAME_SERVERS};
+use super::{address, network, peers, pinned};
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
 use crate::kinds::fields::text;
@@ -27,8 +27,8 @@ impl Webhook for OpenStack {
     fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, versions: &Versions) {
         normalise(&key.kind, old);
         normalise(&key.kind, new);
-        let_through(&key.kind, old, new);
         if key.kind == "OpenStackCluster" {
+            address::let_through(old, new);
             pinned::let_through(old, new, versions);
         }
     }
@@ -85,28 +85,6 @@ fn hold_below(value: &mut Value, name: &str, parent: &str, drops_lists: bool) {
     }
 }
 
-/// Takes over into the past what a cluster's webhook lets through: a floating address that the load balancer has already.
-fn let_through(kind: &str, old: &mut Value, new: &Value) {
-    if kind != "OpenStackCluster" {
-        return;
-    }
-    let Some(balancer) = old.pointer("/status/apiServerLoadBalancer").filter(|balancer| balancer.is_object()) else {
-        return;
-    };
-    let has = balancer.get("ip").and_then(Value::as_str).unwrap_or_default();
-    let wanted = new.pointer("/spec/apiServerFloatingIP").and_then(Value::as_str).unwrap_or_default();
-    if has != wanted {
-        return;
-    }
-    let taken = new.pointer("/spec/apiServerFloatingIP").cloned();
-    if let Some(spec) = old.get_mut("spec").and_then(Value::as_object_mut) {
-        match taken {
-            Some(address) => spec.insert("apiServerFloatingIP".to_owned(), address),
-            None => spec.shift_remove("apiServerFloatingIP"),
-        };
-    }
-}
-
 /// What is refused about an object; the old side is `None` where it is new.
 #[must_use]
 fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
@@ -117,23 +95,31 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
         ("/spec", Path::root().key("spec"))
     };
     let Some(spec) = new.pointer(pointer) else { return out };
+    if let (Some(old), "OpenStackCluster") = (old, kind) {
+        pinned::refusals(old, new, versions, &at, &mut out);
+    }
     let old = old.and_then(|old| old.pointer(pointer));
     match kind {
         "OpenStackCluster" | "OpenStackClusterTemplate" => {
             bastion(old.and_then(|old| old.get("bastion")), spec.get("bastion"), &at.key("bastion"), &mut out);
-            without_network(spec, &at, &mut out);
+            network::refusals(old, spec, &at, &mut out);
             if kind == "OpenStackCluster" {
                 peers::refusals(spec, old.is_none(), versions, &at, &mut out);
             }
         }
-        "OpenStackMachine" | "OpenStackMachineTemplate" => machine(old, spec, &at, &mut out),
+        "OpenStackMachine" | "OpenStackMachineTemplate" => {
+            machine(old, spec, &at, &mut out);
+            if old.is_none() {
+                new_machine(kind, spec, &at, &mut out);
+            }
+        }
         _ => return out,
     }
     if let Some(old) = old {
         let mut places = Vec::new();
         // A Machine is compared as JSON, which has no empty lists.
         differences(Some(old), Some(spec), &at, kind == "OpenStackCluster", &mut places);
-        for place in places.into_iter().filter(|place| kind != "OpenStackCluster" || !is_free(place, versions)) {
+        for place in places.into_iter().filter(|place| !is_free(kind, place, versions)) {
             let message = "another order, or an empty list instead of none, is another content for the webhook";
             refuse(&mut out, RULE, &place, "", message);
         }
@@ -141,35 +127,33 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
     out
 }
 
-/// What a cluster without an external network must not have (CEL of `api/v1beta1/openstackcluster_types.go`).
-fn without_network(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    if spec.get("disableExternalNetwork") != Some(&Value::Bool(true)) {
-        return;
-    }
-    if spec.pointer("/bastion/floatingIP").is_some_and(|address| !address.is_null()) {
-        refuse(out, RULE, at, "bastion.floatingIP", "without an external network there is no floating address");
-    }
-    if spec.get("disableAPIServerFloatingIP") != Some(&Value::Bool(true)) {
-        for key in ["disableAPIServerFloatingIP", "disableExternalNetwork"] {
-            refuse(out, RULE, at, key, "without an external network disableAPIServerFloatingIP must be true");
-        }
-    }
-}
-
-/// Whether a place of a cluster is one that its webhook leaves out.
-fn is_free(place: &Path, versions: &Versions) -> bool {
+/// Whether a place is one that the webhook leaves out.
+fn is_free(kind: &str, place: &Path, versions: &Versions) -> bool {
     let keys: Vec<&str> = place
         .segments()
         .iter()
         .filter_map(|segment| if let Segment::Key(key) = segment { Some(key.as_str()) } else { None })
-        .skip(1)
+        .skip(if kind.ends_with("Template") { 3 } else { 1 })
         .collect();
-    match keys.as_slice() {
+    match (kind, keys.as_slice()) {
+        ("OpenStackMachine" | "OpenStackMachineTemplate", ["ports", "allowedAddressPairs", ..]) => {
+            versions.has(&MACHINES_FREED)
+        }
+        ("OpenStackCluster", keys) => is_free_of_cluster(keys, versions),
+        _ => false,
+    }
+}
+
+/// The same of a cluster, by the keys below its spec.
+fn is_free_of_cluster(keys: &[&str], versions: &Versions) -> bool {
+    match keys {
         ["identityRef" | "bastion" | "controlPlaneAvailabilityZones" | "controlPlaneOmitAvailabilityZone", ..] => true,
         ["managedSecurityGroups", rules, ..] => rules.ends_with("Rules") || *rules == "allowAllInClusterTraffic",
         ["apiServerLoadBalancer", "allowedCIDRs", ..] => true,
         ["apiServer", "managedLoadBalancer", "allowedCIDRs", ..] => true,
         ["managedSubnets", "dnsNameservers", ..] => versions.has(&NAME_SERVERS),
+        // What may change there is said in `pinned`.
+        ["subnets", "filter", ..] => true,
         _ => false,
     }
 }
@@ -268,6 +252,23 @@ fn machine(old: Option<&Value>, spec: &Value, at: &Path, out: &mut Vec<Refusal>)
     }
 }
 
+/// What only a new Machine or template is asked for.
+fn new_machine(kind: &str, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let has = |key: &str| spec.get(key).is_some_and(|value| !value.is_null());
+    if kind == "OpenStackMachineTemplate" {
+        if has("providerID") {
+            refuse(out, RULE, at, "providerID", "a template has no provider id");
+        }
+        return;
+    }
+    for (place, device) in list(spec, "additionalBlockDevices").filter(|_| has("rootVolume")) {
+        if text(device, "/name") == Some("root") {
+            let below = format!("additionalBlockDevices[{place}].name");
+            refuse(out, RULE, at, &below, "beside a rootVolume no other device is named root");
+        }
+    }
+}
+
 /// Items of a list with their places.
 fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (usize, &'v Value)> {
     value.get(key).and_then(Value::as_array).into_iter().flatten().enumerate()
@@ -282,17 +283,6 @@ mod tests {
         let versions = Versions::told("openstack", "v0.11.3");
         let found = refusals(kind, old.as_ref(), &new, &versions);
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
-    }
-
-    #[test]
-    fn without_an_external_network_there_are_no_floating_addresses() {
-        let told = |spec: Value| refused("OpenStackCluster", None, json!({"spec": spec}));
-        let bastion = json!({"spec": {"flavor": "m1"}, "floatingIP": "203.0.113.9"});
-        let both = json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true, "bastion": bastion});
-        assert_eq!(told(both), ["spec.bastion.floatingIP"]);
-        assert_eq!(told(json!({"disableExternalNetwork": true})).len(), 2);
-        assert_eq!(told(json!({"disableExternalNetwork": true, "disableAPIServerFloatingIP": true})), [""; 0]);
-        assert_eq!(told(json!({"disableExternalNetwork": false, "bastion": bastion})), [""; 0]);
     }
 
     #[test]
@@ -329,6 +319,46 @@ mod tests {
     }
 
     #[test]
+    fn a_new_machine_has_one_root_and_a_new_template_no_id() {
+        let machine = |device: &str| json!({"spec": {"flavor": "m1", "rootVolume": {"sizeGiB": 10}, "additionalBlockDevices": [{"name": device}]}});
+        let place = "spec.additionalBlockDevices[0].name";
+        assert_eq!(refused("OpenStackMachine", None, machine("root")), [place]);
+        assert_eq!(refused("OpenStackMachine", None, machine("etcd")), [""; 0]);
+        assert_eq!(
+            refused("OpenStackMachine", Some(machine("root")), machine("root")),
+            [""; 0],
+            "only a new one is asked"
+        );
+        let alone = json!({"spec": {"flavor": "m1", "additionalBlockDevices": [{"name": "root"}]}});
+        assert_eq!(refused("OpenStackMachine", None, alone), [""; 0]);
+        let template = |id: Value| json!({"spec": {"template": {"spec": {"flavor": "m1", "providerID": id}}}});
+        let place = "spec.template.spec.providerID";
+        assert_eq!(refused("OpenStackMachineTemplate", None, template(json!("openstack:///a"))), [place]);
+        assert_eq!(refused("OpenStackMachineTemplate", None, template(json!(null))), [""; 0]);
+        assert_eq!(refused("OpenStackMachine", None, json!({"spec": {"flavor": "m1", "providerID": "a"}})), [""; 0]);
+    }
+
+    #[test]
+    fn pairs_of_addresses_may_change_their_order_since_0_15() {
+        let told = |version: &str, kind: &str, key: &str| {
+            let side = |items: Value| {
+                let spec = json!({"flavor": "m1", "ports": [{key: items}]});
+                if kind.ends_with("Template") {
+                    json!({"spec": {"template": {"spec": spec}}})
+                } else {
+                    json!({"spec": spec})
+                }
+            };
+            let (old, new) = (side(json!(["a", "b"])), side(json!(["b", "a"])));
+            refusals(kind, Some(&old), &new, &Versions::told("openstack", version)).len()
+        };
+        for kind in ["OpenStackMachine", "OpenStackMachineTemplate"] {
+            let pairs = ["v0.14.7", "v0.15.0"].map(|version| told(version, kind, "allowedAddressPairs"));
+            assert_eq!((pairs, told("v0.15.0", kind, "tags")), ([1, 0], 1), "{kind}");
+        }
+    }
+
+    #[test]
     fn zeros_of_plain_values_are_left_out() {
         let held = |kind: &str, spec: Value| {
             let mut object = json!({"spec": spec});
@@ -345,16 +375,5 @@ mod tests {
         assert_eq!(template.pointer("/template/spec/trunk"), None);
         let cluster = json!({"tags": [], "identityRef": {"region": ""}});
         assert_eq!(held("OpenStackCluster", cluster.clone()), cluster, "the schema compares the region");
-    }
-
-    #[test]
-    fn the_address_that_the_load_balancer_has_may_be_written_down() {
-        let past = |wanted: &str| {
-            let mut old = json!({"spec": {}, "status": {"apiServerLoadBalancer": {"ip": "203.0.113.5"}}});
-            let_through("OpenStackCluster", &mut old, &json!({"spec": {"apiServerFloatingIP": wanted}}));
-            old.pointer("/spec/apiServerFloatingIP").cloned()
-        };
-        assert_eq!(past("203.0.113.5"), Some(json!("203.0.113.5")));
-        assert_eq!(past("203.0.113.6"), None);
     }
 }

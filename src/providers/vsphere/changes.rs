@@ -18,5 +18,21 @@ pub static NAMING: Since = Since::new(
     "the names that a machine template gives to virtual machines are tried out",
 );
 
+/// A template of a cluster in supervisor mode has a webhook.
+pub static CLUSTER_TEMPLATES: Since = Since::new(
+    "cluster-templates",
+    "vsphere",
+    (1, 17),
+    "a cluster template in supervisor mode is asked for the gate of its subnets, as a cluster is",
+);
+
+/// A template in supervisor mode powers off hard where it does not say so.
+pub static SUPERVISOR_MODES: Since = Since::new(
+    "supervisor-modes",
+    "vsphere",
+    (1, 17),
+    "a machine template in supervisor mode without a powerOffMode is the same as one that says hard",
+);
+
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES];
+pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES, &CLUSTER_TEMPLATES, &SUPERVISOR_MODES];

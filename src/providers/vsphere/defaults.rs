@@ -45,6 +45,15 @@ pub(super) fn fill_in(key: &Key, api_version: &str, shape: Shape, object: &mut V
     }
 }
 
+/// How a template in supervisor mode powers off where it does not say so, as its webhook compares it
+/// (`internal/webhooks/vmware/vspheremachinetemplate.go` of 1.17).
+pub(super) fn mode(template: &mut Value) {
+    let spec = template.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut);
+    if let Some(spec) = spec.filter(|spec| spec.get("powerOffMode").is_none_or(|told| told.is_null() || *told == "")) {
+        spec.insert("powerOffMode".to_owned(), json!("hard"));
+    }
+}
+
 /// Of the networks in supervisor mode Go leaves out whatever is zero; an empty list is not, and is left out where it is written.
 fn networks(spec: &mut Map) {
     let Some(network) = spec.get_mut("network") else { return };

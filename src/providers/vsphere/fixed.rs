@@ -95,7 +95,14 @@ pub(super) static SUPERVISOR_MACHINE: Fixed = Fixed {
 
 /// A virtual machine: what it runs and who it is are set once.
 pub(super) static VM: Fixed = Fixed {
-    free: &["bootstrapRef", "thumbprint", "powerOffMode", "guestSoftPowerOffTimeout", "network.devices"],
+    free: &[
+        "bootstrapRef",
+        "thumbprint",
+        "powerOffMode",
+        "guestSoftPowerOffTimeout",
+        "guestSoftPowerOffTimeoutSeconds",
+        "network.devices",
+    ],
     once: &["os", "biosUUID"],
     ..Fixed::spec(RULE, VSPHERE_WRITTEN)
 };

@@ -47,7 +47,7 @@ static KINDS: &[Kind] = &[
     },
     Kind { fixed: Some(&VM), ..known(INFRASTRUCTURE, "VSphereVM", Role::Other) },
     Kind { gates: &[(NETWORKS, "")], ..known(SUPERVISOR, "VSphereCluster", Role::InfraCluster) },
-    known(SUPERVISOR, "VSphereClusterTemplate", Role::Template),
+    Kind { gates: &[(NETWORKS, "")], ..known(SUPERVISOR, "VSphereClusterTemplate", Role::Template) },
     Kind {
         fixed: Some(&SUPERVISOR_MACHINE),
         gates: &[(NETWORKS, "")],

@@ -2,7 +2,7 @@
 //! Read beside `internal/webhooks/vsphere{machine,machinetemplate,failuredomain,vm}.go` and those in `vmware` of
 //! cluster-api-provider-vsphere 1.14. What may not change of a whole content stands in `fixed`.
 
-use super::changes::NAMING;
+use super::changes::{CLUSTER_TEMPLATES, NAMING, SUPERVISOR_MODES};
 use super::{NETWORKS, SUPERVISOR, defaults};
 use crate::gotemplate::{self, Trouble};
 use crate::kinds::fields::text;
@@ -30,13 +30,19 @@ impl Webhook for VSphere {
         defaults::fill_in(written.key, written.api_version, written.shape, object);
     }
 
+    fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, versions: &Versions) {
+        if key.group == SUPERVISOR && key.kind == "VSphereMachineTemplate" && versions.has(&SUPERVISOR_MODES) {
+            [old, new].into_iter().for_each(defaults::mode);
+        }
+    }
+
     fn asks_for_spec(&self, _name: &str) -> bool {
         false
     }
 
-    fn needs(&self, key: &Key, object: &Value, _is_new: bool, _versions: &Versions, need: &mut Need<'_>) {
+    fn needs(&self, key: &Key, object: &Value, _is_new: bool, versions: &Versions, need: &mut Need<'_>) {
         if key.group == SUPERVISOR {
-            networks(&key.kind, object, need);
+            networks(&key.kind, object, versions, need);
         }
     }
 
@@ -53,10 +59,13 @@ impl Webhook for VSphere {
     }
 }
 
-/// What the webhooks of the provider in supervisor mode (`internal/webhooks/vmware` of 1.14) ask their gate for.
-fn networks(kind: &str, object: &Value, need: &mut Need<'_>) {
+/// What the webhooks of the provider in supervisor mode (`internal/webhooks/vmware` of 1.14 to 1.17) ask their gate for.
+fn networks(kind: &str, object: &Value, versions: &Versions, need: &mut Need<'_>) {
     let place = match kind {
         "VSphereCluster" => "spec.network.nsxVPC.createSubnetSet",
+        "VSphereClusterTemplate" if versions.has(&CLUSTER_TEMPLATES) => {
+            "spec.template.spec.network.nsxVPC.createSubnetSet"
+        }
         "VSphereMachine" => "spec.network.interfaces",
         "VSphereMachineTemplate" => "spec.template.spec.network.interfaces",
         _ => return,
@@ -102,24 +111,25 @@ fn refusals(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
 }
 
 /// The names that a template gives to virtual machines: it is tried out with a Machine of its own, and a name that is too long
-/// is cut (`pkg/util/template.go`). Both modes ask this each time.
+/// is cut (`pkg/util/template.go`). Both modes ask this each time, under the names of either API version.
 fn naming(new: &Value, out: &mut Vec<Refusal>) {
     const LONGEST: usize = 63;
-    let Some(template) = new.pointer("/spec/template/spec/namingStrategy/template").and_then(Value::as_str) else {
-        return;
-    };
-    let values = [("machine".to_owned(), json!({"name": "machine"}))].into();
-    let fault = match gotemplate::name(template, &values, &["trimSuffix", "trunc"]) {
-        Ok(name) => {
-            let cut = name.get(..LONGEST).unwrap_or(&name);
-            (!labels::is_subdomain(cut)).then(|| format!("{cut:?} is no name of an object"))
+    for key in ["namingStrategy", "naming"] {
+        let pointer = format!("/spec/template/spec/{key}/template");
+        let Some(template) = text(new, &pointer) else { continue };
+        let values = [("machine".to_owned(), json!({"name": "machine"}))].into();
+        let fault = match gotemplate::name(template, &values, &["trimSuffix", "trunc"]) {
+            Ok(name) => {
+                let cut = name.get(..LONGEST).unwrap_or(&name);
+                (!labels::is_subdomain(cut)).then(|| format!("{cut:?} is no name of an object"))
+            }
+            Err(Trouble::Fails(why)) => Some(format!("the template fails: {why}")),
+            Err(Trouble::NotComputed(_)) => None,
+        };
+        if let Some(fault) = fault {
+            let at = Path::root().key("spec").key("template").key("spec").key(key);
+            refuse(out, RULE, &at, "template", fault);
         }
-        Err(Trouble::Fails(why)) => Some(format!("the template fails: {why}")),
-        Err(Trouble::NotComputed(_)) => None,
-    };
-    if let Some(fault) = fault {
-        let at = Path::root().key("spec").key("template").key("spec").key("namingStrategy");
-        refuse(out, RULE, &at, "template", fault);
     }
 }
 
@@ -185,15 +195,16 @@ fn machine(spec: Option<&Value>, at: &Path, is_new: bool, out: &mut Vec<Refusal>
     if timeout.is_some_and(|timeout| go_duration(timeout).is_none()) {
         refuse(out, RULE, at, "guestSoftPowerOffTimeout", "it must be a duration such as 5m0s");
     }
-    if let Some(timeout) = text(spec, "/guestSoftPowerOffTimeout") {
-        if text(spec, "/powerOffMode") != Some("trySoft") {
-            for key in ["guestSoftPowerOffTimeout", "powerOffMode"] {
-                refuse(out, RULE, at, key, "a time to power off softly needs the mode trySoft");
-            }
+    let seconds = spec.get("guestSoftPowerOffTimeoutSeconds").filter(|told| !told.is_null() && **told != 0);
+    let timeout = text(spec, "/guestSoftPowerOffTimeout");
+    let told = [timeout.map(|_| "guestSoftPowerOffTimeout"), seconds.map(|_| "guestSoftPowerOffTimeoutSeconds")];
+    for told in told.into_iter().flatten().filter(|_| text(spec, "/powerOffMode") != Some("trySoft")) {
+        for key in [told, "powerOffMode"] {
+            refuse(out, RULE, at, key, "a time to power off softly needs the mode trySoft");
         }
-        if go_duration(timeout).is_some_and(|length| length <= 0) {
-            refuse(out, RULE, at, "guestSoftPowerOffTimeout", "the time must be above 0");
-        }
+    }
+    if timeout.and_then(go_duration).is_some_and(|length| length <= 0) {
+        refuse(out, RULE, at, "guestSoftPowerOffTimeout", "the time must be above 0");
     }
     if is_new && text(spec, "/network/preferredAPIServerCidr").is_some() {
         refuse(out, RULE, at, "network.preferredAPIServerCidr", "it can no longer be set");
@@ -247,9 +258,14 @@ mod tests {
     #[test]
     fn a_template_names_its_machines() {
         let told = |template: &str| {
-            let mut out = Vec::new();
-            naming(&json!({"spec": {"template": {"spec": {"namingStrategy": {"template": template}}}}}), &mut out);
-            out.len()
+            let of = |key: &str| {
+                let mut out = Vec::new();
+                naming(&json!({"spec": {"template": {"spec": {key: {"template": template}}}}}), &mut out);
+                out.len()
+            };
+            assert_eq!(of("naming"), of("namingStrategy"), "{template}");
+            assert_eq!(of("other"), 0);
+            of("naming")
         };
         for good in ["{{ .machine.name }}", "{{ .machine.name | trimSuffix \"e\" }}", "{{ .machine.name }}-x"] {
             assert_eq!(told(good), 0, "{good}");
@@ -281,6 +297,56 @@ mod tests {
         assert_eq!(refused(false, short), [""; 0]);
         let zero = json!({"guestSoftPowerOffTimeout": "0s", "powerOffMode": "trySoft"});
         assert_eq!(refused(false, zero), ["spec.guestSoftPowerOffTimeout"]);
+    }
+
+    #[test]
+    fn a_soft_end_in_seconds_needs_its_mode_too() {
+        let spec = |mode: &str| json!({"guestSoftPowerOffTimeoutSeconds": 300, "powerOffMode": mode});
+        assert_eq!(refused(false, spec("trySoft")), [""; 0]);
+        assert_eq!(refused(false, spec("hard")), ["spec.guestSoftPowerOffTimeoutSeconds", "spec.powerOffMode"]);
+        assert_eq!(refused(true, json!({"guestSoftPowerOffTimeoutSeconds": 300})).len(), 2);
+        assert_eq!(refused(false, json!({"powerOffMode": "hard"})), [""; 0]);
+        let template = |mode: &str| json!({"spec": {"template": {"spec": spec(mode)}}});
+        let told = |mode: &str| refusals("VSphereMachineTemplate", true, &template(mode)).len();
+        assert_eq!((told("trySoft"), told("soft")), (0, 2));
+    }
+
+    #[test]
+    fn a_template_of_a_cluster_needs_the_gate_since_1_17() {
+        let needs = |version: &str, network: Value| {
+            let mut found = Vec::new();
+            let template = json!({"spec": {"template": {"spec": {"network": network}}}});
+            let versions = Versions::told("vsphere", version);
+            networks("VSphereClusterTemplate", &template, &versions, &mut |gate, place| {
+                found.push(format!("{gate} {place}"));
+            });
+            found
+        };
+        let told = || json!({"nsxVPC": {"createSubnetSet": false}});
+        let wanted = format!("{NETWORKS} spec.template.spec.network.nsxVPC.createSubnetSet");
+        assert_eq!(needs("v1.17.0", told()), [wanted]);
+        assert_eq!(needs("v1.16.1", told()), [""; 0]);
+        assert_eq!(needs("v1.17.0", json!({"nsxVPC": {}})), [""; 0]);
+    }
+
+    #[test]
+    fn a_template_in_supervisor_mode_powers_off_hard_since_1_17() {
+        let sides = |version: &str, group: &str, mode: &str| {
+            let key = Key {
+                group: group.to_owned(),
+                kind: "VSphereMachineTemplate".to_owned(),
+                namespace: None,
+                name: "x".to_owned(),
+            };
+            let template = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
+            let (mut old, mut new) = (template(json!({})), template(json!({"powerOffMode": mode})));
+            VSphere.normalise(&key, &mut old, &mut new, &Versions::told("vsphere", version));
+            old == new
+        };
+        assert!(sides("v1.17.0", SUPERVISOR, "hard"));
+        assert!(!sides("v1.17.0", SUPERVISOR, "soft"));
+        assert!(!sides("v1.16.1", SUPERVISOR, "hard"));
+        assert!(!sides("v1.17.0", "infrastructure.cluster.x-k8s.io", "hard"));
     }
 
     #[test]
