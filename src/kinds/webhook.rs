@@ -21,13 +21,25 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// A refusal at a place that is written as a person writes it.
+/// A refusal by a webhook, at a place that is written as a person writes it.
 pub fn refuse(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &str, message: impl Into<String>) {
+    let message = format!("the webhook refuses it: {}", message.into());
+    out.push(Refusal { rule, path: place(base, below), message });
+}
+
+/// The same by the schema of a kind whose schema is not built in.
+pub fn refuse_by_schema(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &str, message: impl Into<String>) {
+    let message = format!("the schema refuses it: {}", message.into());
+    out.push(Refusal { rule, path: place(base, below), message });
+}
+
+/// A place below another one.
+fn place(base: &Path, below: &str) -> Path {
     let mut path = base.clone();
     if let Ok(below) = Path::parse(below) {
         below.segments().iter().for_each(|segment: &Segment| path.push(segment.clone()));
     }
-    out.push(Refusal { rule, path, message: format!("the webhook refuses it: {}", message.into()) });
+    path
 }
 
 /// One side of a write on its way through the mutating webhook, in the form in which it was written.

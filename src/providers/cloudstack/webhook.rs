@@ -4,6 +4,7 @@
 use crate::kinds::Webhook;
 use crate::kinds::as_go::{blank, list_of};
 use crate::kinds::fields::{child, list, text};
+use crate::kinds::labels::is_subdomain;
 use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
@@ -49,7 +50,14 @@ impl Webhook for CloudStack {
         let spec = Path::root().key("spec");
         match (write.kind_name(), write.past()) {
             ("CloudStackCluster", Some(old)) => cluster(old, write.new, &spec, &mut out),
+            // Older versions have other fields, of which the conversion makes failure domains.
+            ("CloudStackCluster", None) if write.api_version.ends_with("/v1beta3") => {
+                new_cluster(write.new, &spec, &mut out);
+            }
             ("CloudStackMachine", past) => {
+                if past.is_none() {
+                    needs(write.new, "/spec", &spec, &mut out);
+                }
                 details(past, write.new, "/spec/details", &spec, &mut out);
                 let size = write.new.pointer("/spec/diskOffering/customSizeInGB").and_then(Value::as_i64);
                 if size.is_some_and(|size| size < 0) {
@@ -142,10 +150,38 @@ fn template(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
     if !matches!(affinity.as_str(), "" | "no") && list(new, "/spec/template/spec/affinityGroupIDs").next().is_some() {
         refuse(out, RULE, at, "affinityGroupIDs", "groups of one's own exclude an affinity");
     }
+    needs(new, "/spec/template/spec", at, out);
+}
+
+/// What a new machine is made with.
+fn needs(new: &Value, pointer: &str, at: &Path, out: &mut Vec<Refusal>) {
     for block in ["offering", "template"] {
-        if told(&format!("/{block}/id")).is_empty() && told(&format!("/{block}/name")).is_empty() {
+        if ["id", "name"].iter().all(|field| text(new, &format!("{pointer}/{block}/{field}")).is_none()) {
             refuse(out, RULE, at, block, "it needs an id or a name");
         }
+    }
+}
+
+/// What a new cluster must have: failure domains with a name, a network and an endpoint (ValidateCreate).
+fn new_cluster(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let mut is_empty = true;
+    for (place, domain) in list(new, "/spec/failureDomains").enumerate() {
+        is_empty = false;
+        let mut lacks = |field: &str, why: &str| {
+            refuse(out, RULE, spec, &format!("failureDomains[{place}].{field}"), why);
+        };
+        if !is_subdomain(text(domain, "/name").unwrap_or_default()) {
+            lacks("name", "it must be a name in small letters, digits, - and .");
+        }
+        if ["name", "id"].iter().all(|field| text(domain, &format!("/zone/network/{field}")).is_none()) {
+            lacks("zone.network", "it needs an id or a name");
+        }
+        if ["name", "namespace"].iter().any(|field| text(domain, &format!("/acsEndpoint/{field}")).is_none()) {
+            lacks("acsEndpoint", "it needs a name and a namespace");
+        }
+    }
+    if is_empty {
+        refuse(out, RULE, spec, "failureDomains", "a cluster needs a failure domain");
     }
 }
 
@@ -167,6 +203,34 @@ mod tests {
         assert_eq!(refused(two.clone(), told(json!([domain("a", "x")]))), [""; 0]);
         assert_eq!(refused(two.clone(), told(json!([domain("c", "x")]))), ["spec.failureDomains"]);
         assert_eq!(refused(two, told(json!([domain("a", "z")]))), ["spec.failureDomains[0].zone.name"]);
+    }
+
+    #[test]
+    fn a_new_cluster_has_failure_domains() {
+        let refused = |domains: Value| {
+            let mut out = Vec::new();
+            new_cluster(&json!({"spec": {"failureDomains": domains}}), &Path::root().key("spec"), &mut out);
+            out.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
+        };
+        let domain = |name: &str, network: Value| {
+            let endpoint = json!({"name": "s", "namespace": "d"});
+            json!({"name": name, "zone": {"name": "z", "network": network}, "acsEndpoint": endpoint})
+        };
+        assert_eq!(refused(json!([])), ["spec.failureDomains"]);
+        assert_eq!(refused(json!([domain("FD_1", json!({"id": "n"}))])), ["spec.failureDomains[0].name"]);
+        assert_eq!(refused(json!([domain("a", json!({}))])), ["spec.failureDomains[0].zone.network"]);
+        assert_eq!(refused(json!([domain("a.b", json!({"name": "n"}))])), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_machine_has_an_offering_and_a_template() {
+        let refused = |spec: Value| {
+            let mut out = Vec::new();
+            needs(&json!({ "spec": spec }), "/spec", &Path::root().key("spec"), &mut out);
+            out.into_iter().map(|refusal| refusal.path.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(refused(json!({"offering": {}, "template": {"name": "t"}})), ["spec.offering"]);
+        assert_eq!(refused(json!({"offering": {"id": "o"}, "template": {"name": "t"}})), [""; 0]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ const RULE: RuleId = RuleId::of("k0s/rejected");
 const HOSTED: RuleId = RuleId::of("k0smotron/rejected");
 /// A version that control planes cannot run.
 const BROKEN: [u64; 3] = [1, 31, 1];
+/// Of its minor, the first version that works behind an ingress.
+const INGRESS: [u64; 3] = [1, 34, 1];
 
 /// The webhooks of the provider.
 #[derive(Debug)]
@@ -36,18 +38,40 @@ impl Webhook for K0s {
 pub struct Hosted;
 
 impl Webhook for Hosted {
-    /// Whether a version is one is asked only where it changes from one to another
-    /// (`api/controlplane/v1beta2/k0smotron_controlplane_webhook.go` ValidateUpdate).
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
-        let said = |side| text(side, "/spec/version");
-        if let Some((before, version)) = write.past().and_then(said).zip(said(write.new))
-            && let Err(why) = step(before, version)
-        {
+        if let Err(why) = hosted(write.past(), write.new) {
             refuse(&mut out, HOSTED, &Path::root().key("spec"), "version", why);
         }
         out
     }
+}
+
+/// What no version of a control plane that runs as Pods can be. Where a version comes or goes, the webhook asks nothing at all
+/// (`api/controlplane/v1beta2/k0smotron_controlplane_webhook.go` ValidateUpdate).
+fn hosted(old: Option<&Value>, new: &Value) -> Result<(), String> {
+    let said = |side| text(side, "/spec/version").unwrap_or_default();
+    let version = said(new);
+    if let Some(before) = old.map(said).filter(|before| *before != version) {
+        if before.is_empty() || version.is_empty() {
+            return Ok(());
+        }
+        step(before, version)?;
+    }
+    behind_ingress(new, version)
+}
+
+/// Whether a version works behind the ingress that is asked for (`api/k0smotron.io/v1beta2/k0smotroncluster_types.go`
+/// IngressSpec Validate; the same since 1.10). Minors are compared without their major.
+fn behind_ingress(new: &Value, version: &str) -> Result<(), String> {
+    if !new.pointer("/spec/ingress").is_some_and(Value::is_object) {
+        return Ok(());
+    }
+    let core = version::read(version).ok_or_else(|| no_version(version))?.core();
+    if core[1] == INGRESS[1] && core < INGRESS {
+        return Err(format!("with an ingress {version} is too old; of this minor 1.34.1 is the first that works"));
+    }
+    Ok(())
 }
 
 /// What no version of a control plane of Machines can be (ValidateUpdate, denyIncompatibleK0sVersions).
@@ -107,9 +131,9 @@ fn cannot_run(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// Whether a version leaves a minor out.
+/// Whether a version leaves a minor out; the webhook takes one minor from the other and does not look at the majors.
 const fn skips(old: [u64; 3], new: [u64; 3]) -> bool {
-    new[0] > old[0] || (new[0] == old[0] && new[1] > old[1] + 1)
+    new[1] > old[1].saturating_add(1)
 }
 
 #[cfg(test)]
@@ -123,8 +147,25 @@ mod tests {
         assert!(!refused("v1.30.1+k0s.0", "v1.31.2+k0s.1"));
         assert!(refused("v1.30.1+k0s.0", "v1.32.0"));
         assert!(!refused("v1.32.0", "v1.30.0"), "down is not looked at");
-        assert!(refused("v1.34.0", "v2.0.0"));
+        assert!(!refused("v1.34.0", "v2.0.0") && !refused("v1.34.0", "v2.35.0"), "majors are not looked at");
+        assert!(refused("v1.34.0", "v2.36.0"));
         assert!(refused("", "v1.34.0") && refused("v1.34.0", ""));
+    }
+
+    #[test]
+    fn an_ingress_needs_a_version_that_works_behind_it() {
+        let with = |version: &str, ingress: Value| json!({"spec": {"version": version, "ingress": ingress}});
+        let refused = |old: Option<&str>, new: &str| {
+            let old = old.map(|old| with(old, json!({})));
+            hosted(old.as_ref(), &with(new, json!({}))).is_err()
+        };
+        assert!(refused(None, "v1.34.0-k0s.0") && refused(Some("v1.33.5-k0s.0"), "v1.34.0+k0s.1"));
+        assert!(refused(Some("v1.34.0-k0s.0"), "v1.34.0-k0s.0"), "each write is asked");
+        assert!(!refused(None, "v1.34.1-k0s.0") && !refused(Some("v1.33.5-k0s.0"), "v1.34.1-k0s.0"));
+        assert!(!refused(None, "v1.33.5-k0s.0"), "of an older minor nothing is asked");
+        assert!(refused(None, "") && refused(None, "latest"));
+        assert!(!refused(Some("v1.34.0-k0s.0"), ""), "a version that goes is not asked for");
+        assert!(hosted(None, &json!({"spec": {"version": "v1.34.0-k0s.0"}})).is_ok(), "no ingress");
     }
 
     #[test]

@@ -1,11 +1,21 @@
 //! Kamaji, whose control planes are Pods, by its pack.
 
+pub mod webhook;
+
+use self::webhook::Kamaji;
 use super::Provider;
+use crate::kinds::contract::CONTROL_PLANE;
+use crate::kinds::{Kind, Role};
+
+/// The kinds.
+static KINDS: &[Kind] =
+    &[Kind { webhook: Some(&Kamaji), ..Kind::new(CONTROL_PLANE, "KamajiControlPlane", Role::ControlPlane) }];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "kamaji",
     title: "Kamaji, whose control planes are Pods, by its pack.",
+    kinds: KINDS,
     packs: &[("kamaji", include_str!("packs/kamaji.yaml"))],
     ..Provider::EMPTY
 };

@@ -1,9 +1,11 @@
-//! Cluster API Provider Proxmox, by its packs.
+//! Cluster API Provider Proxmox, by its packs and its webhooks.
 
 pub mod changes;
+pub mod webhook;
 
 use semver::Version;
 
+use self::webhook::Proxmox;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::versions::Release;
@@ -11,16 +13,18 @@ use crate::kinds::{Kind, Role};
 
 static RELEASE: Release = Release { name: "proxmox", newest: Version::new(0, 9, 0), aliases: &["capmox"] };
 
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Proxmox), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
 /// The kinds: their versions are told apart.
-static KINDS: &[Kind] = &[
-    Kind::new(INFRASTRUCTURE, "ProxmoxCluster", Role::InfraCluster),
-    Kind::new(INFRASTRUCTURE, "ProxmoxMachineTemplate", Role::Template),
-];
+static KINDS: &[Kind] = &[known("ProxmoxCluster", Role::InfraCluster), known("ProxmoxMachineTemplate", Role::Template)];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "proxmox",
-    title: "Cluster API Provider Proxmox, by its packs.",
+    title: "Cluster API Provider Proxmox, by its packs and its webhooks.",
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,

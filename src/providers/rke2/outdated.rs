@@ -66,6 +66,7 @@ const STYLE: Style = Style {
         "loadBalancerPort",
         "protectKernelDefaults",
         "strict",
+        "supervisorMetrics",
     ],
     keep_blank: &[],
 };
@@ -275,6 +276,19 @@ mod tests {
             ["rke2cp/agent-config spec.agentConfig.kubelet.extraEnv.B"]
         );
         assert_eq!(found(env(json!({})), env(Value::Null)), [""; 0]);
+    }
+
+    #[test]
+    fn a_switch_of_the_server_that_is_off_is_none() {
+        let differs = |field: &str, value: bool| {
+            let want = Value::Object([(field.to_owned(), json!(value))].into_iter().collect());
+            let versions = Versions::told("rke2", "v0.25.0");
+            !differing(json!({}), want, &Path::root(), &versions).is_empty()
+        };
+        for field in ["supervisorMetrics", "embeddedRegistry", "cniMultusEnable"] {
+            assert!(!differs(field, false) && differs(field, true), "{field}");
+        }
+        assert!(differs("disableAutomaticSnapshots", false), "a pointer keeps what is off");
     }
 
     #[test]
