@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_template_has_an_image_or_looks_one_up() {
         let image = json!({"type": "name", "name": "a"});
-        assert_eq!(refused(json!({"image": image.clone(), "imageLookup": {"baseOS": "a"}}), true), ["imageLookup"]);
+        assert_eq!(refused(json!({"image": image, "imageLookup": {"baseOS": "a"}}), true), ["imageLookup"]);
         assert_eq!(refused(json!({}), false), ["image"]);
         assert_eq!(refused(json!({ "image": image }), true), [""; 0]);
         assert_eq!(refused(json!({"imageLookup": {"baseOS": "a"}, "image": null}), true), [""; 0]);

@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(past(server("203.0.113.5"), json!({})), server("203.0.113.5"), "the address cannot go");
         let port = json!({"apiServer": {"port": 6443}});
         assert_eq!(
-            past(port.clone(), json!({"apiServer": {"port": 6444, "floatingIP": "203.0.113.5"}}))["apiServer"]["port"],
+            past(port, json!({"apiServer": {"port": 6444, "floatingIP": "203.0.113.5"}}))["apiServer"]["port"],
             6443
         );
         let mut old = json!({"spec": server("203.0.113.6"), "status": {"apiServerManagedLoadBalancer": {}}});
