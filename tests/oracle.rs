@@ -165,6 +165,11 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ("Kamaji, MicroK8s, Canonical Kubernetes", "nothing", "v0.20, v0.6, v0.6"),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
     ("Hetzner", "nothing", "v1.1"),
+    (
+        "Metal3, without recordings above",
+        "webhooks of the operator of hosts v0.10 to v0.14, of addresses v1.14 and of v1beta2 in v1.14, on pairs kept in `testdata/webhooks`",
+        "what the operator does to a host; v1.11 to v1.13; other kinds of metal3.io, which are not mirrored",
+    ),
 ];
 
 /// Writes or checks `docs/accuracy.md`.
