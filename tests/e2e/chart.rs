@@ -344,8 +344,16 @@ fn flux_installs_upgrades_and_removes_the_chart() {
     };
     until("installed", &is_ready(1));
     server.is_ready();
-    let before = bundles(&space, release);
-    assert!(before.iter().all(Value::is_string), "{before:?}");
+    // Under load the server is ready some time before it has seen the webhook configuration of the chart.
+    let end = Instant::now() + Duration::from_secs(30);
+    let before = loop {
+        let before = bundles(&space, release);
+        if before.iter().all(Value::is_string) {
+            break before;
+        }
+        assert!(Instant::now() < end, "{before:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
     bench.api.merge(&own, &json!({"spec": {"values": {"webhook": {"timeoutSeconds": 7}}}}));
     until("upgraded", &is_ready(2));
     let hooks = bench.api.get(&format!("{HOOKS}/{release}")).expect("the configuration");
