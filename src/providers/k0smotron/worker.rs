@@ -20,7 +20,7 @@ const SOURCES: [&str; 2] = ["secretRef", "configMapRef"];
 
 /// The webhooks of the config of a worker.
 #[derive(Debug)]
-pub struct Worker;
+pub(super) struct Worker;
 
 impl Webhook for Worker {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
