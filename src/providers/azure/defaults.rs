@@ -48,20 +48,6 @@ pub(super) fn managed(object: &mut Value, name: &str) {
     }
 }
 
-/// Fills in the template of a control plane that AKS manages (`azuremanagedcontrolplanetemplate_default.go`).
-pub(super) fn managed_template(spec: &mut Map, name: &str) {
-    with_v(spec.get_mut("version"));
-    blank(spec, "sku", json!({"tier": "Free"}));
-    if let Some(tier) = spec.get_mut("sku").and_then(|sku| sku.get_mut("tier")).filter(|tier| **tier == "Paid") {
-        *tier = json!("Standard");
-    }
-    let network = child(spec, "virtualNetwork");
-    give(network, "cidrBlock", || json!("10.0.0.0/8"));
-    let subnet = child(network, "subnet");
-    give(subnet, "name", || json!(name));
-    give(subnet, "cidrBlock", || json!("10.240.0.0/16"));
-}
-
 /// Pointers in Go that must be there: one that is not there stays away, and the schema refuses it.
 const POINTERS: [&str; 2] = ["extensionType", "identityRef"];
 
@@ -192,17 +178,6 @@ mod tests {
         assert_eq!(filled(json!({})), json!({"networkInterfaces": [{"privateIPConfigs": 1}]}));
         let ultra = filled(json!({"dataDisks": [{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}}]}));
         assert_eq!(ultra["dataDisks"][0]["cachingType"], json!("None"));
-    }
-
-    #[test]
-    fn a_template_that_aks_manages_gets_its_network() {
-        let mut spec = json!({"version": "1.32.0"});
-        managed_template(spec.as_object_mut().expect("a map"), "a");
-        assert_eq!(
-            spec,
-            json!({"version": "v1.32.0", "sku": {"tier": "Free"}, "virtualNetwork": {"cidrBlock": "10.0.0.0/8",
-                "subnet": {"name": "a", "cidrBlock": "10.240.0.0/16"}}})
-        );
     }
 
     #[test]

@@ -42,7 +42,6 @@ impl Webhook for Azure {
             }
             ("AzureMachineTemplate", Some(spec)) => defaults::machine(spec),
             ("AzureManagedControlPlane", _) => defaults::managed(object, &name),
-            ("AzureManagedControlPlaneTemplate", Some(spec)) => defaults::managed_template(spec, &name),
             ("AzureManagedMachinePool", _) => {
                 if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
                     defaults::called(spec, "name", &name);
