@@ -1,12 +1,16 @@
 //! Makes `src/kinds/shapes/shapes.json` from the CRDs of each provider version: which fields there are, of which type,
 //! within which limits. Run with `ROLLGATE_CRDS="cluster-api@1.14.2=DIR rke2@0.21.0=DIR ..." cargo test --test shapes -- --ignored`;
-//! versions that are not named stay in the file as they are. The second group of the vSphere provider stands under `vmware.`.
+//! versions that are not named stay in the file as they are. Groups with kinds of the same names as others stand under a word of
+//! their own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rollgate::yaml;
 use serde_json::{Map, Value, json};
+
+/// Groups with kinds of the same names as others, by how they begin, and the word under which they stand.
+const SECOND: [(&str, &str); 2] = [("vmware.", "vmware."), ("k0smotron.io", "k0smotron.")];
 
 /// Nodes, each once, and the roots that use them.
 #[derive(Default)]
@@ -179,12 +183,15 @@ fn remake() {
             let bytes = std::fs::read(&file).expect("a readable CRD");
             let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("a CRD");
             let kind = tree["spec"]["names"]["kind"].as_str().expect("a kind");
-            // The vSphere provider has two groups with kinds of the same names.
-            let is_second = tree["spec"]["group"].as_str().is_some_and(|group| group.starts_with("vmware."));
-            let kind = if is_second { format!("vmware.{kind}") } else { kind.to_owned() };
+            // Some groups have kinds of the same names as others.
+            let group = tree["spec"]["group"].as_str().unwrap_or_default();
+            let kind = match SECOND.iter().find(|(start, _)| group.starts_with(start)) {
+                Some((_, word)) => format!("{word}{kind}"),
+                None => kind.to_owned(),
+            };
             for version in tree["spec"]["versions"].as_array().expect("versions") {
                 let word = version["name"].as_str().expect("a name");
-                if !matches!(word, "v1alpha3" | "v1beta1" | "v1beta2" | "v1beta3") {
+                if !matches!(word, "v1alpha1" | "v1alpha3" | "v1beta1" | "v1beta2" | "v1beta3") {
                     continue;
                 }
                 let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];

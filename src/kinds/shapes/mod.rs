@@ -126,10 +126,8 @@ impl Shape {
     /// the oldest one where the provider is older than all.
     #[must_use]
     pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
-        let second = if api_version.starts_with("vmware.") { "vmware." } else { "" };
-        let word = format!("{second}{kind}/{}", api_version.rsplit('/').next()?);
         let mut best: Option<&Root> = None;
-        for root in roots(&word)? {
+        for root in roots(&word(kind, api_version))? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
             let wanted = versions.known_or_newest(root.provider);
             if best.is_none() || root.minor() <= (wanted.major, wanted.minor) {
@@ -140,10 +138,20 @@ impl Shape {
     }
 }
 
+/// Groups with kinds of the same names as others, by how they begin, and the word under which the table has those.
+const SECOND: [(&str, &str); 2] = [("vmware.", "vmware."), ("k0smotron.io/", "k0smotron.")];
+
+/// The word under which the table has a kind.
+fn word(kind: &str, api_version: &str) -> String {
+    let second = SECOND.iter().find(|(start, _)| api_version.starts_with(start)).map_or("", |(_, word)| word);
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    format!("{second}{kind}/{version}")
+}
+
 /// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
 #[must_use]
 pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
-    let root = roots(&format!("{kind}/{}", api_version.rsplit('/').next()?))?.first()?;
+    let root = roots(&word(kind, api_version))?.first()?;
     Some((root.provider, root.minor()))
 }
 
@@ -151,18 +159,19 @@ pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64,
 #[must_use]
 pub fn has_shapes(group: &str) -> bool {
     let head = group.strip_suffix("cluster.x-k8s.io");
-    matches!(
-        head,
-        Some(
-            "" | "addons."
-                | "bootstrap."
-                | "controlplane."
-                | "infrastructure."
-                | "ipam."
-                | "runtime."
-                | "vmware.infrastructure."
+    group == "k0smotron.io"
+        || matches!(
+            head,
+            Some(
+                "" | "addons."
+                    | "bootstrap."
+                    | "controlplane."
+                    | "infrastructure."
+                    | "ipam."
+                    | "runtime."
+                    | "vmware.infrastructure."
+            )
         )
-    )
 }
 
 /// A shape's place in the table.

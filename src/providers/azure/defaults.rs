@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::contract::CLUSTER_NAME;
+use crate::kinds::Shape;
 use crate::kinds::as_go::{blank, give, list_of};
 use crate::kinds::fields::{child, text};
 use crate::providers::kubeadm::mirror::with_v;
@@ -44,6 +45,36 @@ pub(super) fn managed(object: &mut Value, name: &str) {
             let own = format!("{name}-{}", text(plan, "/product").unwrap_or_default());
             plan.as_object_mut().into_iter().for_each(|plan| give(plan, "name", || json!(own)));
         }
+    }
+}
+
+/// Pointers in Go that must be there: one that is not there stays away, and the schema refuses it.
+const POINTERS: [&str; 2] = ["extensionType", "identityRef"];
+
+/// Writes what Go's types cannot leave out and the schema asks for, such as an empty text.
+pub(super) fn zeros(shape: Shape, object: &mut Value) {
+    let Some(spec) = object.get_mut("spec") else { return };
+    let before = spec.clone();
+    shape.write_zeros(spec, &[]);
+    without(spec, Some(&before));
+}
+
+/// Takes pointers away again that were not there before.
+fn without(value: &mut Value, before: Option<&Value>) {
+    match value {
+        Value::Object(map) => {
+            let was = |key: &str| before.and_then(|before| before.get(key));
+            map.retain(|key, _| !POINTERS.contains(&key.as_str()) || was(key.as_str()).is_some());
+            for (key, child) in map.iter_mut() {
+                without(child, was(key.as_str()));
+            }
+        }
+        Value::Array(list) => {
+            for (place, child) in list.iter_mut().enumerate() {
+                without(child, before.and_then(Value::as_array).and_then(|before| before.get(place)));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -128,6 +159,7 @@ fn interfaces(spec: &mut Map) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::Versions;
 
     fn filled(spec: Value) -> Value {
         let mut spec = spec;
@@ -146,5 +178,22 @@ mod tests {
         assert_eq!(filled(json!({})), json!({"networkInterfaces": [{"privateIPConfigs": 1}]}));
         let ultra = filled(json!({"dataDisks": [{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}}]}));
         assert_eq!(ultra["dataDisks"][0]["cachingType"], json!("None"));
+    }
+
+    #[test]
+    fn go_writes_what_it_cannot_leave_out_but_no_pointers() {
+        let of = |kind: &str| {
+            Shape::of(kind, "infrastructure.cluster.x-k8s.io/v1beta1", &Versions::told("azure", "v1.26.0"))
+        };
+        let zeroed = |kind: &str, spec: Value| {
+            let mut object = json!({"spec": {"template": {"spec": spec}}});
+            zeros(of(kind).expect("a shape"), &mut object);
+            object.pointer("/spec/template/spec").cloned().unwrap_or_default()
+        };
+        assert_eq!(zeroed("AzureMachineTemplate", json!({"osDisk": {}}))["vmSize"], "");
+        let managed = zeroed("AzureManagedControlPlaneTemplate", json!({}));
+        assert_eq!((managed.get("location"), managed.get("identityRef")), (Some(&json!("")), None));
+        let told = json!({"identityRef": {"name": "a"}});
+        assert_eq!(zeroed("AzureManagedControlPlaneTemplate", told)["identityRef"], json!({"name": "a"}));
     }
 }

@@ -4,11 +4,13 @@ mod config;
 pub mod mirror;
 mod version;
 pub mod webhook;
+mod worker;
 
 use std::sync::LazyLock;
 
 use self::mirror::K0sControlPlane;
-use self::webhook::{Hosted, K0s};
+use self::webhook::{Alone, Hosted, K0s};
+use self::worker::Worker;
 use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
 use crate::kinds::superset::Superset;
@@ -21,10 +23,18 @@ const CONTROL_PLANE_KIND: &str = "K0sControlPlane";
 const CONTROL_PLANE_TEMPLATE: &str = "K0sControlPlaneTemplate";
 /// The config of one of its Machines.
 const CONFIG: &str = "K0sControllerConfig";
+/// The config of a worker.
+const WORKER_CONFIG: &str = "K0sWorkerConfig";
+/// What configs of workers are made from.
+const WORKER_TEMPLATE: &str = "K0sWorkerConfigTemplate";
+/// The group of clusters that are no part of Cluster API.
+const ALONE: &str = "k0smotron.io";
 
 static CONTROL_PLANE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(CONTROL_PLANE_KIND));
 static TEMPLATE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(CONTROL_PLANE_TEMPLATE));
 static CONFIG_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(CONFIG));
+static WORKER_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(WORKER_CONFIG));
+static WORKER_TEMPLATE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(WORKER_TEMPLATE));
 
 static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("k0s/replicas"), selector: None };
 
@@ -39,6 +49,9 @@ static KINDS: &[Kind] = &[
     },
     Kind { superset: Some(&TEMPLATE_FORM), ..Kind::new(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template) },
     Kind { superset: Some(&CONFIG_FORM), ..Kind::new(BOOTSTRAP, CONFIG, Role::Config) },
+    Kind { webhook: Some(&Worker), superset: Some(&WORKER_FORM), ..Kind::new(BOOTSTRAP, WORKER_CONFIG, Role::Config) },
+    Kind { superset: Some(&WORKER_TEMPLATE_FORM), ..Kind::new(BOOTSTRAP, WORKER_TEMPLATE, Role::Template) },
+    Kind { webhook: Some(&Alone), ..Kind::new(ALONE, "Cluster", Role::Other) },
     Kind { webhook: Some(&Hosted), ..Kind::new(CONTROL_PLANE, "K0smotronControlPlane", Role::ControlPlane) },
 ];
 
@@ -46,11 +59,12 @@ static KINDS: &[Kind] = &[
 pub static PROVIDER: Provider = Provider {
     name: "k0smotron",
     title: "k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.",
-    groups: &["k0smotron.io"],
+    groups: &[ALONE],
     kinds: KINDS,
     packs: &[
         ("k0smotron", include_str!("packs/k0smotron.yaml")),
         ("k0smotron-hosted", include_str!("packs/k0smotron-hosted.yaml")),
+        ("k0smotron-workers", include_str!("packs/k0smotron-workers.yaml")),
     ],
     ..Provider::EMPTY
 };

@@ -1,6 +1,8 @@
 //! Versions as k0smotron 2.1 reads and compares them (`version.go` of k0sproject/version 0.6, which is that of
 //! hashicorp/go-version 1.6).
 
+use std::cmp::Ordering;
+
 /// A version. Two are the same where all of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Version {
@@ -18,6 +20,17 @@ impl Version {
         let mut out = [0; 3];
         out.iter_mut().zip(&self.numbers).for_each(|(out, number)| *out = *number);
         out
+    }
+
+    /// Whether it is older than a version with these numbers and this word after the `+` (LessThan): where only those words differ, as
+    /// texts.
+    pub(super) fn is_below(&self, core: [u64; 3], meta: &str) -> bool {
+        let others = self.numbers.iter().skip(core.len()).any(|number| *number > 0);
+        match self.core().cmp(&core) {
+            Ordering::Equal if others => false,
+            Ordering::Equal => !self.pre.is_empty() || self.meta.as_str() < meta,
+            order => order == Ordering::Less,
+        }
     }
 }
 

@@ -2,13 +2,13 @@
 //! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` and `k0smotron_controlplane_webhook.go` of k0smotron 2.1;
 //! by reading.
 
-use super::version;
+use super::{version, worker};
 use crate::kinds::Webhook;
-use crate::kinds::fields::{list, text};
-use crate::kinds::webhook::{Refusal, Write, refuse};
+use crate::kinds::fields::{list, map_at, text};
+use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
-use crate::tree::Value;
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("k0s/rejected");
@@ -24,6 +24,16 @@ const INGRESS: [u64; 3] = [1, 34, 1];
 pub struct K0s;
 
 impl Webhook for K0s {
+    /// The mutating webhook changes nothing, but Go writes what it cannot leave out (`K0sControlPlaneSpec` in `k0s_types.go`).
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        let spec = object.get_mut("spec").and_then(Value::as_object_mut);
+        let Some(spec) = spec.filter(|_| worker::writes_zeros(written)) else { return };
+        if let Some(template) = map_at(spec, "machineTemplate").filter(|map| !map.contains_key("infrastructureRef")) {
+            template.insert("infrastructureRef", json!({}));
+        }
+        worker::zeros(spec.entry("k0sConfigSpec").or_insert_with(|| json!({})));
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
@@ -42,6 +52,23 @@ impl Webhook for Hosted {
         let mut out = Vec::new();
         if let Err(why) = hosted(write.past(), write.new) {
             refuse(&mut out, HOSTED, &Path::root().key("spec"), "version", why);
+        }
+        out
+    }
+}
+
+/// The webhooks of a cluster of k0smotron alone (`api/k0smotron.io/v1beta2/k0smotroncluster_webhook.go`).
+#[derive(Debug)]
+pub struct Alone;
+
+impl Webhook for Alone {
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        let spec = Path::root().key("spec");
+        // The mutating webhook gives a version to one that says none, which works behind an ingress.
+        let version = text(write.new, "/spec/version").filter(|version| !version.is_empty());
+        if let Some(Err(why)) = version.map(|version| behind_ingress(write.new, version)) {
+            refuse(&mut out, HOSTED, &spec, "version", why);
         }
         out
     }
@@ -139,7 +166,6 @@ const fn skips(old: [u64; 3], new: [u64; 3]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::json;
 
     #[test]
     fn a_minor_cannot_be_left_out() {

@@ -31,6 +31,7 @@ static KINDS: &[Kind] = &[
         images: &["spec.template.spec.image", "spec.template.spec.imageUUID"],
         ..known("OpenStackMachineTemplate", Role::Template)
     },
+    known("OpenStackServer", Role::Other),
 ];
 
 /// The provider.
@@ -45,6 +46,7 @@ pub static PROVIDER: Provider = Provider {
         ("openstack", include_str!("packs/openstack.yaml")),
         ("openstack-machines", include_str!("packs/openstack-machines.yaml")),
         ("openstack-templates", include_str!("packs/openstack-templates.yaml")),
+        ("openstack-servers", include_str!("packs/openstack-servers.yaml")),
     ],
     ..Provider::EMPTY
 };

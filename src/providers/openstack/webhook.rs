@@ -1,7 +1,8 @@
 //! Mirror of what the OpenStack provider's webhooks and schema refuse beside what the packs say: they compare Go's own
 //! values, in which the order of a set counts and an empty list is not none.
-//! Read beside `pkg/webhooks/openstack{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and the validation rules
-//! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go` of cluster-api-provider-openstack 0.11.
+//! Read beside `pkg/webhooks/openstack{cluster,clustertemplate,machine,machinetemplate,server}_webhook.go` and the validation rules
+//! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go`, `api/v1beta2` and `api/v1alpha1/openstackserver_types.go`
+//! of cluster-api-provider-openstack 0.11 to 0.15.
 
 use super::changes::{MACHINES_FREED, NAME_SERVERS};
 use super::{address, network, peers, pinned};
@@ -107,7 +108,7 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
                 peers::refusals(spec, old.is_none(), versions, &at, &mut out);
             }
         }
-        "OpenStackMachine" | "OpenStackMachineTemplate" => {
+        "OpenStackMachine" | "OpenStackMachineTemplate" | "OpenStackServer" => {
             machine(old, spec, &at, &mut out);
             if old.is_none() {
                 new_machine(kind, spec, &at, &mut out);
@@ -118,7 +119,8 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
     if let Some(old) = old {
         let mut places = Vec::new();
         // A Machine is compared as JSON, which has no empty lists.
-        differences(Some(old), Some(spec), &at, kind == "OpenStackCluster", &mut places);
+        let empty_counts = matches!(kind, "OpenStackCluster" | "OpenStackServer");
+        differences(Some(old), Some(spec), &at, empty_counts, &mut places);
         for place in places.into_iter().filter(|place| !is_free(kind, place, versions)) {
             let message = "another order, or an empty list instead of none, is another content for the webhook";
             refuse(&mut out, RULE, &place, "", message);
@@ -267,6 +269,18 @@ fn new_machine(kind: &str, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
             refuse(out, RULE, at, &below, "beside a rootVolume no other device is named root");
         }
     }
+    for (place, port) in list(spec, "ports").filter(|(_, port)| is_open(port)) {
+        if list(port, "securityGroups").next().is_some() {
+            let below = format!("ports[{place}].securityGroups");
+            refuse(out, RULE, at, &below, "a port whose port security is turned off has no security groups");
+        }
+    }
+}
+
+/// Whether the port security of a port is turned off, under the names of both API versions.
+fn is_open(port: &Value) -> bool {
+    port.get("disablePortSecurity") == Some(&Value::Bool(true))
+        || port.get("enablePortSecurity") == Some(&Value::Bool(false))
 }
 
 /// Items of a list with their places.
@@ -336,6 +350,26 @@ mod tests {
         assert_eq!(refused("OpenStackMachineTemplate", None, template(json!("openstack:///a"))), [place]);
         assert_eq!(refused("OpenStackMachineTemplate", None, template(json!(null))), [""; 0]);
         assert_eq!(refused("OpenStackMachine", None, json!({"spec": {"flavor": "m1", "providerID": "a"}})), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_machine_has_no_security_groups_at_a_port_without_port_security() {
+        let machine = |port: Value| json!({"spec": {"flavor": "m1", "ports": [{"description": "a"}, port]}});
+        let place = "spec.ports[1].securityGroups";
+        let groups = || json!([{"filter": {"name": "g"}}]);
+        for kind in ["OpenStackMachine", "OpenStackServer"] {
+            let told = |port: Value| refused(kind, None, machine(port));
+            assert_eq!(told(json!({"disablePortSecurity": true, "securityGroups": groups()})), [place], "{kind}");
+            assert_eq!(told(json!({"enablePortSecurity": false, "securityGroups": groups()})), [place], "{kind}");
+            assert_eq!(told(json!({"disablePortSecurity": false, "securityGroups": groups()})), [""; 0], "{kind}");
+            assert_eq!(told(json!({"securityGroups": groups()})), [""; 0], "{kind}");
+            assert_eq!(told(json!({"disablePortSecurity": true, "securityGroups": []})), [""; 0], "{kind}");
+            let old = machine(json!({"disablePortSecurity": true, "securityGroups": groups()}));
+            assert_eq!(refused(kind, Some(old.clone()), old), [""; 0], "only a new one is asked");
+        }
+        let spec = json!({"flavor": "m1", "ports": [{"disablePortSecurity": true, "securityGroups": groups()}]});
+        let template = json!({"spec": {"template": {"spec": spec}}});
+        assert_eq!(refused("OpenStackMachineTemplate", None, template), [""; 0], "a template is not asked");
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //! Read beside `controlplane/api/v1beta1/rke2controlplane_webhook.go` and `bootstrap/api/v1beta1/rke2config_webhook.go`
 //! of cluster-api-provider-rke2 0.21. An RKE2ConfigTemplate is not validated at all.
 
-use super::changes::{GZIP, REPLICAS_POSITIVE};
-use super::{CONTROL_PLANE_KIND, butane, mirror};
+use super::changes::{GZIP, ONE_REFERENCE, REPLICAS_POSITIVE};
+use super::{CONTROL_PLANE_KIND, CONTROL_PLANE_TEMPLATE, butane, mirror};
 use crate::kinds::Versions;
 use crate::kinds::fields::text;
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::kinds::webhook::{Write, Written};
 use crate::kinds::{POINTERS, Webhook};
 use crate::model::RuleId;
-use crate::object::Path;
+use crate::object::{Path, go_duration};
 
 use crate::tree::{Value, json};
 
@@ -29,6 +29,9 @@ impl Webhook for Rke2Webhooks {
         {
             map.entry("spec").or_insert_with(|| json!({}));
         }
+        if written.versions.has(&ONE_REFERENCE) && !written.api_version.ends_with("v1beta2") {
+            lose(&written.key.kind, object);
+        }
         if let Some(spec) = object.get_mut("spec") {
             written.shape.round_trip(spec, POINTERS);
             empty_user_data(spec);
@@ -46,6 +49,25 @@ impl Webhook for Rke2Webhooks {
         }
         refusals(write.kind_name(), write.past(), &new, write.versions)
     }
+}
+
+/// Takes away what a write as v1beta1 loses, since v1beta2 is stored and has no such fields: the old places of a reference and of a
+/// timeout, and what a template says of numbers and versions (`controlplane/api/v1beta1/conversion.go` of 0.22 to 0.25; by reading).
+/// A value of another type stays: the schema refuses it.
+fn lose(kind: &str, object: &mut Value) {
+    let (content, is_template) = match kind {
+        CONTROL_PLANE_KIND => ("/spec", false),
+        CONTROL_PLANE_TEMPLATE => ("/spec/template/spec", true),
+        _ => return,
+    };
+    let Some(spec) = object.pointer_mut(content).and_then(Value::as_object_mut) else { return };
+    spec.retain(|key, value| match key.as_str() {
+        "infrastructureRef" => !value.is_object(),
+        "nodeDrainTimeout" => value.as_str().and_then(go_duration).is_none(),
+        "replicas" => !(is_template && value.is_i64()),
+        "version" => !(is_template && value.is_string()),
+        _ => true,
+    });
 }
 
 /// Takes away an empty map of user data, which Go does not write: beside other user data it would be refused.
@@ -88,7 +110,7 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
             }
             registration(old, new, "/spec", &spec, &mut out);
         }
-        "RKE2ControlPlaneTemplate" => {
+        CONTROL_PLANE_TEMPLATE => {
             let at = spec.key("template").key("spec");
             config(new.pointer("/spec/template/spec"), &at, versions, &mut out);
             server(new.pointer("/spec/template/spec"), &at, &mut out);
@@ -226,5 +248,28 @@ mod tests {
         assert_eq!(told("ignition", true, "systemd: {}\n"), 0);
         let file = "storage: {files: [{path: etc/hello}]}\n";
         assert_eq!((told("ignition", false, file), told("cloud-config", false, file)), (1, 0));
+    }
+
+    #[test]
+    fn what_v1beta2_does_not_have_is_lost() {
+        let told = |kind: &str, mut object: Value| {
+            lose(kind, &mut object);
+            object
+        };
+        let spec = || {
+            json!({"version": "v1.32.1", "replicas": 3, "nodeDrainTimeout": "2m", "infrastructureRef": {"name": "a"},
+            "serverConfig": {}})
+        };
+        assert_eq!(
+            told(CONTROL_PLANE_KIND, json!({"spec": spec()})),
+            json!({"spec": {"version": "v1.32.1", "replicas": 3, "serverConfig": {}}})
+        );
+        let template = json!({"spec": {"template": {"spec": spec()}}});
+        assert_eq!(
+            told(CONTROL_PLANE_TEMPLATE, template),
+            json!({"spec": {"template": {"spec": {"serverConfig": {}}}}})
+        );
+        let wrong = json!({"spec": {"nodeDrainTimeout": "soon"}});
+        assert_eq!(told(CONTROL_PLANE_KIND, wrong.clone()), wrong, "nobody can convert it");
     }
 }

@@ -34,5 +34,13 @@ pub static SUPERVISOR_MODES: Since = Since::new(
     "a machine template in supervisor mode without a powerOffMode is the same as one that says hard",
 );
 
+/// What is written as v1beta1 is converted.
+pub static CONVERTED: Since = Since::new(
+    "converted",
+    "vsphere",
+    (1, 16),
+    "an object that is written as v1beta1 loses what v1beta2 has no field for, before the webhooks see it",
+);
+
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES, &CLUSTER_TEMPLATES, &SUPERVISOR_MODES];
+pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES, &CONVERTED, &CLUSTER_TEMPLATES, &SUPERVISOR_MODES];

@@ -3,6 +3,7 @@
 pub mod changes;
 mod defaults;
 mod fixed;
+mod lost;
 pub mod webhook;
 
 use semver::Version;

@@ -2,8 +2,8 @@
 //! Read beside `internal/webhooks/vsphere{machine,machinetemplate,failuredomain,vm}.go` and those in `vmware` of
 //! cluster-api-provider-vsphere 1.14. What may not change of a whole content stands in `fixed`.
 
-use super::changes::{CLUSTER_TEMPLATES, NAMING, SUPERVISOR_MODES};
-use super::{NETWORKS, SUPERVISOR, defaults};
+use super::changes::{CLUSTER_TEMPLATES, CONVERTED, NAMING, SUPERVISOR_MODES};
+use super::{NETWORKS, SUPERVISOR, defaults, lost};
 use crate::gotemplate::{self, Trouble};
 use crate::kinds::fields::text;
 use crate::kinds::labels;
@@ -28,6 +28,9 @@ pub struct VSphere;
 impl Webhook for VSphere {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
         defaults::fill_in(written.key, written.api_version, written.shape, object);
+        if written.versions.has(&CONVERTED) && !written.api_version.ends_with("v1beta2") {
+            lost::lose(written.key, object);
+        }
     }
 
     fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, versions: &Versions) {
