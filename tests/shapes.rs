@@ -153,7 +153,9 @@ fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
             if !matches!(name.as_str(), "test" | "docs" | "hack" | "clusterctl") {
                 crds(&path, out);
             }
-        } else if path.to_string_lossy().contains("crd/bases/") && name.ends_with(".yaml") {
+        } else if ["crd/bases/", "crds/bases/"].iter().any(|part| path.to_string_lossy().contains(part))
+            && name.ends_with(".yaml")
+        {
             out.push(path);
         }
     }
@@ -180,11 +182,14 @@ fn remake() {
             let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("a CRD");
             let kind = tree["spec"]["names"]["kind"].as_str().expect("a kind");
             // The vSphere provider has two groups with kinds of the same names.
-            let is_second = tree["spec"]["group"].as_str().is_some_and(|group| group.starts_with("vmware."));
+            let group = tree["spec"]["group"].as_str().unwrap_or_default();
+            let is_second = group.starts_with("vmware.");
             let kind = if is_second { format!("vmware.{kind}") } else { kind.to_owned() };
             for version in tree["spec"]["versions"].as_array().expect("versions") {
                 let word = version["name"].as_str().expect("a name");
-                if !matches!(word, "v1alpha3" | "v1beta1" | "v1beta2" | "v1beta3") {
+                // The hosts of Metal3 are still in their first version.
+                let is_host = group == "metal3.io" && word == "v1alpha1";
+                if !is_host && !matches!(word, "v1alpha3" | "v1beta1" | "v1beta2" | "v1beta3") {
                     continue;
                 }
                 let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
